@@ -51,7 +51,7 @@ EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (click.Abort, INTERRUPTED),  # click's name for Ctrl-C
     (KeyboardInterrupt, INTERRUPTED),
 )
-AGAIN = 0.005  # seconds until an interruption that was swallowed is raised again
+AGAIN = 0.005  # seconds until an interruption that was ignored is raised again
 
 
 class BrokenOff(click.ClickException):
@@ -115,7 +115,7 @@ class LazyGroup(click.Group):
             if sys.stdout is not None:
                 sys.stdout.flush()  # so that a full disk is noticed here, not while Python ends
         except BrokenPipeError:
-            code = FAILURE  # the reader of the pipe has what it wanted; click ends in the same way
+            code = FAILURE  # the reader of the pipe needs no more; click ends in the same way
         except (Exception, KeyboardInterrupt, BudgetExceeded) as error:
             code = exit_code(error)
             _say(error)
@@ -268,7 +268,7 @@ SCHEMA = {
 def schema(context: click.Context) -> None:
     """Draft a schema, release one, or check one against its data.
 
-    Init and check read records without protection and are for the data owner only: what they write must not leave the building.
+    Init and check read records without protection and are for the data owner only. Their output must not leave the building.
     The output of release is covered by the certificate that it prints.
     """
     show_help_if_alone(context)

@@ -1,4 +1,4 @@
-"""``hedgerow audit | reproduce``: attack a claim of privacy, check a saved model, or try the claims of the papers."""
+"""``hedgerow audit | reproduce``: attack a claim of privacy, check a saved model, or test the claims of the papers."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["about_model", "audit", "model_verdict", "reproduce", "write_page"]
 
-NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is an attack's
-SUMMARY = "What was attacked, what it claims, and the least that any epsilon can be."
-MODEL_SUMMARY = "Whether a saved model holds anything that its privacy certificate does not explain."
+NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is for attacks
+SUMMARY = "What was attacked, its claim, and a lower bound on epsilon."
+MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certificate does not explain."
 
 
 @click.command()
@@ -90,13 +90,13 @@ def audit(
 ) -> None:
     """Attack the privacy claim of a system, or check the file MODEL that `hedgerow train` wrote.
 
-    A system is trained many times on pairs of data sets that differ in one record. From how well its outputs distinguish the two,
-    a lower bound on epsilon follows, with the stated confidence for all pairs together. If a bound is above the claim, the claim
-    is refuted and the exit code is 4.
+    A system is trained many times on pairs of data sets that differ in one record. The better its outputs distinguish the two,
+    the higher is the lower bound on epsilon. The bounds hold for all pairs together with the stated confidence. If a bound is
+    above the claim, the claim is refuted and the exit code is 4.
 
     A MODEL is checked against its certificate: the charged plan must explain everything that the model contains. The exit code is
-    4 if anything is unexplained. A certificate that says itself that no guarantee holds is printed and refutes nothing: the exit
-    code is then 0.
+    4 if anything is unexplained. If the certificate itself states that no guarantee holds, it is printed, nothing is refuted, and
+    the exit code is 0.
     """
     if sum((model is not None, system is not None, everything)) != 1:
         raise click.UsageError("name what to audit: a MODEL file, --system NAME, or --all.")
@@ -121,13 +121,13 @@ def _refuse_ignored(context: click.Context, model: Path | None, everything: bool
         name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
     }
     if model is not None and given.difference(NEITHER):
-        raise click.UsageError("a MODEL file is checked as it is; the options of an attack go with --system or --all.")
+        raise click.UsageError("a MODEL file is checked as it is; the options of an attack require --system or --all.")
     if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies", "search")):
         raise click.UsageError(
-            "--all attacks every system as it is; claims, --adjacency, --search and --param go with --system."
+            "--all attacks every system as it is; claims, --adjacency, --search and --param require --system."
         )
     if "force" in given and "page" not in given:
-        raise click.UsageError("--force replaces what --page names; pass --page FILE too.")
+        raise click.UsageError("--force replaces the file of --page; pass --page FILE, too.")
 
 
 def _check_page(page: Path | None, force: bool, model: Path | None) -> None:

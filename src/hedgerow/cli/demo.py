@@ -115,9 +115,9 @@ AFFAIRS = Subject(
         "HedgerowClassifier  the library's own ensemble: a sum of curves of one feature each.",
         "eDPRF               a forest by permute-and-flip (Wang et al., 2025). Both private rules are",
         "                    fitted once per split, each with the whole epsilon; new noise at each run.",
-        "majority rule       always answers what most training answers are; it ranks nobody: AUC 0.5.",
+        "majority rule       always predicts the largest training class; it ranks nobody: AUC 0.5.",
         "logistic regression and gradient boosting (HistGradientBoostingClassifier) are scikit-learn's,",
-        "                    at their defaults and with no privacy at all: what privacy is to be judged by.",
+        "                    at their defaults and without privacy: compare the private rules with these.",
     ),
 )
 
@@ -136,12 +136,12 @@ VISITS = Subject(
         'HedgerowRegressor   the library\'s own ensemble for numbers, with loss="poisson" for counts: curves',
         "                    of the log of the count, which add up. It is fitted once per split, each time",
         "                    with the whole epsilon; new noise at each run.",
-        "mean                always answers the training records' mean: R2 0, but for chance.",
+        "mean                always predicts the mean of the training records: R2 0, except for chance.",
         "ridge regression and gradient boosting (HistGradientBoostingRegressor with the Poisson loss) are",
-        "                    scikit-learn's, otherwise at their defaults, with no privacy at all: what",
-        "                    privacy is to be judged by. Years of one person may be in both parts of a",
-        "                    split, which flatters every rule that can tell persons apart.",
-        "How often somebody sees a doctor is hard to tell by these seven features, privately or not.",
+        "                    scikit-learn's, otherwise at their defaults, without privacy: compare the",
+        "                    private rule with these. Years of one person may be in both parts of a split,",
+        "                    which flatters every rule that can recognize persons.",
+        "How often somebody sees a doctor is hard to predict from these seven features, in any way.",
     ),
 )
 
@@ -173,7 +173,7 @@ def fill_folder(folder: Path, model: PrivateEstimator, title: str) -> list[str]:
     page.write(folder / CARD)
     said = [
         f"What the last fit learned is in the folder {folder}; showing it costs nothing:",
-        f"  {CARD:<15} its card: guarantee, schema, what it learned, limits",
+        f"  {CARD:<15} its card: guarantee, schema, curves, limits",
         f"  {MODEL:<15} the model itself, for hedgerow predict, inspect and export",
     ]
     try:
@@ -284,8 +284,8 @@ def _report(subject: Subject, records: Dataset, found: Comparison, epsilon: floa
         "",
         *(f"  {line}" for line in subject.notes),
         "",
-        "These figures are measured on held-out records of a set that is public. On private records",
-        "such figures are answers about the records too: they would need budget of their own, and the",
+        "These figures are measured on held-out records of a public data set. On private records such",
+        "figures are queries of the records, too: they would need a budget of their own, and the",
         f"epsilons of the {len(subject.private) * splits} fits would add up.",
         "",
         str(found.model.certificate_),

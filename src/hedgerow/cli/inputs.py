@@ -1,4 +1,4 @@
-"""What a command is given: files of records, whose columns are compared with a schema's, and a system's settings."""
+"""The inputs of a command: files of records, whose columns are compared with a schema's, and a system's settings."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def load_schema(path: Path, target: str | None, person: str | None = None) -> Sc
     Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
     if target is None and schema.target is None:
         raise click.UsageError(
-            f"{path} names no target, so it is open which column holds the labels; pass --target COLUMN."
+            f"{path} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
     return with_person(schema if target is None else schema.replace(target=target), person, path)
 
@@ -104,8 +104,8 @@ def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data
     for name in wanted:
         if len(places := there.get(name, ())) > 1:
             raise SchemaError(
-                f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so it is open which one holds "
-                "it. Rename or drop one."
+                f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so either could be meant. "
+                "Rename or drop one."
             )
 
 
@@ -123,9 +123,9 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
             f"missing), or pass a schema and a target without {it_or_them(lacking)}."
         )
     if extra:
-        person = "; a column that says who a record is of is named by --person and not declared as a feature"
+        person = "; a column of persons is named by --person and not declared as a feature"
         raise SchemaError(
-            f"{data} has {_named(extra)}, about which the schema says nothing public. Drop {it_or_them(extra)} from the "
+            f"{data} has {_named(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
             f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
         )
     table.check_types(schema)
@@ -134,7 +134,7 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
 def check_records(lines: int, data: Path | str) -> None:
     """Raise ConfigurationError unless there is a record to fit a model on."""
     if not lines:
-        raise ConfigurationError(f"{data} has no records, but a fit rests on there being one. Add records.")
+        raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
 
 
 def _named(names: list[str]) -> str:
@@ -156,7 +156,7 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
         with open_table(path, form) as table:
             check(table, path)
             records = records or next(table.blocks(), None) is not None
-    place = str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
+    place = str(data[0]) if len(data) == 1 else f"{data[0]} and the other files"
     check_records(int(records), place)
 
 
@@ -167,8 +167,9 @@ def given(
     check: Callable[[TableFile, Path], None],
     person: str | None = None,
 ) -> tuple[Any, Any, Columns | None]:
-    """Return files as records that are read block by block, and nothing else. A pipe can be read only once: return its
-    columns, labels and persons.
+    """Return files as records that are read block by block, and nothing else.
+
+    A pipe can be read only once. For a pipe, return its columns, labels and persons.
     """
     path = data.paths[0]
     if path.is_file():
@@ -199,7 +200,7 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[
         if name not in known:
             raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
         if name in found:
-            raise click.UsageError(f"--param {name} is given twice; keep one.")
+            raise click.UsageError(f"--param {name} is given twice; keep one of them.")
         found[name] = _value(name, text, known[name])
     return found
 
@@ -275,7 +276,7 @@ NOUNS = {
 
 
 def _value(name: str, text: str, annotation: str) -> Any:
-    """Return the first reading that the annotation allows; text if it is not a union of plain types."""
+    """Return the value in the first type that the annotation allows; text if it is not a union of plain types."""
     kinds = {kind.strip() for kind in annotation.split("|")}
     readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
     for kind in readable:

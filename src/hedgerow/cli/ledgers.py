@@ -109,7 +109,7 @@ def close(address: str | None, dataset: str | None, reason: str) -> None:
 
 
 def amount_text(entry: LedgerEntry, *, rho: bool) -> str:
-    """Return what an entry counts in words."""
+    """Return the charge of an entry in words."""
     if rho:
         thresholds = f", delta {decimal_text(entry.delta)} of thresholds" if entry.delta else ""
         return f"rho {decimal_text(entry.rho, 4)}, {counted(entry.draws, 'normal draw')}{thresholds}"
@@ -258,7 +258,9 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
         ("head of the chain", ledger.head),
     ]
     page = Page(f"Budget of {ledger.name}")
-    page.text("What all fits on these records may reveal together, and what they have spent. Nothing is ever refunded.")
+    page.text(
+        "The limit on what all fits on these records may reveal together, and what they have spent. Nothing is ever refunded."
+    )
     page.table(["what", "value"], facts)
     if rho:
         page.text("The rho that was spent is no guarantee by itself; the ceiling is.")
@@ -266,12 +268,13 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
     amounts = [float(entry.rho if rho else entry.epsilon) for entry in entries]
     if entries:
         figure = plot_spending(times, amounts, float(ledger.ceiling.limit), unit)
-        page.figure(figure, f"The sum of {unit} over time, and the ceiling of today.")
+        page.figure(figure, f"The sum of {unit} over time, and the present ceiling.")
     changes = [said for said in ledger.history if said["kind"] in ("raised", "closed")]
     if changes:
         page.heading("Raised and closed")
         page.text(
-            "A ceiling that was raised after results were seen holds for the largest one that any results could have led to."
+            "If a ceiling was raised after results were seen, the guarantee is that of the largest ceiling to which any "
+            "results could have led."
         )
         page.table(
             ["what", "when", "who", "why"],
@@ -280,7 +283,9 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
     page.heading("Entries")
     unfinished = [entry for entry in entries if entry.state == "unfinished"]
     if unfinished:
-        page.text(f"{len(unfinished)} not finished: they run, or were broken off. They count all the same.")
+        page.text(
+            f"{len(unfinished)} not finished: they are running, or were interrupted. They are charged in either case."
+        )
     page.table(
         ["when", "state", "system", "counts", "who", "process", "through"],
         [

@@ -64,7 +64,7 @@ MARKDOWN = (".md", ".markdown")
     "level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="LEVEL",
-    help="For a regressor: also write the columns low and high, between which a new outcome is with this probability, such as "
+    help="For a regressor: also write the columns low and high. A new outcome is between them with this probability, such as "
     "0.9. Requires --report.",
 )
 @click.option(
@@ -94,9 +94,9 @@ def predict(
 ) -> None:
     """Predict the records of DATA with the model file MODEL. DATA is a CSV or Parquet file by its name, or a quoted pattern.
 
-    The schema's features are found in DATA by name. Other columns, including the target, are ignored, except those that --keep
-    names. In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do; there, pass
-    X[list(schema.names)].
+    The schema's features are matched with the columns of DATA by name. Other columns, including the target, are ignored, except
+    those that --keep names. (In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do. There,
+    pass X[list(schema.names)].)
 
     Records are read and predicted block by block. The output is CSV with a header and one line per record, in the order of DATA.
     The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A line with a wrong
@@ -107,7 +107,7 @@ def predict(
     if as_json and out is not None:
         raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
     if as_json and keep:
-        raise click.UsageError("--json writes answers alone; leave out --keep, or write CSV.")
+        raise click.UsageError("--json writes predictions only; leave out --keep, or write CSV.")
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
     answer = _answer(estimator, model, proba, level, report)
@@ -146,7 +146,7 @@ def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float 
         raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
     if level is None:
         if report is not None:
-            raise click.UsageError("--report is what intervals follow from; pass --interval LEVEL too, such as 0.9.")
+            raise click.UsageError("--report is used for intervals only; pass --interval LEVEL, too, such as 0.9.")
         predict = estimator.predict_proba if proba else lambda X: estimator.predict(X)[:, None]
         return lambda X: predict(X).tolist()
     if not isinstance(estimator, PrivateRegressor):
@@ -155,8 +155,8 @@ def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float 
         )
     if report is None:
         raise click.UsageError(
-            "--interval follows from a private report card on records that the model was not fitted on. Make one by "
-            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. Where "
+            "--interval follows from a private report card on records that were not used in the fit. Make one by "
+            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
             "the schema has persons, add --records-per-person 1."
         )
     card, share = cast(RegressionCard, read_report(report, model)), level
@@ -171,7 +171,7 @@ def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence
     if lacking:
         wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
         raise SchemaError(
-            f"{data} lacks {listed(lacking)} of the model's features, from which every record is read. Add {wanted} "
+            f"{data} lacks {listed(lacking)} of the model's features, which every record needs. Add {wanted} "
             "(empty cells are read as missing), or pass the right --separator."
         )
     table.check_types(estimator.schema_)
@@ -188,7 +188,9 @@ def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequ
     )
     both = [name for name in keep if name in answers]
     if both:
-        raise click.UsageError(f"--keep {both[0]} names a column that the answers have too; rename it in the file.")
+        raise click.UsageError(
+            f"--keep {both[0]} names a column that the predictions have, too; rename it in the file."
+        )
     return [*keep, *answers]
 
 
@@ -201,7 +203,7 @@ def _rows(
     progress: ShareProgress,
     look: UnreadColumns,
 ) -> Iterator[list[Any]]:
-    """Yield one row per record, with one block of records in memory at a time, which is passed to ``look``."""
+    """Yield one row per record. One block of records is in memory at a time, and is passed to ``look``."""
     total = max(sum(sizes), 1)
     for place, table in enumerate(tables):
         for block in table.blocks():

@@ -40,19 +40,19 @@ __all__ = [
 
 Answer = TypeVar("Answer")
 
-# Before a fit has ended, these are about the request, and nothing was charged. An EngineError occurs later.
+# If a fit ends with one of these, the request was wrong and nothing was charged. An EngineError occurs later.
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
 WIDTH = 20
 PAUSE = 0.1  # seconds
 
 
 def write_json(value: Any) -> None:
-    """Write the one JSON document of a command to stdout."""
+    """Write the JSON document of a command to stdout."""
     click.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
 def check_stdout() -> None:
-    """Raise OSError if stdout accepts nothing, as /dev/full, before a result costs budget."""
+    """Raise OSError if stdout accepts nothing (such as /dev/full), before a result costs budget."""
     if sys.stdout is None:
         return
     try:
@@ -63,7 +63,7 @@ def check_stdout() -> None:
 
 
 def model_values(model: PrivateEstimator) -> dict[str, Any]:
-    """Return the public values of a fitted model, without what it learned, as plain values for JSON."""
+    """Return the public values of a fitted model, without its learned values, as plain values for JSON."""
     return {
         "class": type(model).__name__,
         "parameters": {
@@ -172,10 +172,10 @@ class Spending:
 
 
 class ShareProgress:
-    """A bar on standard error for the share of the bytes that were read, then for each query that is counted.
+    """A progress bar on standard error: first for the share of the bytes that were read, then for each query that is counted.
 
-    Nothing is written if standard error is not a terminal, or ``shown`` is false, because a log would keep what depends on the
-    records.
+    Nothing is written if standard error is not a terminal, or if ``shown`` is false, because a log would keep output that
+    depends on the records.
     """
 
     def __init__(self, *, shown: bool = True) -> None:

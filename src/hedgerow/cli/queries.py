@@ -64,7 +64,7 @@ def read_report(path: Path, model: Path) -> Card:
             f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."
         ) from error
     if about != _digest(model):
-        raise click.UsageError(f"the report card in {path} is about another model than the file {model} holds.")
+        raise click.UsageError(f"the report card in {path} is about another model than that of the file {model}.")
     return card
 
 
@@ -131,7 +131,7 @@ def evaluate(
     )
     if schema.target is None:
         raise click.UsageError(
-            f"{model} names no target, so it is open which column holds the labels; pass --target COLUMN."
+            f"{model} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
     ledger = data.ledger()
     check_stdout()
@@ -150,7 +150,7 @@ def evaluate(
     except BaseException as error:
         if not watch.begun or (isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
             raise
-        raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon:g} as spent.") from error
+        raise BrokenOff(error, f"The query may have been made: count epsilon {epsilon:g} as spent.") from error
     found = {MODEL: _digest(model), **card_values(card)}
     if as_json:
         write_json(found)
@@ -268,7 +268,7 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
     if others:
         raise SchemaError(
-            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --date, "
+            f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "
             f"--categorical or --person, or drop {it_or_them(others)}."
         )
 

@@ -1,28 +1,29 @@
 """What a single cell means: a number, a category, or nothing.
 
-The rule looks at that cell alone. Neither the column's dtype nor any other record changes how a cell is read, and no
-cell can raise an error, cause a warning or run code of its own: only types that are known to do none of it are read.
-Nothing here touches the filters of ``warnings``, which belong to the process. The fast paths below are checked against
+The rule depends on that cell alone. Neither the column's dtype nor any other record changes how a cell is read. No
+cell can raise an error, cause a warning or run code of its own, because only types that cannot do so are read.
+Nothing here changes the filters of ``warnings``, which belong to the process. Tests compare the fast paths below with
 ``number`` and ``category_key``, which state the rule for one cell.
 
 Types
     Python's bool, int, float, complex, str, bytes, Decimal, date, datetime, timedelta and time;
-    numpy's numbers, texts, dates and durations; pandas' NA, NaT, Timestamp and Timedelta. A class derived
-    from int, float, str or bytes is read as the value beneath, whatever its own methods say. A cell of any other type
+    numpy's numbers, texts, dates and durations; pandas' NA, NaT, Timestamp and Timedelta. An instance of a class derived
+    from int, float, str or bytes is read as a value of that type, whatever its own methods return. A cell of any other type
     is no number and an undeclared category.
 Numbers
-    Truth values, numbers and text that Python's ``float`` reads; the texts true and false (in any case) are 1 and 0;
-    what is too large for float64 is infinite; everything else is missing, dates included. A complex number without an
-    imaginary part is its real part: one complex cell makes whole columns complex, and their numbers stay what they are.
+    Truth values, numbers and text that Python's ``float`` reads are numbers. The texts true and false (in any case) are 1
+    and 0. A number that is too large for float64 is infinite. Everything else is missing, including dates. A complex number
+    without an imaginary part is its real part, because one complex cell makes a whole column complex, and the numbers in it
+    must not change.
 Categories
     Truth values, numbers and text that is a decimal number are compared as float64, so 1, 1.0, True, "1" and "true" are
     one category, and so are infinity and "inf". Other text is compared without the white space around it. None, NaN,
     "", "nan", "<NA>", "None" and "NaT" are missing unless the schema declares that text.
 Times
-    As categories, dates, moments, durations and times of day are the text that ``str`` makes of Python's own:
-    "2020-01-01", "2020-01-01 12:30:00+01:00". Nanoseconds that are not whole microseconds add three digits. What
-    Python's types cannot hold, and time zones other than those of ``datetime`` and ``zoneinfo``, are undeclared; pytz's
-    stand for those of the same name or offset.
+    As categories, dates, moments, durations and times of day are the text that ``str`` makes of Python's own types:
+    "2020-01-01", "2020-01-01 12:30:00+01:00". Nanoseconds that are not whole microseconds add three digits. A time that
+    Python's types cannot hold is undeclared, and so is a time zone other than those of ``datetime`` and ``zoneinfo``.
+    pytz's zones are read as those of the same name or offset.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ NARROW = (
     np.float16,
     np.float32,
     np.complex64,
-)  # as Python's numbers they would seem to hold more integers than they do
+)  # converted to Python's floats, they would seem to hold more integers than they do
 TIMES = "Mm"  # dates and durations are no numbers, although numpy would cast them
 NUMBER = (float, int, np.bool_, np.floating, np.integer, Decimal, abstract.Real)  # what public values may be
 
@@ -93,9 +94,9 @@ HASHABLE: frozenset[type] = frozenset({bool, int, float, str, type(None), np.boo
 HASHABLE_IDS = _ids(*HASHABLE)
 ZONES = _ids(type(None), timezone, ZoneInfo)
 
-UNREADABLE = object()  # stands for a cell that is there but has no meaning: no number, and an undeclared category
+UNREADABLE = object()  # a present cell without a meaning: no number, and an undeclared category
 
-CHUNK = 1024  # cells cast at once, and again in smaller pieces where one of them does not cast
+CHUNK = 1024  # cells cast at once; if one of them does not cast, they are cast in smaller pieces
 PIECE = 32
 CACHE_CELLS = 65_536  # bounds on what a cache of distinct cells may hold
 CACHE_LENGTH = 256
@@ -171,7 +172,7 @@ def _time_rule(dtype: np.dtype[Any], zone: tzinfo | None, of_day: bool) -> Calla
 
 
 def time_cells(times: Cells, zone: tzinfo | None = None, *, of_day: bool = False) -> Cells:
-    """Return numpy's dates, moments or durations as text, None for NaT, and ``UNREADABLE`` for what has no text.
+    """Return numpy's dates, moments or durations as text, None for NaT, and ``UNREADABLE`` for cells without a text.
 
     Moments are in UTC if a ``zone`` is given. Durations are times of day if ``of_day`` is set.
     """
@@ -211,9 +212,9 @@ def _of_bytes(cell: bytes) -> str:
 
 
 def known_zone(zone: tzinfo | None) -> tzinfo | None:
-    """Return a time zone as one of Python's own, which run no foreign code.  Raise where it is none of them.
+    """Return a time zone as one of Python's own, which run no foreign code.  Raise if it is none of them.
 
-    pytz's zones, which pandas 2 and older pyarrow make where later versions make ``zoneinfo``'s, are read by their name.
+    pytz's zones are read by their name. pandas 2 and older versions of pyarrow make these, later versions ``zoneinfo``'s.
     """
     if id(type(zone)) in ZONES:
         return zone
@@ -261,7 +262,7 @@ RULES: dict[int, Callable[[Any], Key]] = {
     )
     for kind in kinds
 }
-# What a class derived from these is beneath, read without its own methods.
+# The base types of derived classes. Their values are read without the derived class's own methods.
 BASES: tuple[tuple[type, Callable[[Any], Key]], ...] = (
     (str, str.__str__),
     (float, float.__float__),
@@ -271,12 +272,12 @@ BASES: tuple[tuple[type, Callable[[Any], Key]], ...] = (
 
 
 def _plain(cell: object) -> Key:
-    """Return a cell as a number, a text or None; raise what Python raises where it is none of them."""
+    """Return a cell as a number, a text or None; raise Python's error if it is none of them."""
     rule = RULES.get(id(type(cell)))
     if rule is not None:
         return rule(cell)
     for base, base_rule in BASES:
-        if issubclass(type(cell), base):  # isinstance would ask the cell
+        if issubclass(type(cell), base):  # isinstance could run the cell's own code
             return base_rule(cell)
     return _of_pandas(cell)
 
@@ -300,7 +301,7 @@ def number(cell: object) -> float:
 
 
 def number_by(cell: object, of_text: Callable[[str], float]) -> float:
-    """Return the number that one cell holds, or NaN, where ``of_text`` reads text."""
+    """Return the number that one cell holds, or NaN; ``of_text`` reads text."""
     try:
         plain = _plain(cell)
         if isinstance(plain, str):
@@ -318,7 +319,7 @@ def _of_text(text: str) -> float:
 
 
 def numbers(cells: Cells) -> npt.NDArray[np.float64]:
-    """Read a 1-D array of cells as float64: NaN where missing or unparsable, infinities kept."""
+    """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay."""
     kind = cells.dtype.kind
     if kind in TIMES:
         return np.full(cells.shape, math.nan)
@@ -341,7 +342,7 @@ def numeric_markers(missing: Sequence[str]) -> npt.NDArray[np.float64]:
 
 
 def as_objects(cells: Cells) -> Cells:
-    """Return cells as Python objects; numpy's own text can hold what is no character."""
+    """Return cells as Python objects. numpy's own text can hold code points that are no characters."""
     try:
         return cells.astype(object, copy=False)
     except Exception:
@@ -349,7 +350,7 @@ def as_objects(cells: Cells) -> Cells:
 
 
 def typed_objects(cells: Cells) -> Cells:
-    """Return cells as objects; narrow floats keep their type, which says which integers they hold exactly."""
+    """Return cells as objects. Narrow floats keep their type, which determines the integers that they hold exactly."""
     return object_array(cells, len(cells)) if cells.dtype in NARROW else as_objects(cells)
 
 
@@ -362,7 +363,7 @@ def _object(cells: Cells, i: int) -> object:
 
 
 def _cast(cells: Cells, result: npt.NDArray[np.float64]) -> None:
-    """Write the numbers of object cells into ``result``; a cell that does not cast costs its neighbors time only."""
+    """Write the numbers of object cells into ``result``. A cell that does not cast only takes time."""
     if _all_of(CASTABLE, cells.tolist()):
         try:
             result[:] = cells
@@ -377,7 +378,7 @@ def _cast(cells: Cells, result: npt.NDArray[np.float64]) -> None:
 
 
 def category_key(cell: object) -> Key:
-    """Return what one cell is compared as: a float64 value, a text, or None.  Raise where it is none of them."""
+    """Return what one cell is compared as: a float64 value, a text, or None.  Raise if it is none of them."""
     plain = _plain(cell)
     return _text_key(plain) if isinstance(plain, str) else plain
 
@@ -390,7 +391,7 @@ def _text_key(text: str) -> Key:
 
 
 def text_or_key(cell: object) -> Key:
-    """Return ``category_key`` of a cell, but text as it is, without the white space around it: "01.02" is no number there."""
+    """Return ``category_key`` of a cell, but text stays text, without the white space around it ("01.02" is no number)."""
     plain = _plain(cell)
     return plain.strip(SPACE) if isinstance(plain, str) else plain
 
@@ -410,9 +411,9 @@ class CategoryReader:
     values
         The declared values; their keys must differ.
     missing_markers
-        What else stands for a missing cell. A declared value is never a marker.
+        Further markers of a missing cell. A declared value is never a marker.
 
-    A reader knows the schema only. What it saw of the records lives in the session of one call.
+    A reader holds the schema only. What it caches of the records is in the session of one call.
     """
 
     def __init__(self, values: Sequence[object], missing_markers: Sequence[object] = ()) -> None:
@@ -441,11 +442,11 @@ class CategoryReader:
         return self.session().codes(cells)
 
     def session(self) -> CategorySession:
-        """Return a short-lived reader that remembers distinct cells, for the blocks of one column in one call."""
+        """Return a reader that caches distinct cells, for the blocks of one column in one call."""
         return CategorySession(self)
 
     def codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-        """Return the codes of float64 values, NaN being missing."""
+        """Return the codes of float64 values; NaN is missing."""
         absent = np.isnan(values)
         if not self._keys.size:
             return np.where(absent, self.missing, self.undeclared).astype(np.int32)
@@ -456,7 +457,7 @@ class CategoryReader:
 
 
 class CellCache(dict[Any, int]):
-    """Codes by cell, so that Python code runs per distinct cell; bounded, and gone with its session."""
+    """Codes by cell, so that Python code runs once per distinct cell. The cache is bounded and ends with its session."""
 
     def __init__(self, code: Callable[[object], int]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One view of records as named columns, whatever table they come in."""
+"""Records of any kind of table as named columns."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ __all__ = [
 
 
 class Columns:
-    """Records as columns in the order of ``names``; nothing is copied before a block of cells is asked for.
+    """Records as columns in the order of ``names``. Nothing is copied until a block of cells is read.
 
-    Either ``matrix`` holds all cells (a 2-D array, ``holds`` says what by its type), or ``parts`` holds one series or 1-D
-    array per column. ``named`` says whether the table itself had a name for each column, all of them text.
+    Either ``matrix`` holds all cells (a 2-D array, whose type determines ``holds``), or ``parts`` holds one series or 1-D
+    array per column. ``named`` is whether the table itself had a name for each column, all of them text.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Columns:
     def read_through(
         self, column: int, start: int, stop: int, answer: Callable[[Cells], npt.NDArray[Any]]
     ) -> npt.NDArray[Any]:
-        """Return what ``answer`` says of each cell of one column, from row ``start`` up to ``stop``."""
+        """Return the result of ``answer`` for each cell of one column, from row ``start`` up to ``stop``."""
         if self.matrix is not None:
             return answer(self.matrix[start:stop, column])
         return read_through(self.parts[column], start, stop, answer)
@@ -77,11 +77,11 @@ class Columns:
         return numbers(self.cells(column, start, stop))
 
     def holds(self, column: int) -> Holds:
-        """Return what a column's type says of all its cells."""
+        """Return what all cells of a column hold, by its type."""
         return self._holds if self.matrix is not None else _part_holds(self.parts[column])
 
     def holds_machine_numbers(self, column: int) -> bool:
-        """Return whether a column's cells come as machine numbers, which threads can read side by side."""
+        """Return whether a column's cells are read as machine numbers, which several threads can read at the same time."""
         part = self.parts[column] if self.matrix is None else self.matrix
         return part.dtype.kind in MACHINE_NUMBERS if isinstance(part, np.ndarray) else part.is_machine
 
@@ -99,21 +99,21 @@ def read_columns(
     ----------
     X
         A pandas, polars or pyarrow table or a mapping of columns (matched by name, in any order), or a 2-D array or a
-        list of rows (matched by position). With features given, a row that is not a list, tuple or 1-D array with one cell
-        for each is read as a record whose cells are all missing: whether it is, is that record's affair.
+        list of rows (matched by position). If features are given, a row that is not a list, tuple or 1-D array with one cell
+        for each is read as a record whose cells are all missing. This depends on that record alone.
     features
-        What the schema declares; None accepts any columns.
+        The schema's features; None accepts any columns.
     allow_empty
         Whether there may be no rows.
     check_types
-        Whether a column is refused whose type cannot hold what is declared; otherwise none of its cells can be read.
+        Whether to refuse a column whose type cannot hold declared cells. If not, all its cells are unreadable.
 
     Raises
     ------
     SchemaError
-        When columns are absent, undeclared or named twice, or have a type that cannot be read or is not what is declared.
+        If columns are absent, undeclared or named twice, or have a type that cannot be read or cannot hold declared cells.
     ConfigurationError
-        When ``X`` is no table, or has no rows where it needs some.
+        If ``X`` is no table, or has no rows although it needs some.
     """
     names = None if features is None else tuple(features)
     if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features
@@ -128,8 +128,8 @@ def read_columns(
         columns = _from_rows(X, names)
     if not columns.n_rows and not allow_empty:
         raise ConfigurationError(
-            f"X has 0 sample(s) (shape=(0, {len(columns.names)})) while a minimum of 1 is required: that there is a "
-            "record is public, so it must be true. Pass at least one record."
+            f"X has 0 sample(s) (shape=(0, {len(columns.names)})) while a minimum of 1 is required. It is public that there "
+            "is at least one record. Pass one or more records."
         )
     if check_types:
         check_column_types({name: columns.holds(i) for i, name in enumerate(columns.names)}, features)
@@ -137,7 +137,7 @@ def read_columns(
 
 
 def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
-    """Return a table as a data frame of narwhals, None where it is none; ``what`` names it in errors."""
+    """Return a table as a data frame of narwhals, or None if it is no data frame; ``what`` names it in errors."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     pyarrow = get_pyarrow()
@@ -189,14 +189,14 @@ def _as_part(column: Any) -> AnyPart:
 
 
 def _array_part(cells: Cells, holds: Holds) -> AnyPart:
-    """Return a 1-D array, whose own type says less than ``holds`` where it was masked."""
+    """Return a 1-D array as a part. If the array was masked, ``holds`` says more than its own type."""
     if holds == array_holds(cells.dtype):
         return cells
     return Part(len(cells), lambda start, stop: cells[start:stop], holds=holds)
 
 
 def as_list(values: Any) -> Sequence[Any] | None:
-    """Return a sequence that is no array as a list: numpy would look for a type that all its cells share."""
+    """Return a sequence that is no array as a list, because numpy would look for one type for all its cells."""
     if isinstance(values, list | tuple):
         return values
     is_array = isinstance(values, str | bytes | bytearray | memoryview | array) or hasattr(values, "__array__")
@@ -204,7 +204,7 @@ def as_list(values: Any) -> Sequence[Any] | None:
 
 
 def as_series(column: Any) -> nw.Series[Any] | None:
-    """Return a column as a series of narwhals, None where it is none."""
+    """Return a column as a series of narwhals, or None if it is no series."""
     if isinstance(column, np.ndarray):
         return None
     pyarrow, pandas = get_pyarrow(), get_pandas()
@@ -220,7 +220,7 @@ def as_series(column: Any) -> nw.Series[Any] | None:
 
 
 def _plain(array: Any) -> tuple[Cells, Holds]:
-    """Return an array whose masked cells are None, whatever lies beneath the mask, and what its type says of all cells."""
+    """Return an array with None for masked cells, whatever is under the mask, and what all its cells hold by its type."""
     if isinstance(array, np.ma.MaskedArray):
         cells = typed_objects(np.ma.getdata(array).reshape(-1).copy()).reshape(array.shape)
         cells[np.ma.getmaskarray(array)] = None
@@ -235,7 +235,7 @@ def _plain(array: Any) -> tuple[Cells, Holds]:
 
 
 def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -> tuple[list[str], list[Any]]:
-    """Return the columns in the schema's order, after checking that they are the schema's."""
+    """Return the columns in the schema's order, after a check that they are the schema's features."""
     by_name = dict(zip(found, parts, strict=True))
     if len(by_name) < len(found):
         raise _named_twice()
@@ -246,8 +246,8 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
     absent = [name for name in names if name not in by_name]
     if absent:
         raise SchemaError(
-            f"X lacks {_listed(absent)} of the schema, but a record is encoded from every declared feature. "
-            "Add what is lacking (empty cells are read as missing), or declare a schema without it."
+            f"X lacks {_listed(absent)} of the schema, but a record needs a cell of every declared feature. "
+            "Add what is missing (empty cells are read as missing), or declare a schema without it."
         )
     if len(found) > len(names):
         declared = set(names)
@@ -262,7 +262,7 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
 
 def _named_twice() -> SchemaError:
     return SchemaError(
-        "Two columns of X have the same name (as text), so it is open which one the schema means. Rename or drop one."
+        "Two columns of X have the same name (as text), so the schema's feature could be either. Rename or drop one."
     )
 
 
@@ -271,8 +271,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _no_features() -> ConfigurationError:
-    # Shapes are checked before any schema is used. The sentence is scikit-learn's; its checks accept it without the
-    # number of rows, which is not public.
+    # Shapes are checked before any schema is used. The sentence is scikit-learn's, without the number of rows, which is not
+    # public. scikit-learn's checks accept it in this form.
     return ConfigurationError(
         "Found an X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Pass a column per feature."
     )
@@ -297,7 +297,7 @@ def _from_rows(X: Any, names: Sequence[str] | None) -> Columns:
 def _from_array(X: Cells, holds: Holds) -> Columns:
     if X.dtype.names is not None:
         raise ConfigurationError(
-            "X is a structured array, whose rows are records and no cells. Pass a mapping of its columns, as "
+            "X is a structured array, whose elements are whole records, not cells. Pass a mapping of its columns, as "
             "{name: X[name] for name in X.dtype.names}."
         )
     if X.ndim != 2:
@@ -306,7 +306,7 @@ def _from_array(X: Cells, holds: Holds) -> Columns:
 
 
 def _from_lists(rows: Sequence[Any], names: Sequence[str] | None) -> Columns:
-    """Return a list of rows as columns of objects: no common dtype is sought, so no cell changes another."""
+    """Return a list of rows as columns of objects. There is no common dtype, so no cell changes another."""
     if not rows:
         raise _not_a_table("X is an empty list")
     refuse_objects(rows)
@@ -319,7 +319,7 @@ def _from_lists(rows: Sequence[Any], names: Sequence[str] | None) -> Columns:
 
 
 def _common_width(rows: Sequence[Any]) -> int:
-    """Return how many cells each row has, where no schema says it."""
+    """Return how many cells each row has, if there is no schema."""
     if not all(isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim) for row in rows):
         raise _not_a_table("X is a list of cells or of rows of an unknown type")
     widths = {len(row) for row in rows}
@@ -332,12 +332,12 @@ def _common_width(rows: Sequence[Any]) -> int:
 
 
 def _row(row: Any, width: int) -> list[Any]:
-    """Return the cells of a row, all missing if it is no list, tuple or array with so many cells."""
+    """Return the cells of a row. All are missing if the row is no list, tuple or array with so many cells."""
     kind, cells = type(row), []
     try:
         if issubclass(kind, np.ndarray):  # element by element: tolist would turn some dates into integers
             cells = list(_plain(row)[0])
-        elif issubclass(kind, list):  # by list's own means: a class derived from it could run code
+        elif issubclass(kind, list):  # by list's own method, because a class derived from it could run code
             cells = list(list.__iter__(row))
         elif issubclass(kind, tuple):
             cells = list(tuple.__iter__(row))
@@ -365,7 +365,7 @@ def label_part(y: Any, entry: Feature | None = None) -> AnyPart:
     Raises
     ------
     ConfigurationError
-        When ``y`` is absent or has more than one column, or its type cannot hold what ``entry`` declares; None accepts any.
+        If ``y`` is absent or has more than one column, or if its type cannot hold what ``entry`` declares. None accepts any.
     """
     if y is None:
         raise ConfigurationError(
@@ -403,7 +403,7 @@ def read_records(X: Any, y: Any, features: Mapping[str, Feature], entry: Feature
     Raises
     ------
     SchemaError, ConfigurationError
-        As ``read_columns`` and ``read_labels`` do, and when there is not one label per record.
+        As ``read_columns`` and ``read_labels`` do, and if there is not one label per record.
     """
     columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)
     if columns.n_rows != len(labels):

@@ -25,13 +25,13 @@ __all__ = ["Encoder", "raw_columns", "slots_of"]
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
-BLOCK_VALUES = 1 << 20  # of answers about a block
-FEW_ROWS = 1_024  # answered at once, however long answers are
+BLOCK_VALUES = 1 << 20  # in the answers for a block
+FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
 FEW_CELLS = 200_000  # below this, a kernel takes longer to compile, or to find on disk, than it saves
 NO_MARKERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
-SLOTS = 512  # of one width, from a feature's first edge to its last: of 255 even bins no two edges share one
-MOST_CODES = 1 << 24  # of one feature: whatever counts it holds a number for each code and class
+SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
+MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
 
 
 class Encoder:
@@ -42,26 +42,26 @@ class Encoder:
     schema
         What is public about the records.
     max_bins
-        The most bins that a numeric feature is cut into.
+        The maximum number of bins of a numeric feature.
 
     Attributes
     ----------
     n_codes
-        Number of codes of each feature, those of missing (and undeclared) cells included.
+        Number of codes of each feature, including those of missing (and undeclared) cells.
     dtype
         The smallest unsigned type that holds every code: uint8, uint16 or uint32.
     edges
-        The inner cut points of each feature; none for a categorical one.
+        The inner cut points of each feature; empty for a categorical one.
 
     Raises
     ------
     SchemaError
-        When a feature needs more than 2**24 codes.
+        If a feature needs more than 2**24 codes.
 
     Notes
     -----
-    A value's bin is the number of edges that are not above it, so bins are closed on the left and values outside the
-    range fall into the outer bins. The code of a cell depends on that cell and the schema alone.
+    A value's bin is the number of edges that are not above it. So bins are closed on the left, and values outside the
+    range are in the outer bins. The code of a cell depends on that cell and the schema alone.
     """
 
     def __init__(self, schema: Schema, max_bins: int) -> None:
@@ -91,9 +91,9 @@ class Encoder:
         }  # which takes far more than edges
 
     def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
-        """Return the encoder whose codes are these, merged: ``into[feature][code]`` is the new code of an old one.
+        """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.
 
-        Only neighboring bins of a numeric feature may become one. What is merged must be public or released.
+        Only neighboring bins of a numeric feature may be merged. ``into`` must be public or released.
         """
         merged = {
             name: edges[np.diff(codes[:-1]) > 0].tolist()
@@ -110,15 +110,15 @@ class Encoder:
         X
             See ``read_columns``.
         threads
-            How many threads read columns of machine numbers; by default one per core, at most 8, and one for few
-            records. The result is the same for any number.
+            How many threads read columns of machine numbers. The default is one per core, at most 8, and one for few
+            records. The result is the same for any number of threads.
         allow_empty
             Whether there may be no records.
 
         Raises
         ------
         SchemaError, ConfigurationError
-            When the columns of ``X`` are not those of the schema; never because of what a cell holds.
+            If the columns of ``X`` are not those of the schema. No content of a cell is an error.
         """
         columns = read_columns(X, self.schema.features, allow_empty=allow_empty)
         return _Pass(self, columns).encode(0, columns.n_rows, threads)
@@ -131,21 +131,21 @@ class Encoder:
         reads: Sequence[int] | None = None,
         by_column: bool = False,
     ) -> npt.NDArray[Any]:
-        """Return what ``answer`` says of the codes of all records, (records, ...), asked block by block.
+        """Return the result of ``answer`` for the codes of all records, (records, ...), computed block by block.
 
-        Blocks are encoded and answered on several threads; their codes stay in a core's own cache in between. The longer answers
-        are, the fewer records has a block.
+        Blocks are encoded and answered on several threads, and their codes stay in a core's own cache in between. If answers are
+        longer, blocks have fewer records.
 
         Parameters
         ----------
         X
             See ``read_columns``.
         answer
-            Makes an array of shape (records, ...) of codes (records, features); of no records, too.
+            Makes an array of shape (records, ...) from codes (records, features). It must accept no records, too.
         reads
-            The features whose codes are read; those of others are arbitrary. None for all.
+            The features whose codes are read. The codes of others are arbitrary. None: all features.
         by_column
-            Whether the codes of a feature stand side by side, those of a record otherwise.
+            Whether the codes of a feature are contiguous in memory. If not, those of a record are.
         """
         columns = read_columns(X, self.schema.features)
         one_pass, features = _Pass(self, columns, reads), len(columns.names)
@@ -168,10 +168,10 @@ class Encoder:
         return out
 
     def labels(self, y: Any) -> npt.NDArray[np.signedinteger]:
-        """Return what stands for each record's label: the position of its class, or the code of its outcome; -1 for none.
+        """Return the number for each record's label: the position of its class, or the code of its outcome; -1 for none.
 
-        A label that is missing, undeclared or no number has none. Whoever fits drops such records: that is a public rule
-        about each record alone.
+        A label that is missing, undeclared or (for an outcome) not a number has -1. Fits drop such records, by a public rule
+        that depends on each record alone.
         """
         part = label_part(y, self.schema.labels)
         return read_through(part, 0, len(part), self._label_reader.labels)
@@ -179,7 +179,7 @@ class Encoder:
 
 def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
     plain_bins = isinstance(feature, Numeric) and feature.cuts is None
-    # A senseless number of equal bins is refused before its edges take memory.
+    # Too many equal bins are refused before their edges take memory.
     count = max_bins + 1 if plain_bins and max_bins >= MOST_CODES else feature.n_codes(max_bins)
     if count > MOST_CODES:
         raise SchemaError(
@@ -190,7 +190,7 @@ def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
 
 
 class _Pass:
-    """One pass over records: where each column is read, and the caches that live no longer than the pass."""
+    """One pass over records: how each column is read, and the caches, which last for the pass."""
 
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None = None) -> None:
         self._encoder = encoder
@@ -225,7 +225,7 @@ class _Pass:
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         """Write the codes of the rows from ``first`` up to ``last``."""
-        if self._objects:  # Python objects are read under the interpreter lock: more threads would only wait
+        if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
                 self._encode_objects(first, last, codes)
         if self._numeric.size or self._categorical:
@@ -276,8 +276,8 @@ class _Pass:
     ) -> None:
         encoder = self._encoder
         markers = encoder._markers if markers is None else markers
-        # numba compiles, and leaves on disk, one kernel per kind of array. A table lends its own memory where a column
-        # has no null and a copy where it has one; neither may show, so that every block looks the same to numba.
+        # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
+        # null, and a copy if it has one. Every block is made to look the same to numba, so that this does not show.
         block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
         block.flags.writeable = False
         self._bin_columns(block, sources, targets, *self._tables, markers, codes)
@@ -302,23 +302,23 @@ def bin_few(
 def slots_of(
     edges: npt.NDArray[np.float64], starts: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return what leads ``bin_columns`` to the edges near a value.
+    """Return the index by which ``bin_columns`` finds the edges near a value.
 
     Parameters
     ----------
     edges : ndarray of shape (edges of all features,)
         Ascending within each feature.
     starts : ndarray of shape (features + 1,)
-        Where the edges of each feature begin.
+        The position of each feature's first edge.
 
     Returns
     -------
     low, slots_by_unit : ndarray of shape (features,)
         A value's slot is floor((value - low) slots_by_unit), within 0 and ``SLOTS`` - 1.
     before : ndarray of shape (features, SLOTS)
-        How many edges of the feature stand in the slots before each.
+        The number of edges of the feature in the slots before each slot.
     steps : ndarray of shape (features,)
-        How many halvings tell the edges of the fullest slot apart.
+        How many halvings separate the edges of the fullest slot.
     """
     counts = np.diff(starts)
     features = np.flatnonzero(counts)
@@ -336,14 +336,14 @@ def slots_of(
 
 
 def label_reader(schema: Schema) -> ClassReader | OutcomeReader:
-    """Return what reads the cells of the labels."""
+    """Return the reader of the cells of the labels."""
     if schema.outcome is None:
         return ClassReader(schema.classes, schema.missing)
     return OutcomeReader(schema.outcome, schema.missing)
 
 
 class ClassReader:
-    """Read the cells of labels as positions of the classes; -1 where a cell is none of them."""
+    """Read the cells of labels as positions of the classes; -1 if a cell is none of them."""
 
     def __init__(self, classes: Sequence[object], missing: Sequence[object]) -> None:
         self._reader = CategoryReader(classes, missing)
@@ -366,8 +366,8 @@ def category_readers(schema: Schema) -> list[CategoryReader | None]:
 def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     """Return records as float64 for learners without a guarantee, as an array of shape (records, features).
 
-    Numbers are neither clipped nor binned, and NaN stands for missing. Categories are their codes, those of missing and
-    undeclared cells included.
+    Numbers are neither clipped nor binned. NaN is missing. Categories are their codes, including those of missing and
+    undeclared cells.
     """
     columns = read_columns(X, schema.features)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)

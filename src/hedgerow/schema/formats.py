@@ -21,7 +21,7 @@ from hedgerow.schema.cells import MACHINE_NUMBERS, SPACE, TIMES, WORDS, Cells, a
 
 __all__ = ["DateFormat", "NumberFormat", "check_delimiter", "checked_encoding"]
 
-# Characters that look alike are one mark.
+# Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
 GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])
 WIDE_SPACE = SPACE + "\u00a0\u202f"
@@ -35,7 +35,7 @@ FIELDS = {
     "%S": "(?P<second>[0-9]{2})",
 }
 LONGEST = 40  # characters of a format
-CENTURY = 69  # years of two digits from here on are 19.., as in POSIX
+CENTURY = 69  # two-digit years from here on are 19.., as in POSIX
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class NumberFormat:
             )
         if self.decimal == self.thousands:
             raise SchemaError(
-                f"decimal and thousands are both {self.decimal!r}, so 1{self.decimal}234 could be two numbers. Pass two marks."
+                f"decimal and thousands are both {self.decimal!r}, so 1{self.decimal}234 could be two numbers. Pass "
+                "different marks."
             )
 
     @property
@@ -143,14 +144,14 @@ class DateFormat:
             or ("%S" in parts and "%M" not in parts)
         ):
             raise SchemaError(
-                f"date_format is {self.text!r}, but it has each of %d, %m and one of %Y and %y once, may have %H and %M, and "
-                "then %S, and no other part. Pass for example '%d.%m.%Y'."
+                f"date_format is {self.text!r}, but it must have %d, %m and one of %Y and %y, each once. It may have %H and "
+                "%M, and then %S. No other part is allowed. Pass for example '%d.%m.%Y'."
             )
         iso = self._moment("2004-05-06")
         if iso is not None and iso != datetime(2004, 5, 6):
             raise SchemaError(
-                f"date_format is {self.text!r}, by which 2004-05-06 would be another day than in ISO 8601, as which such text is "
-                "always read. Leave date_format out, or write the dates otherwise."
+                f"date_format is {self.text!r}, which reads 2004-05-06 as another day than ISO 8601 does, but such text is "
+                "always read as ISO 8601. Leave date_format out, or write the dates in another format."
             )
 
     @property
@@ -187,14 +188,14 @@ def check_delimiter(delimiter: Any) -> None:
     """Raise SchemaError unless this is None or a character that can separate cells."""
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise SchemaError(
-            f"delimiter is {shown(delimiter)}, but it parts the cells of CSV files. Pass one character, such as ';' or '\\t'."
+            f"delimiter is {shown(delimiter)}, but it separates the cells of CSV files. Pass one character, such as ';' or '\\t'."
         )
 
 
 def checked_encoding(encoding: Any) -> str | None:
-    """Return Python's name of an encoding, or raise SchemaError unless lines and cells can be split in it.
+    """Return Python's name of an encoding, or raise SchemaError if text in it cannot be split into lines and cells.
 
-    Each byte must be a character, and ASCII bytes must be ASCII characters. UTF-8 is the one exception that keeps lines whole.
+    Each byte must be a character, and ASCII bytes must be ASCII characters. UTF-8 is the only exception: it can be split, too.
     """
     if encoding is None:
         return None
@@ -209,7 +210,7 @@ def checked_encoding(encoding: Any) -> str | None:
         fits = False
     if not fits:
         raise SchemaError(
-            f"encoding is {shown(encoding)}, which is not UTF-8 and no encoding of one byte a character that extends ASCII. Pass "
+            f"encoding is {shown(encoding)}, which is neither UTF-8 nor a single-byte encoding that extends ASCII. Pass "
             "'utf-8', 'windows-1252' or 'iso-8859-1', or save the files as UTF-8."
         )
     return str(encoding)

@@ -8,16 +8,17 @@ from hedgerow.compiled import compiled
 
 __all__ = ["bin_columns"]
 
-TILE = 256  # rows taken at once: their values and counts stay in the first cache
+TILE = 256  # rows of a block, whose values and counts stay in the first cache
 
 
 @compiled
 def bin_columns(cells, sources, targets, edges, starts, low, slots_by_unit, before, steps, markers, out):
-    """Write the bins of numeric columns: how many edges are not above a value; a NaN and a marker get the code behind the bins.
+    """Write the bin of each numeric cell: the number of edges that are not above it. NaN and markers get the code after the bins.
 
-    Column ``sources[k]`` of cells is feature ``targets[k]``, whose edges are edges[starts[f]:starts[f + 1]]. A value's slot is
-    never lower than a smaller value's, whatever is rounded. So the edges in the slots before its own are not above it, those
-    behind are, and halving finds its place among at most 2**steps[f] - 1 in its own slot. No branch depends on a value.
+    Column ``sources[k]`` of cells is feature ``targets[k]``, whose edges are edges[starts[f]:starts[f + 1]]. A larger value
+    never has a lower slot, whatever is rounded. So the edges in the slots before a value's own are not above it, and those in
+    the slots after are. Halving finds its place among the at most 2**steps[f] - 1 edges of its slot. No branch depends on a
+    value.
     IN cells (rows, columns) float64, sources targets (numeric columns,), edges (edges of all features,), starts (features + 1,),
     low slots_by_unit steps (features,), before (features, slots) int32, which ``encoder.slots_of`` makes; markers (markers,).
     OUT out (rows, features).

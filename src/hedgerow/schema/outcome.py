@@ -51,21 +51,21 @@ class OutcomeGrid:
         return (self.high - self.low) / self.steps
 
     def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Return the nearest point of each value, of the same shape: one of its ends for what is beyond the range, -1 for NaN."""
+        """Return the nearest point of each value, of the same shape. A value beyond the range gets an end, NaN gets -1."""
         found = np.asarray(values, dtype=np.float64)
         known = np.where(np.isnan(found), self.low, found).clip(self.low, self.high)
         codes = np.rint((known - self.low) / (self.high - self.low) * self.steps).astype(np.int64)
         return np.where(np.isnan(found), -1, codes)
 
     def values(self, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return what codes stand for, of the same shape; a code beyond the ends, or between two points, for what lies there."""
+        """Return the values of codes, of the same shape. A code may be beyond the ends, or between two points."""
         share = np.asarray(codes, dtype=np.float64) / self.steps
         return np.asarray(self.low * (1 - share) + self.high * share)
 
 
 @dataclass(frozen=True)
 class OutcomeReader:
-    """Read the cells of an outcome as codes of its grid; -1 where a cell holds no number. Each cell is read by itself."""
+    """Read the cells of an outcome as codes of its grid; -1 if a cell holds no number. Each cell is read by itself."""
 
     outcome: Numeric
     missing: Sequence[str]
@@ -77,7 +77,7 @@ class OutcomeReader:
 
 
 def grid_of(outcome: Numeric) -> OutcomeGrid:
-    """Return the grid of an outcome: of whole numbers each has a point of its own, as far as there are no more than ``STEPS``."""
+    """Return the grid of an outcome. If it has at most ``STEPS`` whole numbers, each of them is a point of the grid."""
     steps = STEPS
     if isinstance(outcome, Integer):
         width = int(outcome.high - outcome.low)
@@ -99,7 +99,7 @@ def check_outcome(outcome: Feature) -> Numeric:
         )
     if not math.isfinite(outcome.high - outcome.low):
         raise SchemaError(
-            "The outcome's range is wider than the largest number, so that no prediction could be told. Pass one that values "
-            "can have."
+            "The outcome's range is wider than the largest number, so no prediction could be computed. Pass a range "
+            "that values can have."
         )
     return outcome

@@ -1,4 +1,4 @@
-"""One column in pieces, however its container holds it: no cell can make the reading of another one fail."""
+"""One column, read in pieces from any kind of container. No cell can make the reading of another one fail."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from hedgerow.schema.cells import (
 
 __all__ = ["ARRAY_KINDS", "AnyPart", "Holds", "Part", "array_holds", "chunked", "read_through", "series_part"]
 
-# What a column's type says of all its cells. Unreadable ones are lists, structs, intervals, periods and the like; types of
-# objects, of text and of nothing but nulls say nothing.
+# What all cells of a column hold, by its type. Lists, structs, intervals, periods and the like are unreadable. Types of
+# objects, of text and of nulls alone do not tell.
 Holds = Literal["anything", "numbers", "times", "unreadable"]
 
-# These numbers have no machine type; as Python objects they keep their values.
+# These numbers have no machine type. As Python objects they keep their values.
 WIDE_NUMBERS = (nw.Decimal, nw.Int128, nw.UInt128)
 ARRAY_KINDS = MACHINE_NUMBERS + "cO"
 TIME_TYPES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
@@ -46,7 +46,7 @@ Read = Callable[[int, int], Cells]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One column of a table; how its cells are read is settled once, from its type.
+    """One column of a table. How its cells are read follows once from its type.
 
     Attributes
     ----------
@@ -54,15 +54,15 @@ class Part:
         Number of cells.
     read
         Returns the cells from one row up to another, as machine numbers or as Python objects. No cell makes it fail or
-        print: values that have no Python object are ``UNREADABLE``.
+        print. Values without a Python object are ``UNREADABLE``.
     is_machine
-        Whether the cells come as machine numbers.
+        Whether the cells are read as machine numbers.
     holds
-        What the type says of all cells; times are dates, moments, durations or times of day, which are no numbers.
+        What all cells hold, by the type. Times are dates, moments, durations or times of day, which are no numbers.
     whole
-        Of integers: reads them with all their digits, where missing cells among them make ``read`` return 64-bit floats.
+        For integers: reads them with all their digits. (With missing cells among them, ``read`` returns 64-bit floats.)
     distinct
-        Of text: reads it as distinct cells and the place of each cell among these; None where that fails.
+        For text: reads it as distinct cells and the position of each cell among these; None if that fails.
     """
 
     length: int
@@ -80,7 +80,7 @@ AnyPart = Cells | Part
 
 
 def read_through(part: AnyPart, start: int, stop: int, answer: Callable[[Cells], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return what ``answer`` says of cells, one by one; of cells that a column holds often it is asked once."""
+    """Return the result of ``answer`` for each cell. In a column with ``distinct`` cells it reads each distinct cell once."""
     if isinstance(part, np.ndarray):
         return answer(part[start:stop])
     found = None if part.distinct is None else part.distinct(start, stop)
@@ -91,7 +91,7 @@ def read_through(part: AnyPart, start: int, stop: int, answer: Callable[[Cells],
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
-    """Return what a dtype of numpy says of all cells."""
+    """Return what all cells of a numpy dtype hold."""
     if dtype.kind in MACHINE_NUMBERS + "c":
         return "numbers"
     if dtype.kind in TIMES:
@@ -100,7 +100,7 @@ def array_holds(dtype: np.dtype[Any]) -> Holds:
 
 
 def _series_holds(dtype: Any) -> Holds:
-    """Return what a data type of narwhals says of all cells."""
+    """Return what all cells of a narwhals data type hold."""
     if dtype.is_numeric() or dtype == nw.Boolean:
         return "numbers"
     if dtype in TIME_TYPES:
@@ -109,7 +109,7 @@ def _series_holds(dtype: Any) -> Holds:
 
 
 def series_part(series: nw.Series[Any]) -> AnyPart:
-    """Return a series for reading; a pandas column that is a numpy array inside, as that array."""
+    """Return a series for reading. A pandas column that is stored as a numpy array is returned as that array."""
     if series.implementation.is_pandas():
         return _pandas_part(series.to_native())
     if series.implementation.is_pyarrow():
@@ -141,7 +141,7 @@ def _plain_part(series: nw.Series[Any]) -> Part:
 
 
 def _python_objects(series: nw.Series[Any]) -> Cells:
-    """Return a series as Python objects, cell by cell if one of them cannot become one."""
+    """Return a series as Python objects; cell by cell if one of the cells cannot become a Python object."""
     cells = _guarded(series.to_list)
     if cells is UNREADABLE:
         blocks = [_guarded(series[i : i + 1].to_list) for i in range(len(series))]
@@ -150,7 +150,7 @@ def _python_objects(series: nw.Series[Any]) -> Cells:
 
 
 def _guarded(read: Callable[[], Any]) -> Any:
-    """Return what was read, or ``UNREADABLE`` where that fails; a panic of compiled code is no ``Exception``."""
+    """Return the cells, or ``UNREADABLE`` if reading fails. (A panic of compiled code is no ``Exception``.)"""
     try:
         return read()
     except (KeyboardInterrupt, SystemExit):
@@ -160,7 +160,7 @@ def _guarded(read: Callable[[], Any]) -> Any:
 
 
 def _opaque_part(length: int, absent: Callable[[int, int], npt.NDArray[np.bool_]], holds: Holds = "anything") -> Part:
-    """Return a column of a type that means nothing here: its cells are there or not, and are not looked at."""
+    """Return a column of a type without a meaning here. Its cells are present or missing, and their contents are not read."""
 
     def read(start: int, stop: int) -> Cells:
         cells = np.full(stop - start, UNREADABLE, dtype=object)
@@ -189,12 +189,12 @@ def _pandas_part(native: Any) -> AnyPart:
         return _arrow_part(nw.from_native(chunks, series_only=True))
     if isinstance(dtype, pandas.CategoricalDtype):
         return _coded_part(_pandas_part(dtype.categories), native.array.codes)
-    part = _plain_part(nw.from_native(pandas.Series(native), series_only=True))  # categories come as an index
+    part = _plain_part(nw.from_native(pandas.Series(native), series_only=True))  # categories are stored as an index
     return replace(part, holds="unreadable") if isinstance(dtype, pandas.IntervalDtype | pandas.PeriodDtype) else part
 
 
 def _coded_part(values: AnyPart, codes: npt.NDArray[Any]) -> Part:
-    """Return a pandas column of categories, whose values are read by their own type."""
+    """Return a pandas column of categories. Its values are read by their own type."""
     cells = values if isinstance(values, np.ndarray) else values.read(0, len(values))
     table = np.concatenate([typed_objects(cells), object_array([None], 1)])  # the code -1 finds the last one
     holds = array_holds(values.dtype) if isinstance(values, np.ndarray) else values.holds
@@ -208,7 +208,7 @@ def chunked(array: Any) -> Any:
 
 
 def _arrow_part(series: nw.Series[Any]) -> Part:
-    # By pyarrow's own types: narwhals knows some of them in some versions only, and what it does not know looks nested.
+    # By pyarrow's own types. Some versions of narwhals do not know all of them, and an unknown type looks nested.
     types, column, count = get_pyarrow().types, series.to_native(), len(series)
     kind = column.type
 
@@ -234,7 +234,7 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
         coded = _guarded(lambda: _arrow_coded_text(column))
         if isinstance(coded, Part):
             return coded
-        # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
+        # Decoded first, because narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
         decoded = _guarded(lambda: _decoded(column))
         if decoded is not UNREADABLE:
             return _arrow_part(nw.from_native(decoded, series_only=True))
@@ -249,7 +249,7 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
 
 
 def _decoded(column: Any) -> Any:
-    """Return a column of pyarrow whose values stand in a dictionary or for runs of cells, as one of these values."""
+    """Return a pyarrow column that is dictionary-encoded or run-length encoded as a column of its values."""
     pyarrow, kind = get_pyarrow(), column.type
     if pyarrow.types.is_dictionary(kind):
         return column.cast(kind.value_type)
@@ -270,7 +270,7 @@ def _arrow_text_part(column: Any) -> Part:
 
 
 def _arrow_coded_text(column: Any) -> Part | None:
-    """Return text whose values stand in a dictionary by these, None for other columns and for more values than cells."""
+    """Return dictionary-encoded text by its values; None for other columns and if there are more values than cells."""
     types, kind = get_pyarrow().types, column.type
     if not types.is_dictionary(kind) or not _is_any(kind.value_type, types.is_string, types.is_large_string):
         return None
@@ -286,14 +286,14 @@ def _arrow_coded_text(column: Any) -> Part | None:
 
 
 def _distinct_texts(coded: Any) -> tuple[Cells, Integers]:
-    """Return the texts of a dictionary array, after which one stands that is missing, and the place of each cell among them."""
+    """Return the texts of a dictionary array, followed by a missing one, and the position of each cell among them."""
     cells = np.append(_arrow_texts(chunked(coded.dictionary)), object_array([None], 1))
     places: Integers = coded.indices.fill_null(len(cells) - 1).to_numpy(zero_copy_only=False)
     return cells, places
 
 
 def _arrow_texts(block: Any) -> Cells:
-    """Return text as Python objects, as bytes if some of it is not UTF-8: bytes are read as the text they hold."""
+    """Return text as Python objects. If some of it is not UTF-8, return bytes, which are read as their text."""
     pyarrow = get_pyarrow()
     cells = _guarded(block.to_numpy)
     if cells is not UNREADABLE:
@@ -351,7 +351,7 @@ def _polars_part(series: nw.Series[Any]) -> Part:
 
 
 def _polars_texts(block: Any) -> Cells:
-    """Return text as Python objects, as bytes if some is not UTF-8: reading that directly makes polars panic and print."""
+    """Return text as Python objects, as bytes if some is not UTF-8. (Reading that directly makes polars panic and print.)"""
     polars = get_polars()
     raw = (block if block.dtype == polars.String else block.cast(polars.String)).cast(polars.Binary)
     cells = _guarded(lambda: raw.cast(polars.String).to_list())  # this way it is checked

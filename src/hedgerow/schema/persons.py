@@ -1,21 +1,21 @@
-"""Who records are of: ids of persons, read cell by cell.
+"""The persons of records: ids, read cell by cell.
 
-Two persons that are read as one id have no guarantee, and neither has one person that is read as two. So cells are one id only
-where they differ by how they are stored, never where they differ by what is written (docs/proofs/persons.md).
+If two persons are read as one id, or one person is read as two, there is no guarantee. So cells that are stored differently
+can be one id, but cells that are written differently never are (docs/proofs/persons.md).
 
 Text
-    Text is one id where it is equal code point by code point, without ASCII white space at its ends and in Unicode's form NFC.
-    "1", "01", "1.0", "1.10" and "a" against "A" are different ids. Text with a compatibility ideograph stays as it stands, since
-    NFC would merge it with another character. Bytes that are UTF-8 are text, other bytes are themselves. Dates, times and UUIDs
-    are their text. An id has at most 256 characters.
+    Texts are one id if they are equal code point by code point, without ASCII white space at their ends and in Unicode's form
+    NFC. "1", "01", "1.0" and "1.10" are different ids, and so are "a" and "A". Text with a compatibility ideograph is not
+    changed, since NFC would merge the ideograph with another character. Bytes that are UTF-8 are read as text. Any other bytes
+    are an id as they are. Dates, times and UUIDs are read as their text. An id has at most 256 characters.
 Numbers
-    A whole number in a cell of a numeric type is the text of that integer: 7, 7.0 (a float) and "7" are one id. A float counts
-    only below the integers that its own type holds exactly: 2^53, for float32 2^24, for float16 2^11. What a larger number was
-    written as is lost, and so it is with a fraction: they are no ids.
+    A whole number in a cell of a numeric type is the text of that integer: 7, 7.0 (a float) and "7" are one id. A float is an
+    id only below 2^53 (float32: 2^24, float16: 2^11), up to which its type holds every integer. Larger floats and fractions are
+    no ids, because they do not show how they were written.
 Nobody
-    A missing cell, a marker of missing cells such as "NA" or "?", text of nothing but blanks, longer text and a cell of any other
-    type identify no person.
-    Neither does text with U+FFFD, which readers put in the place of bytes that are not UTF-8: it may stand for several ids."""
+    These identify no person: a missing cell, a marker of missing cells such as "NA" or "?", text of blanks alone, longer text,
+    and a cell of any other type. Text with U+FFFD does not either. Readers put this character in the place of bytes that are
+    not UTF-8, so it may stand for several ids."""
 
 from __future__ import annotations
 
@@ -60,23 +60,23 @@ __all__ = [
     "without_person",
 ]
 
-Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits, all zero where there is none
+Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
 
 LONGEST = 256  # characters of an id
 MOST_KNOWN = 1 << 20  # distinct cells that are remembered
 NOBODY = (0, 0)
 REPLACED = "\ufffd"  # what readers of files put in the place of bytes that are not UTF-8
-LARGEST_EXPONENT = 400  # of a Decimal: beyond it, its digits would take long to write
-# In lower case; what files, spreadsheets, databases and pandas write where a cell is missing.
+LARGEST_EXPONENT = 400  # of a Decimal; beyond it, writing its digits would take long
+# In lower case: what files, spreadsheets, databases and pandas write for a missing cell.
 MARKERS = frozenset({"", "#n/a n/a"}).union(
     "? ?? - -- --- \u2013 \u2014 . .. * \\n na n/a n.a. <na> nan -nan +nan nat none null (null) <null> nil missing".split(),
     "unknown undefined #n/a #na #null! #value! #ref! #name? #div/0! #num! 1.#ind -1.#ind 1.#qnan -1.#qnan".split(),
 )
 # NFC turns each of these into another ideograph, although names are written with both.
 COMPATIBILITY_IDEOGRAPH = re.compile("[\uf900-\ufaff\U0002f800-\U0002fa1f]")
-INVISIBLE = ("Zs", "Zl", "Zp", "Cc", "Cf")  # white space, controls and formats: what is nothing else is a blank
+INVISIBLE = ("Zs", "Zl", "Zp", "Cc", "Cf")  # white space, controls and formats; text of these alone is a blank
 ZERO_FRACTION = re.compile(r"t:([+-]?[0-9]+)\.0*(?![0-9])")
-# Types by their identity: comparing a cell's own could run code of its class.
+# Types by their identity, because comparing a cell's own type could run code of its class.
 EXACT = frozenset(map(id, (bool, int, np.bool_, *WHOLE)))
 BYTES = frozenset(map(id, (bytes, np.bytes_)))
 FLOATS = (float, np.float16, np.float32, np.float64, np.longdouble)
@@ -86,16 +86,16 @@ COMPLEX = frozenset(map(id, (complex, np.complex64, np.complex128, np.clongdoubl
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Who each record is of.
+    """The person of each record.
 
     Parameters
     ----------
     name : str
-        The column's name, "" where it has none.
+        The column's name; "" if it has none.
     cells : ndarray of shape (records,), or None
-        The ids; None where the records themselves hold them.
+        The ids; None if the records themselves hold them.
     missing : tuple of str
-        What else stands for a missing cell.
+        Further markers of a missing cell.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Groups:
     def __post_init__(self) -> None:
         if len(self.name) > LONGEST_WORDS or not _is_utf8(self.name):
             raise ConfigurationError(
-                f"the column that says who the records are of has a name that no certificate holds; names have at most "
+                "the column of persons has a name that no certificate can hold; names have at most "
                 f"{LONGEST_WORDS} letters, all of UTF-8. Rename it."
             )
 
@@ -119,7 +119,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
-    """Return what one cell is compared as, or None where it is no id."""
+    """Return the key by which one cell is compared, or None if it is no id."""
     try:
         text = _text(cell)
         text.encode()
@@ -129,7 +129,7 @@ def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
 
 
 def _is_marker(text: str, missing: tuple[str, ...]) -> bool:
-    """Say whether a cell stands for a missing one, by itself or as the schema declares; "-1" is declared as -1.0, too."""
+    """Return whether a cell is missing, by itself or by the schema's markers. -1.0 declares "-1", too."""
     plain = text.isascii() and text.isprintable()
     shown = text[2:] if plain else "".join(c for c in text[2:] if unicodedata.category(c) not in INVISIBLE)
     whole = ZERO_FRACTION.sub(r"t:\1", text)
@@ -138,13 +138,13 @@ def _is_marker(text: str, missing: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _declared(missing: tuple[str, ...]) -> frozenset[str]:
-    """Return what the markers that a schema declares are compared as, numbers without a fraction of zeros."""
+    """Return the keys of the markers that a schema declares; of numbers, without a fraction of zeros."""
     texts = set(map(_of_text, missing))
     return frozenset(texts | {ZERO_FRACTION.sub(r"t:\1", text) for text in texts})
 
 
 def _text(cell: Any) -> str:
-    """Return a cell's kind and what it is compared as; raise where it is no id."""
+    """Return a cell's kind and its key; raise if it is no id."""
     kind = type(cell)
     if id(kind) in EXACT:
         return _of_whole(int(cell))
@@ -164,7 +164,7 @@ def _text(cell: Any) -> str:
 
 
 def _of_derived(cell: Any) -> str:
-    """Return the same of text, of times, and of a class derived from text or numbers, whose own methods stay out of it."""
+    """Return the same for text, times, and classes derived from text or numbers, whose own methods are not called."""
     kind = type(cell)
     if issubclass(kind, str):
         return _of_text(str.__str__(cell))
@@ -184,7 +184,7 @@ def _of_whole(value: int) -> str:
 
 def _of_float(value: Any, bits: int) -> str:
     if not abs(value) < 2**bits or value != int(value):
-        raise ValueError("what it was written as is lost")
+        raise ValueError("how it was written is lost")
     return _of_whole(int(value))
 
 
@@ -211,16 +211,16 @@ def _of_text(text: str) -> str:
 
 
 def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
-    """Return for each cell 128 bits by a keyed hash of its id, equal where ids are and nothing else; zeros where there is none.
+    """Return 128 bits of each cell by a keyed hash of its id, equal if and only if ids are equal; zeros if there is no id.
 
     Parameters
     ----------
     cells : ndarray of shape (records,)
-        The ids as they stand.
+        The cells of ids.
     key : bytes
-        Of 32 bytes; whoever lacks it learns nothing from the bits.
+        32 bytes. Without the key the bits tell nothing.
     missing : sequence of str
-        What else stands for a missing cell.
+        Further markers of a missing cell.
     """
 
     def hashed(cell: object) -> tuple[int, int]:
@@ -249,7 +249,7 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
 
 
 def _is_plain(cell: object) -> bool:
-    """Say whether a cell's type hashes and compares without code of its own."""
+    """Return whether a cell's type hashes and compares without code of its own."""
     return id(type(cell)) in HASHABLE_IDS
 
 
@@ -259,7 +259,7 @@ def _rows(pairs: Iterable[tuple[int, int]], count: int) -> Ids:
 
 
 def without_person(X: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column that says who they are of, and that column; None where X has no such column."""
+    """Return records without the column of persons, and that column; None if X has no such column."""
     if person is None or isinstance(X, Columns):
         return X, None
     if isinstance(X, Mapping):
@@ -273,19 +273,19 @@ def without_person(X: Any, person: str | None) -> tuple[Any, Any]:
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column that says who they are of, and that column, or the one that is given.
+    """Return records without the column of persons, and that column or the given one.
 
     Raises
     ------
     ConfigurationError
-        When the schema names a column of persons, ``person``, and there is none, another one, or two.
+        If the schema names a column of persons, ``person``, and there is none, another one, or two.
     """
     X, own = without_person(X, person)
     if person is None:
         return X, groups
     if own is not None and groups is not None:
         raise ConfigurationError(
-            f"X has the column {person!r}, which says who the records are of, so groups must be left out; pass one of the two."
+            f"X has the column of persons, {person!r}, so groups must be left out. Pass one of the two."
         )
     if own is None and groups is None:
         raise ConfigurationError(
@@ -297,17 +297,17 @@ def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
 def read_groups(
     groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
 ) -> Groups | None:
-    """Return who each of so many records is of, None where that is not told; every cell may be anything.
+    """Return the person of each of so many records; None without groups. Cells may hold anything.
 
     Raises
     ------
     ConfigurationError
-        When there is not one id per record in one column, or its name is not ``person``, where that names a column.
+        If there is not one id per record in one column, or if ``person`` names a column and the name is another.
 
     Warns
     -----
     UserWarning
-        When the column's type is floating-point and ``warn`` is set: ids such as 1.10 or 007 were lost when it was read.
+        If the column's type is floating-point and ``warn`` is set, because ids such as 1.10 or 007 were lost when it was read.
     """
     if groups is None:
         return None
@@ -322,7 +322,7 @@ def read_groups(
         name = next(iter(groups.columns), None)
     part = one_column(groups, "groups")
     if len(part) != rows:
-        raise ConfigurationError("X and groups have different lengths, so it is open who the records are of.")
+        raise ConfigurationError("X and groups have different lengths, so ids cannot be matched to records.")
     cells = Columns(["groups"], len(part), parts=[part]).cells(0)
     if isinstance(part, Part) and part.whole is not None and cells.dtype.kind == "f":
         cells = part.whole(0, len(part))  # a missing cell must not take digits from the other ids
@@ -341,7 +341,7 @@ def read_groups(
 
 
 def another_person(person: str, name: str) -> ConfigurationError:
-    """Return the error of a column of persons that is not the schema's."""
+    """Return the error for a column of persons that is not the schema's."""
     return ConfigurationError(
         f"The schema says that {person!r} tells persons apart, but {name!r} was passed. A guarantee is for the persons of one "
         "column: leave it out, or pass a schema that names it."

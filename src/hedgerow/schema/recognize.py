@@ -1,4 +1,4 @@
-"""How a column of text seems to be written: a guess from its cells, for drafts of schemas outside every guarantee."""
+"""A guess of the form in which a column of text is written, from its cells; for drafts of schemas, outside every guarantee."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["WrittenForm", "written"]
 
 Form = NumberFormat | DateFormat
 
-# In the order in which they are taken where several read as many cells: fractions that all have three digits are likelier groups.
+# If several forms read as many cells, the first is taken: if all fractions have three digits, they are more likely groups.
 NUMBERS: tuple[Form, ...] = tuple(
     NumberFormat(*marks)
     for marks in ((".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'"))
@@ -39,19 +39,19 @@ DATES: tuple[Form, ...] = tuple(
     )
     for time in ("", " %H:%M", " %H:%M:%S")
 )
-SAMPLE = 1000  # texts that decide which forms are looked at further
-SHARE = 0.9  # of the cells that are there, so many are read in a form that is recognized
+SAMPLE = 1000  # texts that decide which forms are tried further
+SHARE = 0.9  # the share of the present cells that a recognized form must read
 
 
 @dataclass(frozen=True)
 class WrittenForm:
-    """A form in which text is written, and the others that read as many cells of a column."""
+    """A form in which text is written, and the other forms that read as many cells of the column."""
 
     form: Form
     others: tuple[Form, ...]
 
     def plain(self, cells: Cells) -> Cells:
-        """Return cells as they would stand in a file of plain numbers or ISO 8601 dates; those of no such form stay."""
+        """Return cells as they would be written in plain numbers or ISO 8601 dates. Cells in another form do not change."""
         if isinstance(self.form, NumberFormat):
             values = self.form.numbers(cells)
             pairs = zip(cells.tolist(), values.tolist(), strict=True)
@@ -60,7 +60,7 @@ class WrittenForm:
         return object_array((_iso(cell, form) for cell in cells.tolist()), len(cells))
 
     def put_on(self, feature: Numeric) -> Numeric:
-        """Return a guessed entry that declares the form, where the form is one of its kind."""
+        """Return a guessed entry with the form declared, if it is a form of the entry's kind."""
         if isinstance(self.form, DateFormat):
             if not isinstance(feature, Date):
                 return feature
@@ -71,17 +71,17 @@ class WrittenForm:
 
     @property
     def doubt(self) -> str | None:
-        """What its owner must decide, where other forms read the same cells as other values."""
+        """The owner's question, if other forms read the same cells as other values."""
         if not self.others:
             return None
         names = ", ".join(_named(form) for form in self.others)
-        return f"taken for {_named(self.form)}, but all its cells could be {names} too: which is it?"
+        return f"taken for {_named(self.form)}, but all its cells could be {names}, too: which is it?"
 
 
 def written(cells: Cells, missing: Iterable[str] = (), share: float = SHARE) -> WrittenForm | None:
-    """Return how a column of text is written, None where it is surely plain, no text, or in no form that is known.
+    """Return how a column of text is written; None if it is surely plain, no text, or in no known form.
 
-    A column is read in a form where so large a share of its cells that are there is; a plain form goes before others.
+    A form is recognized if it reads a large enough share of the present cells. A plain form takes precedence.
     """
     if cells.dtype.kind != "O":
         return None
@@ -125,7 +125,7 @@ def _values(texts: Cells, form: Form) -> npt.NDArray[Any]:
 
 
 def _same(texts: Cells, one: Form, other: Form) -> bool:
-    """Return whether two forms read the same values of all texts; a plain one stands for ISO dates as well."""
+    """Return whether two forms read the same values from all texts. A plain form also reads ISO dates."""
     if type(one) is not type(other):
         return one == NumberFormat() and not np.isfinite(numbers(texts)).any()
     return np.array_equal(_values(texts, one), _values(texts, other), equal_nan=True)

@@ -1,7 +1,7 @@
 """Containers and types that cannot hold what the schema declares.
 
-They are told by their type alone, which is public where the owner declares it; no cell is looked at, and numbers, truth
-values and objects never differ as features. Where a reader inferred a type, one cell can change it: certificates say so.
+They are recognized by their type alone, which is public if the owner declares it. No cell is read. As features, numbers, truth
+values and objects are all accepted. If a reader inferred a type, one cell can change it. Certificates state this.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from hedgerow.texts import listed
 
 __all__ = ["check_column_types", "check_label_type", "refuse_lazy", "refuse_objects"]
 
-# Methods by which tables that hold a query, not records, become frames. Spark's frames collect rows, so that comes last.
+# Methods that turn a table that holds a query, not records, into a frame. Spark's frames collect rows, so collect is last.
 COLLECTORS = ("toPandas", "df", "compute", "to_pandas", "collect")
 
 
 def refuse_lazy(given: Any, what: str, *, known: bool = False) -> None:
-    """Raise ConfigurationError where ``given`` is an iterator, or a table that holds a query and not yet records.
+    """Raise ConfigurationError if ``given`` is an iterator, or a table that holds a query and not yet records.
 
-    ``known`` says that narwhals knows it as such a table; others are told by their methods.
+    With ``known``, narwhals knows it as such a table. Other tables are recognized by their methods.
     """
     if isinstance(given, Iterator):
         raise ConfigurationError(
-            f"{what} is an iterator, which can be read once, but records are read more than once. Pass list({what})."
+            f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
         )
     collector = next((name for name in COLLECTORS if hasattr(type(given), name)), None)
     is_array = (hasattr(given, "__array__") or isinstance(given, Sequence | Mapping)) and not hasattr(given, "columns")
@@ -39,15 +39,15 @@ def refuse_lazy(given: Any, what: str, *, known: bool = False) -> None:
         way = f"{what}.{collector}()" if collector else "a pandas, polars or pyarrow table"
         raise ConfigurationError(
             f"{what} is a lazy table ({type(given).__name__}), which holds a query and no records, but records are read "
-            f"more than once. Pass {way}."
+            f"several times. Pass {way}."
         )
 
 
 def refuse_objects(rows: Sequence[Any]) -> None:
-    """Raise ConfigurationError where a list is one of dicts or other objects, and none of rows.
+    """Raise ConfigurationError if a list holds dicts or other objects, and no rows.
 
-    All rows decide: one that is a row, or None for a missing one, makes the list a list of rows, in which the others are
-    records whose cells are all missing.
+    If one element is a row, or None for a missing row, the list is a list of rows. The other elements are then records whose
+    cells are all missing.
     """
     if rows and not any(row is None or issubclass(type(row), list | tuple | np.ndarray) for row in rows):
         raise ConfigurationError(
@@ -58,7 +58,7 @@ def refuse_objects(rows: Sequence[Any]) -> None:
 
 
 def check_column_types(types: Mapping[str, Holds], features: Mapping[str, Feature] | None) -> None:
-    """Raise SchemaError where a column's type cannot be read, or cannot be what the schema declares of the column."""
+    """Raise SchemaError if a column's type cannot be read, or cannot hold what the schema declares for the column."""
     for name, holds in types.items():
         if holds == "unreadable":
             raise SchemaError(
@@ -67,14 +67,14 @@ def check_column_types(types: Mapping[str, Holds], features: Mapping[str, Featur
             )
         if holds == "times" and features is not None and not _takes_times(features[name]):
             raise SchemaError(
-                f"the column {name!r} has a type of dates, times or durations, which are no numbers, but the schema declares "
+                f"the column {name!r} has a type of dates, times or durations, which are not numbers, but the schema declares "
                 'numbers for it, so no cell could be read. Declare a range of dates, as in hr.Date("2020-01-01", "2024-12-31"), '
                 "or pass numbers."
             )
 
 
 def check_label_type(entry: Feature, holds: Holds) -> None:
-    """Raise SchemaError where the type of the labels cannot be any of the classes, or no number where an outcome is declared."""
+    """Raise SchemaError if the type of the labels excludes all classes or, if an outcome is declared, all numbers."""
     kind = {"numbers": "numbers", "times": "dates, times or durations"}.get(holds, "lists, structs or the like")
     if isinstance(entry, Numeric):
         if holds in ("unreadable", "times"):
@@ -88,8 +88,8 @@ def check_label_type(entry: Feature, holds: Holds) -> None:
         or (holds == "numbers" and not _has_number(entry.values))
     ):
         raise SchemaError(
-            f"y has a type of {kind}, but the schema declares the classes {listed(entry.values)}, none of which reads as one, "
-            "so no record could have a label. Pass the labels as the schema spells them, or correct its classes."
+            f"y has a type of {kind}, but the schema declares the classes {listed(entry.values)}, none of which has this "
+            "type, so no record could have a label. Pass the labels as the schema spells them, or correct its classes."
         )
 
 

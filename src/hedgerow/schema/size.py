@@ -1,4 +1,4 @@
-"""How much the tables of a schema take, which a file must not decide alone."""
+"""A limit on the memory that the tables of a schema take, since a file alone must not decide it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hedgerow.schema.schema import Schema
 
 __all__ = ["check_size"]
 
-USUAL_BINS, MOST_BINS = 16, 1024  # where no parameter says how many; what estimators allow
-FINE_CODES = 257  # HedgerowClassifier reads every numeric feature in so many, whatever its bins
+USUAL_BINS, MOST_BINS = 16, 1024  # bins if no parameter gives their number, and the most that estimators allow
+FINE_CODES = 257  # HedgerowClassifier reads every numeric feature in so many codes, for any max_bins
 
 
 def check_size(schema: Schema, max_bins: Any, allowed: Allowance) -> None:
-    """Raise FileFormatError where lists and tables of a schema's codes would take more memory than is allowed."""
+    """Raise FileFormatError if lists and tables of a schema's codes would take more memory than is allowed."""
     bins = max_bins if isinstance(max_bins, int) and 0 < max_bins <= MOST_BINS else USUAL_BINS
     codes = [
         (bins if feature.cuts is None else min(bins, len(feature.cuts) + 1)) + 1

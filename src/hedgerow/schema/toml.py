@@ -18,16 +18,16 @@ HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "miss
 ORIGINS = ("classes_origin", "classes_release")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
-# By the entry's type, which is left out where the other keys tell it.
+# By the entry's type. Files leave it out if the other keys determine it.
 RANGES: dict[str, type[Numeric]] = {"numeric": Numeric, "integer": Integer, "date": Date}
 LISTS: dict[str, type[Categorical]] = {"categorical": Categorical, "boolean": Boolean}
 ORIGIN = {"origin", "release"}
 
-LARGEST = 2**23  # characters: schemas of 100 000 features have half of that
-DEEPEST = 64  # brackets that are open at once, or names in a row with dots between them: twice what a taxonomy may have
+LARGEST = 2**23  # characters; a schema of 100 000 features has half as many
+DEEPEST = 64  # brackets that are open at once, or names joined by dots: twice the maximum of a taxonomy
 LONGEST = 1000  # characters of a bare word, which is a name, a number or a date
 
-# What TOML is made of, as far as nesting goes. Nothing here is tried twice on the same text, so a scan takes linear time.
+# The tokens of TOML that matter for nesting. No alternative is tried twice on the same text, so a scan takes linear time.
 TOKEN = re.compile(
     r'''
       """(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\\?\Z)
@@ -101,7 +101,7 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
 
 
 def _check_size(text: str, place: str) -> None:
-    """Raise FileFormatError if a text is larger or nested deeper than any schema: the parser has no limits of its own."""
+    """Raise FileFormatError if a text is larger or nested deeper than any schema. The parser has no limits of its own."""
     if len(text) > LARGEST:
         raise _no_schema(place, f"has {len(text)} characters, more than {LARGEST}")
     depth = dots = 0
@@ -113,7 +113,7 @@ def _check_size(text: str, place: str) -> None:
             depth -= 1
         elif kind == "word" and token.end() - token.start() > LONGEST:
             raise _no_schema(place, f"has a name or a number of more than {LONGEST} characters without quotes")
-        # A name, a dot and white space go on with a row of names; everything else begins a new one.
+        # A name, a dot and white space continue a dotted name. Everything else begins a new one.
         if kind == "dot":
             dots += 1
         elif kind in ("open", "close") or (kind is None and token[0] in ",=\n"):
@@ -123,7 +123,7 @@ def _check_size(text: str, place: str) -> None:
 
 
 def _no_schema(place: str, what: str) -> FileFormatError:
-    return FileFormatError(f"{place} {what}, as no schema is or has, and reading it might take all memory. Correct it.")
+    return FileFormatError(f"{place} {what}, which no schema needs, and reading it might take all memory. Correct it.")
 
 
 def entry_of(feature: Feature) -> dict[str, Any]:
@@ -184,17 +184,17 @@ def read_outcome(entry: Any, place: str) -> Feature:
 
 
 def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], place: str) -> None:
-    """Raise SchemaError where a key lacks, or is unknown."""
+    """Raise SchemaError if a key is missing or unknown."""
     for key in sorted(needed - set(values)):
-        raise SchemaError(f"{place} lacks {key!r}, without which it says too little. Add it.")
+        raise SchemaError(f"{place} lacks {key!r}, which it needs. Add it.")
     for key in sorted(set(values) - needed - allowed):
         raise SchemaError(
-            f"{place} has the unknown key {key!r}, which may be a misspelling. Use {sorted(needed | allowed)}."
+            f"{place} has the unknown key {key!r}, which may be misspelled. Use {sorted(needed | allowed)}."
         )
 
 
 def made_at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make a part of a schema; an error names the place it was read from."""
+    """Make a part of a schema. An error names the place from which it was read."""
     try:
         return make(*args, **kwargs)
     except SchemaError as error:

@@ -24,7 +24,7 @@ LARGEST = 2**51  # halves between whole numbers are exact up to here
 
 
 class _Whole(Numeric):
-    """A range of whole numbers. All bins have the same number of values, or one more."""
+    """A range of whole numbers. The numbers of values in two bins differ by at most one."""
 
     below = 0.0  # the distance from the start of a bin to its first whole number
 

@@ -1,4 +1,4 @@
-"""Columns of which nothing is read, in records that are to be predicted: they are the caller's own, so they may be looked at."""
+"""Warnings for columns of which nothing is read, in records to be predicted. These are the caller's own, so they may be read."""
 
 from __future__ import annotations
 
@@ -17,19 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["UnreadColumns"]
 
-FEW = (
-    10  # records of which categories, empty cells and ranges say nothing: a category may be new, a number out of range
-)
+FEW = 10  # records; fewer do not show that a column is wrong, since a category may be new or a number out of range
 NEARLY_ALL = 0.95
 FIRST_ROWS, BLOCK_ROWS = 512, 65_536
-HARDLY_ANY = 0.05  # of the cells that are there
-IN_ORDER = (
-    0.2  # of the cells of the first rows that are there, more within the range (or declared) end the look at a column
-)
+HARDLY_ANY = 0.05  # of the present cells
+IN_ORDER = 0.2  # of the present cells of the first rows; if more are in order, the column is not read further
 
 
 class _Column:
-    """What was seen of one column, until enough of it is in order."""
+    """What has been read of one column, until enough of it is in order."""
 
     def __init__(self, name: str, feature: Feature, schema: Schema) -> None:
         self.name, self._feature = name, feature
@@ -57,20 +53,22 @@ class _Column:
         self.in_order = self._known - self._outside > IN_ORDER * self._there
 
     def finding(self) -> str | None:
-        """Return what its caller should know."""
+        """Return the warning for the caller, if any."""
         name, few = shown(self.name), "hardly any" if self._known else "no"
         if not self._cells or self.in_order:
             return None
         if self._known <= HARDLY_ANY * self._there:
             if isinstance(self._feature, Numeric) and self._there:
                 return (
-                    f"{few} cell of the column {name} could be read as the schema declares it; the others are taken as missing. "
-                    "Is the text written otherwise? Declare decimal, thousands or date_format in the schema, or convert it."
+                    f"{few} cell of the column {name} could be read as the schema declares it; the others are read as missing. "
+                    "Is the text in another format? Declare decimal, thousands or date_format in the schema, or convert it."
                 )
             if self._cells < FEW:
                 return None
             what = "is a declared value" if self._there else "holds anything"
-            return f"{few} cell of the column {name} {what}, so answers are given without it. Is it the right column?"
+            return (
+                f"{few} cell of the column {name} {what}, so predictions are made without it. Is it the right column?"
+            )
         if self._known >= FEW and self._outside >= NEARLY_ALL * self._known:
             return (
                 f"nearly all numbers of the column {name} lie outside the range that the schema declares, and are read as its "
@@ -80,10 +78,10 @@ class _Column:
 
 
 class UnreadColumns:
-    """Looks over blocks of records to be predicted.
+    """Checks blocks of records to be predicted.
 
-    A column is looked at until a fifth of its cells so far that are there are in order, so that records that are cost next to
-    nothing.
+    A column is read until a fifth of its present cells so far are in order. So the check of valid records takes hardly any
+    time.
 
     Parameters
     ----------
@@ -96,7 +94,7 @@ class UnreadColumns:
         self._columns = [_Column(name, feature, schema) for name, feature in schema.features.items()]
 
     def add(self, X: Any) -> None:
-        """Look at a block of records; errors as in ``read_columns``."""
+        """Check a block of records; errors as in ``read_columns``."""
         if all(column.in_order for column in self._columns):
             return
         columns = read_columns(X, self._schema.features)
@@ -107,7 +105,7 @@ class UnreadColumns:
                     break
 
     def findings(self) -> list[str]:
-        """Return a sentence for each column of which no cell could be read, or nearly all lie outside the range."""
+        """Return a sentence for each column of which no cell could be read, or nearly all cells are outside the range."""
         return [found for column in self._columns if (found := column.finding()) is not None]
 
 

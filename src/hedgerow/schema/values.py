@@ -1,4 +1,4 @@
-"""Which values a column holds and how often, cell by cell: exact counts, for whoever adds noise to them."""
+"""The values of a column and their exact counts, cell by cell. The caller adds noise to them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ NOTHING: Any = object()
 
 
 def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str, int]:
-    """Return how many cells have each value, as categories are compared, sorted with numbers before text.
+    """Return how many cells have each value, as categories are compared; numbers come before text.
 
-    Left out are missing cells, what no category can be (infinities, cells of other types), text of more than 256 letters or
-    that UTF-8 cannot hold. Each cell decides for itself.
+    These are left out: missing cells, cells that no category can have (infinities, cells of other types), text of more than 256
+    letters, and text that UTF-8 cannot hold. This depends on each cell alone.
     """
     markers = CategoryReader((), missing)
     found: dict[float | str, int] = {}
@@ -41,7 +41,7 @@ def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str,
         pairs = zip(keys.tolist(), counts.tolist(), strict=True)
         found = {_value(key, markers): count for key, count in pairs if _value(key, markers) is not NOTHING}
     else:
-        # One count for each cell as it stands, where equal cells are surely one value; the codes are its places.
+        # One count for each distinct cell, if equal cells are surely one value. The codes are the positions of cells among these.
         seen: list[float | str] = []
         place: dict[float | str, int] = {}
 
@@ -63,7 +63,7 @@ def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str,
 
 
 def _value(cell: object, markers: CategoryReader) -> Any:
-    """Return the number or the text that a cell is compared as, or ``NOTHING``."""
+    """Return the number or the text by which a cell is compared, or ``NOTHING``."""
     try:
         key = category_key(cell)
         if key is None or is_missing_key(key) or markers.code(cell) == markers.missing:
@@ -77,7 +77,7 @@ def _value(cell: object, markers: CategoryReader) -> Any:
 
 
 def public_value(key: float | str) -> Value:
-    """Return the plainest value that is compared as this."""
+    """Return the simplest value that is compared as this key."""
     if isinstance(key, str):
         return key
     return int(key) if key.is_integer() else key

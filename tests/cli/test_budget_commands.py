@@ -74,7 +74,7 @@ def test_an_unfinished_entry_is_shown_with_its_age_and_process(created, run):
     entry.fit([[30, "single", 1]], ["low"])
     created.reserve(entry.certificate_)
     shown = run("budget", "show", *PATIENTS).stdout
-    assert f"in process {created.entries[0].process}; it counts, whatever became of it" in shown
+    assert f"in process {created.entries[0].process}; it is charged, however it ended" in shown
 
 
 def test_raise_and_close(created, run, train):

@@ -131,7 +131,7 @@ def test_one_id_is_dropped_in_the_singular(draft, tmp_path):
 def test_the_last_column_is_the_target(draft):
     result = draft()
     assert hr.Schema.from_toml(result.stdout).target == "income"
-    assert "'income', is taken for the label" in result.stderr
+    assert "'income', is read as the label" in result.stderr
     assert "is taken" not in draft("--target", "income").stderr
 
 

@@ -191,7 +191,7 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
         )
         if entry.state == "unfinished":
             age = timedelta(seconds=int(entry.age.total_seconds()))
-            click.echo(f"{'':<21} began {age} ago in process {entry.process}; it counts, whatever became of it")
+            click.echo(f"{'':<21} began {age} ago in process {entry.process}; it is charged, however it ended")
 
 
 @click.command("list")

@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 NO_SCHEMA = """\
---schema is missing: ranges, values and classes must be public knowledge, written down by whoever knows the data and not \
+--schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \
 read off the records. Write a TOML file such as
 
   target = "income"
@@ -68,7 +68,7 @@ read off the records. Write a TOML file such as
   [features.sex]
   values = ["Female", "Male"]
 
-and pass it with --schema FILE. `hedgerow schema init DATA` drafts one, every entry of which you must confirm."""
+and pass it with --schema FILE. `hedgerow schema init DATA` drafts one; you must confirm each of its entries."""
 
 ADJACENCIES = ("add-remove", "replace-one")  # as in ``hedgerow.privacy.accounting``, whose import is slow
 adjacency_option = click.option(

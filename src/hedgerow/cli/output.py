@@ -105,7 +105,7 @@ def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 class Spending:
-    """Fit a model and save it. An error that leaves the context says what was spent, and whether there is a model.
+    """Fit a model and save it. An error within the context states what was spent, and whether there is a model.
 
     Parameters
     ----------

@@ -114,12 +114,12 @@ def draft_schema(
 
 
 def _with_doubt(note: Note, form: WrittenForm | None) -> Note:
-    """Return a note that also asks how its column is written, where several forms read the same cells."""
+    """Return a note that also asks for the form of its column, if several forms read the same cells."""
     return note if form is None or form.doubt is None else replace(note, oddities=(*note.oddities, form.doubt))
 
 
 def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
-    """Return a note on the column that most likely identifies persons, by its name or values; None if there is none.
+    """Return a note on the column that most likely identifies persons, by its name or values; None if no column does.
 
     Among several, a column named after a person comes first, then one that is called an id, then one in which nearly every record
     has its own value. Among equals, the one with the most values is chosen. At least one column remains a feature.
@@ -195,7 +195,7 @@ def _truths(cells: Cells) -> npt.NDArray[np.bool_]:
 
 
 def _objects(cells: Cells, absent: CategoryReader) -> Cells:
-    """Return cells as objects, None where they are missing."""
+    """Return cells as objects; None if they are missing."""
     result = cells.astype(object)
     result[absent.codes(cells) == absent.missing] = None
     return result

@@ -56,8 +56,8 @@ What to look for
   ranges      an end that is one person's value: write the range that was known before the data, such as 0 to 120
   categories  a rare one that names a person; one that could occur but did not: list what is publicly possible
   missing     a marker, such as ? or NA, among the values of a category: move it to the list missing
-  person      the column that says which person a record is of, such as a patient's number; write it as person, and as
-              records_per_person how many records of one person may be read. Where the guess is wrong, correct it, or delete both
+  person      the column that identifies the person of a record, such as a patient's number: write its name as person, and as
+              records_per_person how many records of one person may be read. If the guess is wrong, correct it, or delete both
   ids         any other column in which nearly every record has its own value: drop it from the data and the draft
 {label}
 
@@ -144,7 +144,8 @@ def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
     if target is None:
         target = list(columns)[-1]
         click.echo(
-            f"note: the last column, {target!r}, is taken for the label; pass --target COLUMN otherwise.", err=True
+            f"note: the last column, {target!r}, is read as the label; if this is wrong, pass --target COLUMN.",
+            err=True,
         )
     if target not in columns:
         raise click.UsageError(f"--target {target}: {data} has no such column in its first line.")

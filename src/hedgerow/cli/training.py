@@ -83,7 +83,7 @@ def run_training(
     """Fit a model and save it; ``hedgerow train --help`` describes the arguments."""
     if holdout_epsilon is not None and holdout is None:
         raise click.UsageError(
-            "--holdout-epsilon asks about held-out lines, of which there are none; pass --holdout SHARE."
+            "--holdout-epsilon is the budget of a query of held-out lines, but there are none; pass --holdout SHARE."
         )
     paths = data.paths
     refuse_overwriting(out, force, *paths, schema_path, init)

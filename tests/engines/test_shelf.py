@@ -197,6 +197,19 @@ def test_a_log_that_makes_room_is_out_of_sight_before_its_files_are_removed(shel
     assert seen == [[f"log-{number}" for number in range(1, shelf.MOST_LOGS)]]
 
 
+def test_a_folder_whose_removal_was_broken_off_is_removed_with_the_next_table(shelved, monkeypatch):
+    kept, facts = shelved
+    answers(kept, facts, task())
+    with monkeypatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_DIRS", str(kept.parent))
+        patch.setattr(shutil, "rmtree", lambda folder, **options: None)
+        shelf.remove("t")
+    assert len(list(kept.parent.iterdir())) == 1
+    for one, rows in partitions():
+        kept.put(one.place, rows)
+    assert list(kept.parent.iterdir()) == [kept.folder]
+
+
 def test_files_are_for_this_user_alone(shelved):
     kept, facts = shelved
     answers(kept, facts, task())

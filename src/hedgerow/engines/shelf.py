@@ -225,6 +225,8 @@ def _make(folder: Path, alike: str, most: int) -> None:
     """Make a folder for this user alone, never the one that it is in; of those like it the ones that were used last stay."""
     if folder.exists():
         return
+    for hidden in folder.parent.glob(f".{alike}"):  # whoever removed it was killed, or still does
+        shutil.rmtree(hidden, ignore_errors=True)
     used = sorted(folder.parent.glob(alike), key=_last_used)
     for old in used[: max(0, len(used) - most + 1)]:
         _discard(old)

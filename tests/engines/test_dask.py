@@ -1,5 +1,6 @@
 """Records on the workers of a Dask cluster: the same bits, also when workers are killed."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
 
 import hedgerow as hr
+from hedgerow.engines import held as held_partitions
 from hedgerow.engines.held import _TABLES
 from hedgerow.systems import hedgerow
 
@@ -306,6 +308,38 @@ def test_a_worker_that_stops_within_a_query_ends_a_fit_after_the_stated_time(fil
         assert ledger.spent == 1
 
 
+class Failing:
+    """Fails the first message of a query on a worker."""
+
+    def __init__(self):
+        self.answered, self.failed = held_partitions.answered, False
+
+    def __call__(self, *about):
+        if not self.failed:
+            self.failed = True
+            raise ValueError("a record")
+        return self.answered(*about)
+
+
+def fail_once():
+    held_partitions.answered = Failing()
+
+
+def logged(dask_worker):
+    held_partitions.answered = getattr(held_partitions.answered, "answered", held_partitions.answered)
+    return "".join(line for _, line in dask_worker.get_logs())
+
+
+@pytest.mark.full
+def test_a_message_that_fails_is_repeated_by_tasks_and_is_in_no_log(client, tmp_path):
+    client.run(fail_once)
+    try:
+        check_case("edprf", random_records(5), client, tmp_path)
+    finally:
+        found = client.run(logged)
+    assert not any("Run Failed" in one or "PerRecordCoin" in one for one in found.values())
+
+
 @pytest.mark.full
 def test_wrong_frames_are_refused_before_anything_is_booked(files, client):
     schema, paths = files
@@ -320,6 +354,20 @@ def test_wrong_frames_are_refused_before_anything_is_booked(files, client):
     for wrong in ({"client": 5}, {"client": client, "timeout": 0}):
         with pytest.raises(hr.ConfigurationError):
             hr.Records.from_dask(frame, label="label", **wrong)
+
+
+@pytest.mark.full
+def test_an_asynchronous_client_is_refused_before_anything_is_booked(files):
+    async def fit():
+        options = {"n_workers": 1, "processes": False, "dashboard_address": None, "asynchronous": True}
+        async with (
+            distributed.LocalCluster(**options) as cluster,
+            distributed.Client(cluster, asynchronous=True) as one,
+        ):
+            with pytest.raises(hr.ConfigurationError, match="asynchronous"):
+                hr.Records.from_dask(frame_of(files[1]), label="label", client=one)
+
+    asyncio.run(fit())
 
 
 @pytest.mark.full

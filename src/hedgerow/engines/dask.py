@@ -50,7 +50,16 @@ def _distributed() -> Any:
 
 def client_of(given: Any) -> Any:
     """Return a client: the one given, one of a cluster, or the one that is current; raise ConfigurationError without one."""
-    distributed = _distributed()
+    client = _found(given, _distributed())
+    if client.asynchronous:  # its methods return coroutines, which would be an error after the charge
+        raise ConfigurationError(
+            "the Dask client is asynchronous here, but a fit waits for its answers. Pass a client that was made without "
+            "asynchronous=True, or fit in a thread, as with asyncio.to_thread."
+        )
+    return client
+
+
+def _found(given: Any, distributed: Any) -> Any:
     if isinstance(given, distributed.Client):
         return given
     if isinstance(given, distributed.deploy.Cluster):
@@ -296,11 +305,13 @@ class DaskEngine:
         shares = {group.worker: (group.places, group.threads) for group in groups}
         run = self._client.run(_answered, self._table, shares, packed, workers=list(shares), on_error="ignore")
         answers = asyncio.ensure_future(run)
-        while not (await asyncio.wait([answers], timeout=LOOK))[0]:
-            if not shares.keys() <= (await self._client.scheduler.ncores()).keys():
-                answers.cancel()
-                return []
-        return list(answers.result().values())
+        try:
+            while not (await asyncio.wait([answers], timeout=LOOK))[0]:
+                if not shares.keys() <= (await self._client.scheduler.ncores()).keys():
+                    return []
+            return list(answers.result().values())
+        finally:
+            answers.cancel()  # nobody waits for it after an interruption or a lost worker
 
     def _answers(
         self, task: Task, places: Sequence[int], patience: Patience, groups: Sequence[Group] = ()
@@ -417,9 +428,15 @@ async def _aside(work: Callable[[str], None], name: str) -> None:
 async def _answered(
     table: str, shares: Mapping[str, tuple[Sequence[int], int]], packed: bytes, dask_worker: Any
 ) -> Partial:
-    """Answer beside the loop of this worker, which goes on to tell the scheduler that it is there."""
-    places, threads = shares[dask_worker.address]
-    return await asyncio.to_thread(held.answered, table, places, packed, threads)
+    """Answer beside the loop of this worker, which goes on to tell the scheduler that it is there.
+
+    An error is no answer: tasks repeat it. Dask would log it with the message, which has the keys of coins.
+    """
+    try:
+        places, threads = shares[dask_worker.address]
+        return await asyncio.to_thread(held.answered, table, places, packed, threads)
+    except Exception:
+        return Partial((), None)
 
 
 async def _prepare() -> None:

@@ -196,8 +196,7 @@ def test_a_full_file_system_is_called_full(tmp_path, monkeypatch):
 CODE = """\
 import os, sys, hedgerow as hr
 from click.testing import CliRunner
-from hedgerow.cli import main
-from hedgerow.cli import budget, group
+from hedgerow.cli import ledgers, main
 if os.getuid() == 0: os.setuid(65534)
 store = hr.LedgerStore(sys.argv[1])
 ledger = store.ledger("a")

@@ -266,9 +266,8 @@ class DaskEngine:
         """Return the sum of every partition's answer, each of them once."""
         total, question = Total(self._partitions), next(self._questions)
         news, patience, together = task.after(self._sent.get(task.log, 0)), Patience(self._timeout), True
-        while (
-            total.missing
-        ):  # partitions that lack commands, and answers that were lost with their worker, are queried again
+        # Partitions that lack commands, and those whose answers were lost with their worker, are queried again.
+        while total.missing:
             ask = self._answers_at_once if together else self._answers
             for partial_sum in ask(news, sorted(total.missing), patience):
                 total.add(partial_sum)

@@ -200,7 +200,8 @@ class Records:
         client : distributed.Client, cluster, or None
             The client whose workers count. None: the current client.
         timeout : float
-            A fit ends with an ``EngineError`` if no worker answers for this number of seconds.
+            A fit ends with an ``EngineError`` if no answer comes for this number of seconds. The answers of all workers to a
+            query come together, so it must be longer than the slowest worker takes.
 
         Raises
         ------

@@ -56,6 +56,12 @@ def test_equal_widths():
     assert Numeric(0, 8).n_codes(4) == 5
 
 
+def test_cuts_may_be_as_far_apart_as_floats_are():
+    assert Numeric(-1.7e308, 1.7e308, [1e308]).cuts == (1e308,)
+    with pytest.raises(SchemaError, match="ascend strictly"):
+        Numeric(-1.7e308, 1.7e308, [1e308, -1e308])
+
+
 def test_public_cuts():
     feature = Numeric(0, 10, range(1, 10))
     assert feature.bin_edges(10).tolist() == list(range(1, 10))

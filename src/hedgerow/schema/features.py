@@ -142,7 +142,8 @@ class Numeric:
         given = tuple(given)
         numbers = set(map(type, given)) <= {float}  # a merged encoder has hundreds of them
         cuts = given if numbers and np.isfinite(given).all() else tuple(_finite(cut, "cut point") for cut in given)
-        if (np.diff([self.low, *cuts, self.high]) <= 0).any():
+        ends = np.array([self.low, *cuts, self.high])
+        if (ends[1:] <= ends[:-1]).any():
             raise SchemaError(
                 f"The cut points {list(cuts)} do not ascend strictly inside ({_short(self.low)}, {_short(self.high)}), so some "
                 "bins would be empty. Pass each cut once, in ascending order, without the ends of the range."

@@ -14,6 +14,7 @@ from typing import Any
 from hedgerow import __version__
 from hedgerow.errors import MissingExtraError
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.privacy.certificate_text import shared_in_words
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import load
 
@@ -83,7 +84,7 @@ def log_model(model: PrivateEstimator, name: str = "model", **given: Any) -> Any
 def _about(model: PrivateEstimator) -> dict[str, str]:
     """Return what a model claims, as text."""
     certificate = model.certificate_
-    claim = certificate.claim
+    claim, shared = certificate.claim, shared_in_words(certificate)
     return {
         "class": type(model).__name__,
         "epsilon": decimal_text(claim.epsilon),
@@ -91,6 +92,7 @@ def _about(model: PrivateEstimator) -> dict[str, str]:
         "adjacency": claim.adjacency,
         "records_per_person": str(claim.records_per_person),
         "guarantee": "holds" if certificate.holds else "does not hold: " + json.dumps(list(certificate.reasons))[:400],
+        **({} if shared is None else {"starts": shared}),
     }
 
 

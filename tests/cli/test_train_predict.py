@@ -42,11 +42,18 @@ def test_a_model_starts_from_the_one_of_a_file(folder, run, train):
     trained = train(*own, "--init", "first.hedgerow", out="second.hedgerow")
     assert trained.exit_code == 0, trained.output
     first, second = hr.load("first.hedgerow"), hr.load("second.hedgerow")
-    assert first.certificate_.digest[:16] in second.certificate_.starts[0]
+    assert first.certificate_.digest[:16] in str(second.certificate_.starts[0])
     assert len(second.model_.parts[0].terms) == 3
     sizes = json.loads(run("inspect", "second.hedgerow", "--json").stdout)["sizes"]
     assert (sizes["rounds"], sizes["terms_of_the_start"]) == (len(second.model_.own.terms), 3)
     assert "the model that it starts from" in trained.output
+    assert "records that both read, the sum: epsilon = " in " ".join(trained.output.split())
+    seeded = train(*own, "--param", "n_estimators=1", "--param", "random_state=1", out="seeded.hedgerow")
+    assert seeded.exit_code == 0, seeded.output
+    for more, holds in (((), False), (("--public-start",), True)):
+        trained = train(*own, "--init", "seeded.hedgerow", *more, out=f"third{holds}.hedgerow")
+        assert hr.load(f"third{holds}.hedgerow").certificate_.holds is holds
+        assert ("records of a start being public, as the caller stated" in trained.output) is holds
 
 
 def test_what_is_no_start_is_refused_before_the_fit(folder, run, train):
@@ -57,6 +64,8 @@ def test_what_is_no_start_is_refused_before_the_fit(folder, run, train):
         (("--init", "people.csv", "--system", "hedgerow"), "is not a model file"),
         (("--init", "none.hedgerow", "--system", "hedgerow"), "does not exist"),
         (("--param", "init=first.hedgerow", "--system", "hedgerow"), "write --init"),
+        (("--param", "public_start=True", "--system", "hedgerow"), "write --public-start."),
+        (("--public-start", "--system", "hedgerow"), "pass --init MODEL, too"),
     ):
         refused = train(*more, out="second.hedgerow")
         assert refused.exit_code == 2, refused.output

@@ -25,6 +25,7 @@ from hedgerow.privacy.events import (
     Thresholded,
     Unprotected,
 )
+from hedgerow.privacy.starts import Start
 
 SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)
 LEAF = Pure(Fraction(3, 5), "permute-and-flip, class counts, range 1", "leaf label", 2)
@@ -351,9 +352,12 @@ def test_the_page_says_what_it_rests_on():
         assert fact not in other
 
 
+START = Start("a HedgerowClassifier of certificate 0123456789abcdef", Claim(Fraction(1)))
+
+
 def test_the_summary_says_all_that_it_rests_on_for_one_person():
     """A privacy officer decides by this line, so no end of it is cut off."""
-    one = replace(certificate(), person="number of the patient", records_per_person=2, starts=("a model",))
+    one = replace(certificate(), person="number of the patient", records_per_person=2, starts=(START,))
     text = " ".join(str(one).split())
     assert "the model that it starts from; random bits" in text
     assert "column 'number of the patient' telling persons apart more" in text

@@ -7,6 +7,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from released_only import World, fit_in
 from sklearn.base import clone
@@ -19,6 +20,7 @@ from hedgerow.archive import read_archive, write_archive
 from hedgerow.audit import check_model
 from hedgerow.engines import local
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.privacy.starts import Start, claim_in_words
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:epsilon is")
 
@@ -33,6 +35,7 @@ SIGNAL = 6 * (X["a"] - 0.5) + 4 * (X["a"] > 0.5) * (X["b"] - 0.5) + (X["c"] == "
 LABELS = np.where(GENERATOR.random(ROWS) < 1 / (1 + np.exp(-SIGNAL)), "yes", "no").astype(object)
 OUTCOMES = SIGNAL + GENERATOR.normal(0, 0.5, ROWS)
 FEATURES = {"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1), "c": hr.Categorical(["x", "y", "z"])}
+FEATURES_INFERRED = {name: replace(feature, origin="inferred") for name, feature in FEATURES.items()}
 CLASSES = hr.Schema(FEATURES, classes=["no", "yes"])
 NUMBERS = hr.Schema(FEATURES, outcome=hr.Numeric(-8, 8))
 KINDS = {"classes": (hr.HedgerowClassifier, CLASSES, LABELS), "numbers": (hr.HedgerowRegressor, NUMBERS, OUTCOMES)}
@@ -134,24 +137,156 @@ def test_margins_of_rounds_are_those_of_the_model(task, monkeypatch):
 # What it promises.
 
 
-def test_the_certificate_holds_and_says_where_the_start_comes_from(task):
+def privately(task, epsilon=2.0, **given):
+    """Return a fit of few records whose guarantee holds, but for what is given."""
+    kind, y, init = task
+    model = kind(epsilon, **{"schema": init.schema_, "n_estimators": 1, **given})
+    return model.fit(some(3000, 3300), y[3000:3300])
+
+
+def of_version_0_3(certificate):
+    """Return how version 0.3 described a start."""
+    name = f"a {certificate.system} of certificate {certificate.digest[:16]}"
+    own = certificate.own_reasons
+    if own:
+        return f"{name}, which promises nothing: {own[0]}"
+    claim = claim_in_words(certificate.claim, certificate.unit)
+    return f"{name}, which promises {claim}"
+
+
+def loaded_as_0_3(model, folder):
+    """Return a model with a start as ``load`` returns it from a file of version 0.3, whose certificate knew texts only."""
+
+    def change(document, arrays):
+        parts = [of_version_0_3(one) for one in (model.init.certificate_, *before)]
+        return {**document, "certificate": {**document["certificate"], "starts": parts}}, arrays
+
+    before = [] if model.init.init is None else [model.init.init.certificate_]
+    return hr.load(rewritten(model, folder / "of_0_3", change))
+
+
+SEED, INFERRED = "random_state", "the schema was read off the data (a, b, c, "
+STARTS = {
+    "a start that holds": (lambda task, folder: privately(task), ()),
+    "a seeded start": (lambda task, folder: privately(task, random_state=0), (SEED,)),
+    "an inferred schema": (lambda task, folder: inferred(task), (INFERRED,)),
+    "a person's start": (lambda task, folder: privately(task, records_per_person=3), ()),
+    "a chain that holds": (lambda task, folder: privately(task, init=privately(task)), ()),
+    "a seeded start of a start": (lambda task, folder: privately(task, init=privately(task, random_state=0)), (SEED,)),
+    "two reasons in a chain": (
+        lambda task, folder: privately(task, init=inferred(task), random_state=0),
+        (SEED, INFERRED),
+    ),
+    "a start of public records": (
+        lambda task, folder: privately(task, init=inferred(task), public_start=True),
+        (),
+    ),
+    "a file": (lambda task, folder: from_file(privately(task, init=privately(task, random_state=0)), folder), (SEED,)),
+    "a file that holds": (lambda task, folder: from_file(privately(task, init=privately(task)), folder), ()),
+    "a file of 0.3": (
+        lambda task, folder: loaded_as_0_3(privately(task, init=privately(task, random_state=0)), folder),
+        (SEED,),
+    ),
+    "a file of 0.3 that holds": (lambda task, folder: loaded_as_0_3(privately(task, init=privately(task)), folder), ()),
+}
+
+
+@pytest.mark.filterwarnings("ignore::hedgerow.PrivacyLeakWarning")
+@pytest.mark.parametrize("start", STARTS)
+def test_no_guarantee_where_a_start_has_none_down_the_chain(task, start, tmp_path):
+    make, words = STARTS[start]
+    init = make(task, tmp_path)
+    assert init.certificate_.holds is not bool(words)
+    model = privately(task, 0.5, init=init)
+    certificate = model.certificate_
+    assert certificate.holds is not bool(words)
+    assert len(certificate.reasons) == len(words)
+    assert all(any(word in reason for reason in certificate.reasons) for word in words)
+    assert set(certificate.own_reasons) == set()
+    saved = from_file(model, tmp_path).certificate_
+    assert (saved, saved.digest, saved.reasons) == (certificate, certificate.digest, certificate.reasons)
+    stated = privately(task, 0.5, init=init, public_start=True).certificate_
+    assert stated.holds
+    assert stated.details().count("as the caller stated with public_start=True") == len(certificate.starts)
+    assert "records of a start being public, as the caller stated" in str(stated)
+    assert stated.shared == stated.claim
+    assert "its start" not in str(stated)
+
+
+def from_file(model, folder):
+    model.save(folder / "of_a_start")
+    return hr.load(folder / "of_a_start")
+
+
+def inferred(task):
+    """Return a fit whose schema was read off the records: nearly that of the others."""
+    kind, y, _ = task
+    frame = pd.DataFrame(some(0, 3000))
+    schema = hr.Schema.infer(frame, y[:3000], outcome=kind is hr.HedgerowRegressor)
+    return kind(2.0, schema=schema.replace(features=FEATURES_INFERRED), n_estimators=1).fit(frame, y[:3000])
+
+
+SUMS = {
+    "one start": (lambda task: privately(task), "epsilon = 2, delta = 0", "epsilon = 2.5, delta = 0"),
+    "a chain": (
+        lambda task: privately(task, delta=1e-6, init=privately(task, 4.0, delta=1e-7)),
+        "epsilon = 6, delta = 1.1e-6",
+        "epsilon = 6.5, delta = 1.1e-6",
+    ),
+    "a chain from public records": (
+        lambda task: privately(task, init=privately(task, 4.0), public_start=True),
+        "epsilon = 2, delta = 0",
+        "epsilon = 2.5, delta = 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("start", SUMS)
+def test_the_certificate_states_what_shared_records_cost(task, start):
+    make, before, both = SUMS[start]
+    certificate = privately(task, 0.5, init=make(task)).certificate_
+    assert certificate.holds
+    name = "its starts" if start == "a chain" else "its start"
+    text = f"this fit costs epsilon = 0.5, delta = 0; {name} {before}; records that both read, the sum: {both}"
+    assert text in " ".join(str(certificate).split())
+    assert text in certificate.details()
+    assert "has it only if the start was charged there" in certificate.details()
+
+
+OTHERWISE = {"adjacency": {"adjacency": "replace-one"}, "unit": {"records_per_person": 2}}
+
+
+@pytest.mark.parametrize("given", OTHERWISE)
+def test_no_sum_of_costs_that_do_not_compare(task, given):
+    certificate = privately(task, init=privately(task, **OTHERWISE[given])).certificate_
+    assert certificate.holds
+    assert certificate.shared is None
+    assert "so no sum of the costs is stated" in " ".join(str(certificate).split())
+
+
+def test_what_version_0_3_said_in_other_words_has_no_guarantee():
+    start = Start.from_dict("a model of somebody")
+    assert "cannot be read" in start.grounds[0]
+    assert start.to_dict() == "a model of somebody"
+
+
+def test_the_certificate_says_where_the_start_comes_from(task):
     kind, y, init = task
     model = kind(1.0, schema=init.schema_, init=init).fit(some(3000, 4000), y[3000:4000])
     certificate = model.certificate_
-    assert certificate.holds
+    assert not certificate.holds
     assert certificate.covers_its_steps
     (start,) = certificate.starts
-    assert init.certificate_.digest[:16] in start
-    assert "promises nothing: the noise came from random_state" in start
+    assert init.certificate_.digest[:16] in str(start)
+    assert "promises nothing: the noise came from random_state" in str(start)
     assert "a start that promises nothing; " in str(certificate)
-    assert "adds to this one's cost, in sequence" in certificate.details()
     assert type(certificate).from_dict(certificate.to_dict()) == certificate
     name = "hedgerow" if kind is hr.HedgerowClassifier else "hedgerow-regressor"
     planned = hr.plan(init.schema_, records=1000, epsilon=1.0, system=name, made_up=False, init=init)
     assert planned.certificate.digest == certificate.digest
     again = kind(2.0, schema=init.schema_, init=model).fit(some(4000, 5000), y[4000:5000])
     assert again.certificate_.starts[1:] == certificate.starts
-    assert "which promises epsilon = 1, delta = 0, for one record added or removed" in again.certificate_.starts[0]
+    assert "which promises epsilon = 1, delta = 0, for one record added or removed" in str(again.certificate_.starts[0])
     assert "the model that it starts from; " in str(replace(certificate, starts=again.certificate_.starts[:1]))
     assert "that one starts from" in again.certificate_.details()
 
@@ -290,14 +425,14 @@ def test_persons_are_protected_with_a_start(task):
     kind, y, init = task
     model = kind(1.0, schema=init.schema_, init=init, records_per_person=2)
     model.fit(some(3000, 4500), y[3000:4500], groups=np.arange(1500) // 3)
-    assert model.certificate_.holds
+    assert model.certificate_.own_reasons == ()
     assert model.certificate_.records_per_person == 2
 
 
 def test_a_curator_answers_a_fit_with_a_start(task):
     kind, y, init = task
     curator = hr.Curator(some(3000, 4500), y[3000:4500], init.schema_, epsilon=1.0, max_bins=255)
-    model = kind(1.0, init=init).fit_curator(curator)
+    model = kind(1.0, init=init, public_start=True).fit_curator(curator)
     assert model.certificate_.holds
     assert model.model_.parts is not None
     assert curator.remaining < 1e-6
@@ -329,8 +464,6 @@ def test_clones_keep_what_is_routed():
 def test_a_search_fits_every_candidate_with_the_start(task):
     kind, y, init = task
     search = GridSearchCV(kind(schema=init.schema_, init=init, random_state=0), {"epsilon": [0.5, 1.0]}, cv=2)
-    import pandas as pd
-
     search.fit(pd.DataFrame(some(3000, 4000)), y[3000:4000])
     assert search.best_estimator_.init is init
     assert search.best_estimator_.model_.parts is not None
@@ -345,7 +478,7 @@ def test_a_private_search_says_where_its_candidates_start_from(task, tmp_path):
     search = hr.PrivateSearchCV(kind(schema=init.schema_, init=init), {"n_estimators": [3, 5]}, epsilon=1.0)
     search.fit(some(3000, 5000), y[3000:5000])
     best = search.best_estimator_
-    assert init.certificate_.digest[:16] in search.certificate_.starts[0]
+    assert init.certificate_.digest[:16] in str(search.certificate_.starts[0])
     assert best.certificate_.starts == search.certificate_.starts
     assert "starts from" in search.certificate_.details()
     best.save(tmp_path / "best")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf
 from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.starts import Start
 from hedgerow.schema import Schema
 from hedgerow.table import Keep, keep_of
 
@@ -199,7 +201,10 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
         refits = [] if last is None else self._candidates(grid, last)
         last_fits = [planned(one, schema, last or search, randomness) for one in refits]
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
-        starts = tuple(dict.fromkeys(start for one in self._candidates(grid, search) for start in starts_of(one)))
+        # Two models of one configuration have equal certificates, so starts are told apart by the objects that the grid holds.
+        several = zip(grid, self._candidates(grid, search), strict=True)
+        chains = {(id(given.get("init")), given.get("public_start")): starts_of(one) for given, one in several}
+        starts = tuple(chain.from_iterable(chains.values()))
         certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep, starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
@@ -230,7 +235,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
         randomness: Randomness,
         assumptions: tuple[str, ...],
         keep: Keep | None,
-        starts: tuple[str, ...],
+        starts: tuple[Start, ...],
     ) -> Certificate:
         """Return the certificate of the whole search, or of the model that it releases."""
         return certify(

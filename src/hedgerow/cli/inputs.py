@@ -45,6 +45,7 @@ ELSEWHERE = (
     "records_per_person",
     "ledger",
     "init",
+    "public_start",
 )  # these have options of their own, or none
 
 
@@ -196,7 +197,8 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[
         if not equals:
             raise click.UsageError(f"--param {pair!r} has no '='; write it as name=value.")
         if name in ELSEWHERE and name != "ledger":
-            raise click.UsageError(f"{name} is no --param but an option; write --{name.replace('_', '-')} {text}.")
+            way = f"--{name.replace('_', '-')}" + (f" {text}" if name != "public_start" else "")
+            raise click.UsageError(f"{name} is no --param but an option; write {way}.")
         if name not in known:
             raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
         if name in found:
@@ -225,15 +227,20 @@ def read_delta(kind: type[PrivateEstimator], delta: float | None) -> dict[str, f
     return {"delta": delta}
 
 
-def read_init(kind: type[PrivateEstimator], path: Path | None) -> dict[str, PrivateEstimator]:
-    """Return the model of a file as the setting to start from, if it is given. Most systems do not support it."""
+def read_init(kind: type[PrivateEstimator], path: Path | None, *, public: bool) -> dict[str, Any]:
+    """Return the model of a file as the setting to start from, if it is given. Most systems do not support it.
+
+    ``public`` says that the user states its records to be public.
+    """
     if path is None:
+        if public:
+            raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
         return {}
     if "init" not in inspect.signature(kind).parameters:
         raise click.UsageError(
             f"{kind.__name__} starts from no model; leave out --init, or take hedgerow or hedgerow-regressor."
         )
-    return {"init": load(path)}
+    return {"init": load(path), "public_start": public}
 
 
 def _none(text: str) -> None:

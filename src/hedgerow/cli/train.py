@@ -52,6 +52,11 @@ __all__ = ["train"]
     metavar="MODEL",
     help="Start from a model of public records or an earlier release. Costs for the same records add up.",
 )
+@click.option(
+    "--public-start",
+    is_flag=True,
+    help="State that the records of the model of --init, and of its own starts, are public. The certificate repeats it.",
+)
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
 @click.option(
     "--holdout",

@@ -75,6 +75,7 @@ def run_training(
     person: str | None,
     records_per_person: int | None,
     init: Path | None,
+    public_start: bool,
     pairs: Sequence[str],
     holdout: float | None,
     holdout_epsilon: float | None,
@@ -96,7 +97,7 @@ def run_training(
         **read_parameters(kind, pairs),
         **read_variant(kind, variant),
         **read_delta(kind, delta),
-        **read_init(kind, init),
+        **read_init(kind, init, public=public_start),
     }
     form = CSVFormat.of(schema, data.separator)
     _warn_of_inferred(schema, schema_path)

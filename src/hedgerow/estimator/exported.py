@@ -13,6 +13,7 @@ from hedgerow.export.json_text import json_text
 from hedgerow.export.onnx_graph import onnx_model
 from hedgerow.export.sql_text import sql_statement
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.certificate_text import shared_in_words
 from hedgerow.privacy.unit import RECORD
 
 __all__ = ["FORMATS", "Exported", "format_of"]
@@ -157,9 +158,10 @@ def _about(system: str, certificate: Certificate) -> list[str]:
     claim = certificate.claim
     delta = f", delta {float(claim.delta):g}" if claim.delta else ""
     holds = "holds" if certificate.holds else "DOES NOT HOLD: see the model's certificate"
-    few = certificate.records_per_person
+    few, shared = certificate.records_per_person, shared_in_words(certificate)
     unit = "" if certificate.unit == RECORD else f", for a person of {few} record{'' if few == 1 else 's'} at most"
     return [
         f"hedgerow {__version__}, {system}: epsilon {float(claim.epsilon):g}{delta}, {claim.adjacency}{unit}",
         f"the guarantee {holds}",
+        *(() if shared is None else (f"starts: {shared}",)),
     ]

@@ -28,6 +28,7 @@ from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.privacy.starts import Start
 from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
@@ -149,8 +150,8 @@ class Planned(ShowsResult):
         """Return the public coins on which the plan depends. No record has been read."""
         return ()
 
-    def _starts(self) -> tuple[str, ...]:
-        """Return the certificate's sentences about the model from which a fit starts, and about that model's own starts."""
+    def _starts(self) -> tuple[Start, ...]:
+        """Return the model from which a fit starts, and that model's own starts."""
         return ()
 
     @classmethod
@@ -188,8 +189,8 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
     return plain(estimator)._plan(schema, claim, coins)
 
 
-def starts_of(estimator: Planned) -> tuple[str, ...]:
-    """Return the certificate's sentences about the model from which a fit starts."""
+def starts_of(estimator: Planned) -> tuple[Start, ...]:
+    """Return the model from which a fit starts, and that model's own starts, for the certificate."""
     return estimator._starts()
 
 

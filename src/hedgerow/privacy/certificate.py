@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from hedgerow.errors import BudgetExceeded, FileFormatError
-from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.certificate_text import WEAK_DELTA, details, facts, summary, title_of
@@ -19,12 +20,14 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence, Unprotected, event_from_dict, event_to_dict
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
 from hedgerow.privacy.guarantee import CertificateLine, Guarantee
+from hedgerow.privacy.starts import Start, short_text, whole_number
 from hedgerow.schema import Schema
 
-__all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta", "warn_of_epsilon"]
+__all__ = ["Certificate", "CertificateLine", "certify", "starts_from", "warn_of_delta", "warn_of_epsilon"]
 
-LISTS = ("releases", "assumptions", "starts", "warnings")
+LISTS = ("releases", "assumptions", "warnings")
 MOST_LISTED = 1000
+NAMED = re.compile(r"\bcertificate ([0-9a-f]{16})\b")
 NEXT_TO_NOTHING = 20  # an epsilon above this raises a warning
 
 
@@ -54,8 +57,8 @@ class Certificate(Guarantee):
         None: the data owner promises that no person has more.
     ids_as_text : bool
         Whether ids of persons were compared as they are written. False if version 0.2 read them (SECURITY.md, *Advisories*).
-    starts : tuple of str
-        The description of the model from which the fit started, then of the model from which that one started, and so on.
+    starts : tuple of Start
+        The model from which the fit started, then the model from which that one started, and so on. ``str`` describes each.
     warnings : tuple of str
         Problems that released values show, such as a column of which most cells could not be read. They change neither the claim
         nor the digest, which is known before anything is drawn. Certificates that differ only in warnings are equal.
@@ -63,7 +66,8 @@ class Certificate(Guarantee):
     Notes
     -----
     ``holds`` is True only if no step reads records unprotected (an inferred schema is such a step), the steps cost no more than
-    the claim, and the entropy was the operating system's. The certificate depends only on the schema and the configuration; its
+    the claim, the entropy was the operating system's, and the same is true of each start, unless its records were stated to be
+    public. The certificate depends only on the schema and the configuration; its
     warnings also depend on released values.
 
     Examples
@@ -115,6 +119,7 @@ class Certificate(Guarantee):
             "seeded": self.seeded,
             "event": event_to_dict(self.event),
             **{name: list(getattr(self, name)) for name in LISTS if getattr(self, name)},
+            **({"starts": [start.to_dict() for start in self.starts]} if self.starts else {}),
             **({} if self.records_per_person == 1 else {"records_per_person": self.records_per_person}),
             **({} if self.person is None else {"person": self.person}),
             **({} if self.person is None or not self.ids_as_text else {"ids": "text"}),
@@ -125,32 +130,53 @@ class Certificate(Guarantee):
         """Return the certificate that ``to_dict`` wrote, or raise FileFormatError."""
         try:
             return cls(
-                system=_short_text(data["system"]),
-                variant=_short_text(data["variant"]),
+                system=short_text(data["system"]),
+                variant=short_text(data["variant"]),
                 epsilon=exact(data["epsilon"]),
                 delta=exact_delta(data["delta"]),
                 adjacency=check_adjacency(data["adjacency"]),
                 event=event_from_dict(data["event"]),
                 seeded=data["seeded"],
-                **{name: tuple(_short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
-                records_per_person=_whole_number(data.get("records_per_person", 1)),
-                person=None if data.get("person") is None else _short_text(data["person"]),
+                **{name: tuple(short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
+                starts=_read_starts(data.get("starts", [])),
+                records_per_person=whole_number(data.get("records_per_person", 1)),
+                person=None if data.get("person") is None else short_text(data["person"]),
                 ids_as_text=data.get("person") is None or data.get("ids") == "text",
             )
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error
 
 
-def _whole_number(value: object) -> int:
-    if type(value) is not int or value >= LARGEST_INTEGER:  # no certificate has a number below 1
-        raise TypeError("no number of records")
-    return value
+def _read_starts(values: list[Any]) -> tuple[Start, ...]:
+    if len(values) > MOST_LISTED:  # one that is left out could be the one without a guarantee
+        raise ValueError("more starts than a certificate has")
+    return tuple(map(Start.from_dict, values))
 
 
-def _short_text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_WORDS:
-        raise TypeError("no short text")
-    return value
+def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
+    """Return the starts of a fit that starts from a model with this certificate: the model, then its own starts.
+
+    ``public`` says that the caller states the records of all of them to be public.
+
+    Raises
+    ------
+    ConfigurationError
+        If there are more than a certificate lists.
+    """
+    if len(certificate.starts) >= MOST_LISTED:
+        raise ConfigurationError(
+            f"init has {len(certificate.starts)} starts behind it, more than a certificate can list. Start from an earlier model."
+        )
+    more = [release[:16] for release in certificate.releases]
+    more += [name for text in certificate.assumptions for name in NAMED.findall(text)]
+    own = Start.of_fit(
+        f"a {certificate.system} of certificate {certificate.digest[:16]}",
+        certificate.claim,
+        certificate.person,
+        certificate.own_reasons,
+        tuple(dict.fromkeys(more)),
+    )
+    return tuple(replace(start, public=public or start.public) for start in (own, *certificate.starts))
 
 
 def _with_inferred(event: Event, schema: Schema) -> Event:
@@ -171,11 +197,11 @@ def certify(
     seeded: bool,
     assumptions: tuple[str, ...] = (),
     person: str | None = None,
-    starts: tuple[str, ...] = (),
+    starts: tuple[Start, ...] = (),
 ) -> Certificate:
     """Return the certificate of a plan that is about to run; ``schema`` is None if no schema is used to read records.
 
-    ``person`` names the column of persons, None if there is none. ``starts`` describe the models from which a fit starts.
+    ``person`` names the column of persons, None if there is none. ``starts`` are the models from which a fit starts.
 
     Raises
     ------

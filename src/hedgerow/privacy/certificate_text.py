@@ -19,18 +19,17 @@ from hedgerow.privacy.events import (
 )
 from hedgerow.privacy.exact import decimal_text, upper_text
 from hedgerow.privacy.guarantee import Guarantee, runs, steps
+from hedgerow.privacy.starts import claim_in_words
 from hedgerow.texts import shortened
 
-__all__ = ["WEAK_DELTA", "details", "facts", "origin_in_words", "summary", "title_of"]
+__all__ = ["WEAK_DELTA", "details", "facts", "shared_in_words", "summary", "title_of"]
 
 MOST_REASONS = 3
-MOST_ORIGIN = 400  # characters of the description of a start
 LONGEST_LINE = 160  # characters of a summary's line, so that twelve lines stay below 2000
 MARGIN = 13  # characters before a fact, in which its name stands
 WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on, the certificate explains how weak it is
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others: a model
-NO_PROMISE = "which promises nothing"  # said of a start whose own guarantee does not hold
 PROMISE = "promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 
 
@@ -65,6 +64,8 @@ def facts(certificate: Guarantee) -> Iterator[tuple[str, list[str]]]:
         yield "holds", ["NO", *(f"- {reason}" for reason in reasons[:MOST_REASONS]), *more]
     if certificate.spent is not None:
         yield "spent", [_spent_in_short(certificate)]
+        if (shared := shared_in_words(certificate)) is not None:
+            yield "starts", textwrap.wrap(shared, LONGEST_LINE - MARGIN, break_on_hyphens=False)
         yield "rests on", ["; ".join(_foundations_in_short(certificate))]
     if certificate.warnings:
         count = len(certificate.warnings)
@@ -77,10 +78,24 @@ def facts(certificate: Guarantee) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def origin_in_words(certificate: Guarantee, digest: str) -> str:
-    """Return the description of a certificate's model for the certificates of fits that start from it."""
-    claim = f"which promises {_claim(certificate)}" if certificate.holds else f"{NO_PROMISE}: {certificate.reasons[0]}"
-    return shortened(f"a {certificate.system} of certificate {digest[:16]}, {claim}", MOST_ORIGIN)
+def shared_in_words(certificate: Guarantee) -> str | None:
+    """Return what records cost that this fit and its starts share; None if no start has a cost of its own to add."""
+    starts = certificate.private_starts
+    if not starts or any(start.reasons for start in starts):
+        return None
+    shared, name = certificate.shared, "its start" if len(starts) == 1 else "its starts"
+    if shared is None:
+        return (
+            f"{name} may have read the same records, under another adjacency or for another unit, so no sum of the costs is "
+            "stated: details() names each"
+        )
+    costs = [(certificate.epsilon, certificate.delta)]
+    costs.append((shared.epsilon - certificate.epsilon, shared.delta - certificate.delta))
+    own, before = (f"epsilon = {decimal_text(epsilon)}, delta = {decimal_text(delta)}" for epsilon, delta in costs)
+    more = " and ".join(dict.fromkeys(one for start in starts for one in start.more))
+    besides = f", besides the cost of certificate {more}" if more else ""
+    both = f"epsilon = {decimal_text(shared.epsilon)}, delta = {decimal_text(shared.delta)}"
+    return f"this fit costs {own}; {name} {before}; records that both read, the sum: {both}{besides}"
 
 
 def details(certificate: Guarantee) -> str:
@@ -93,6 +108,8 @@ def details(certificate: Guarantee) -> str:
     if certificate.holds:
         rows += [f"  {'meaning' if place == 0 else '':<9}  {line}" for place, line in enumerate(_meaning(certificate))]
     rows.append(f"  spent      {_spent(certificate)}")
+    if (shared := shared_in_words(certificate)) is not None:
+        rows.append(f"  starts     {shared}")
     rows += [f"  WARNING    {warning}" for warning in certificate.warnings]
     rows += _table_of_steps(certificate)
     if certificate.spent is not None:
@@ -101,8 +118,7 @@ def details(certificate: Guarantee) -> str:
 
 
 def _claim(certificate: Guarantee) -> str:
-    epsilon, delta = decimal_text(certificate.epsilon), decimal_text(certificate.delta)
-    return f"epsilon = {epsilon}, delta = {delta}, for {certificate.unit.neighbors(certificate.adjacency)}"
+    return claim_in_words(certificate.claim, certificate.unit)
 
 
 def _table_of_steps(certificate: Guarantee) -> list[str]:
@@ -176,8 +192,11 @@ def _foundations_in_short(certificate: Guarantee) -> Iterator[str]:
         yield "a public schema, but for released entries" if certificate.releases else "a public schema"
         yield "records as given to fit"
     if certificate.starts:
-        nothing = any(NO_PROMISE in start for start in certificate.starts)
+        nothing = any(start.grounds for start in certificate.starts)
+        public = any(start.public for start in certificate.starts)
         yield "a start that promises nothing" if nothing else "the model that it starts from"
+        if public:
+            yield "records of a start being public, as the caller stated"
     yield "a seed" if certificate.seeded else "random bits of the operating system"
     unit = certificate.unit
     if unit.person is None:
@@ -192,9 +211,11 @@ def _foundations(certificate: Guarantee) -> Iterator[str]:
     else:
         yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
     for place, start in enumerate(certificate.starts):
+        yield f"{'it' if place == 0 else 'that one'} starts from {start}"
+    if certificate.private_starts:
         yield (
-            f"{'it' if place == 0 else 'that one'} starts from {start}. What that one cost the same records adds to this one's "
-            "cost, in sequence; that its records are public, or others, is its owner's statement"
+            "the cost of a start adds to this one's for records that both read. It is not in this fit's charge to a ledger: a "
+            "ledger has it only if the start was charged there"
         )
     for release in certificate.releases:
         yield f"but for the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"

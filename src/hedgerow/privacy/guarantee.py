@@ -22,6 +22,7 @@ from hedgerow.privacy.events import (
     Thresholded,
 )
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.privacy.starts import Start
 from hedgerow.privacy.unit import Unit
 
 __all__ = ["CertificateLine", "Guarantee", "runs", "steps"]
@@ -53,7 +54,7 @@ class Guarantee:
     records_per_person: int = 1
     person: str | None = None
     ids_as_text: bool = True
-    starts: tuple[str, ...] = ()
+    starts: tuple[Start, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +71,11 @@ class Guarantee:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Every reason why the claim does not hold; empty if it does."""
+        return (*dict.fromkeys(ground for start in self.starts for ground in start.grounds), *self.own_reasons)
+
+    @property
+    def own_reasons(self) -> tuple[str, ...]:
+        """The reasons that are not those of a start."""
         found = list(self.unprotected)
         if not self.ids_as_text:
             found.append(
@@ -104,6 +110,29 @@ class Guarantee:
     def holds(self) -> bool:
         """Whether the fit is (epsilon, delta)-differentially private as claimed."""
         return not self.reasons
+
+    @property
+    def private_starts(self) -> tuple[Start, ...]:
+        """The starts whose records nobody stated to be public, so that their costs add to this one if the records are shared."""
+        return tuple(start for start in self.starts if not start.public)
+
+    @property
+    def shared(self) -> Claim | None:
+        """The guarantee for records that this fit and its starts all read: the sum of their claims, by basic composition.
+
+        None if a start has no guarantee, or one under another adjacency or for another unit, with which no sum is stated.
+        """
+        epsilon, delta = self.epsilon, self.delta
+        for start in self.private_starts:
+            if (
+                start.reasons
+                or start.claim is None
+                or start.unit != self.unit
+                or start.claim.adjacency != self.adjacency
+            ):
+                return None
+            epsilon, delta = epsilon + start.claim.epsilon, delta + start.claim.delta
+        return Claim(epsilon, delta, self.adjacency, self.records_per_person)
 
     @property
     def spent(self) -> Fraction | None:

@@ -115,8 +115,12 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     init : HedgerowClassifier or None
         A fitted model to start from, such as a model of public records or last year's release (docs/guide/start.md). The rounds
         learn what it lacks. The new model contains its terms and its own. Features need the same names and kinds, and classes
-        must be the same; ranges and categories may differ. If both fits read the same records, their costs add. A saved file
-        contains the terms of the starting model, but not this parameter.
+        must be the same; ranges and categories may differ. If both fits read the same records, their costs add; the certificate
+        states the sum. If the starting model has no guarantee, this fit has none either, unless ``public_start`` is True. A saved
+        file contains the terms of the starting model, but not this parameter.
+    public_start : bool, default False
+        Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
+        it under "rests on". Without ``init`` it has no effect.
 
     Attributes
     ----------
@@ -146,7 +150,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         "monotonic_cst": Signs(),
         "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
         "class_weight": ClassNumbers(),
-        "init": StartingEstimator._init_rule,
     }
 
     def __init__(
@@ -159,6 +162,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         interaction_cst: str | None = None,
         class_weight: dict[Any, float] | None = None,
         init: PrivateEstimator | None = None,
+        public_start: bool = False,
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
@@ -181,6 +185,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         self.interaction_cst = interaction_cst
         self.class_weight = class_weight
         self.init = init
+        self.public_start = public_start
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         weights = ClassWeights.of(self.class_weight, schema)

@@ -72,6 +72,9 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     init : HedgerowRegressor or None
         A fitted model to start from, as in ``HedgerowClassifier``. It must have the same ``loss`` and ``outcome_transform``. The
         range of its outcome may differ.
+    public_start : bool, default False
+        Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
+        it under "rests on". Without ``init`` it has no effect.
 
     Attributes
     ----------
@@ -98,7 +101,6 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         "max_bins": WholeNumber(2, FINE, or_none=True),
         "monotonic_cst": Signs(),
         "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
-        "init": StartingEstimator._init_rule,
     }
 
     def __init__(
@@ -112,6 +114,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         monotonic_cst: dict[str, int] | list[int] | None = None,
         interaction_cst: str | None = None,
         init: PrivateEstimator | None = None,
+        public_start: bool = False,
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
@@ -135,6 +138,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.init = init
+        self.public_start = public_start
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.loss == "poisson" and self.outcome_transform is not None:

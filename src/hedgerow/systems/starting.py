@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from typing import Any, ClassVar, Self
 
@@ -10,10 +11,10 @@ from sklearn.base import clone
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins, result_of
-from hedgerow.parameters import Instance
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.certificate_text import origin_in_words
+from hedgerow.parameters import Constraint, Flag, Instance
+from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.starts import Start
 
 __all__ = ["STARTED", "StartingEstimator"]
 
@@ -34,10 +35,14 @@ class FittedInstance(Instance):
 
 
 class StartingEstimator(PrivateEstimator):
-    """An estimator with the parameter ``init``: a fitted estimator of the same class to start from."""
+    """An estimator with the parameters ``init``, a fitted estimator of the same class to start from, and ``public_start``."""
 
     init: PrivateEstimator | None
-    _init_rule: ClassVar[FittedInstance] = FittedInstance(PrivateEstimator, RULE)
+    public_start: bool
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "init": FittedInstance(PrivateEstimator, RULE),
+        "public_start": Flag(),
+    }
 
     def _initial(self) -> AdditiveModel | None:
         """Return the model to start from, or raise ConfigurationError if it is not of this class."""
@@ -60,11 +65,10 @@ class StartingEstimator(PrivateEstimator):
         if coins != (STARTED if certificate.starts else ()):
             raise ValueError("the certificate names a start if and only if there is one.")
 
-    def _starts(self) -> tuple[str, ...]:
+    def _starts(self) -> tuple[Start, ...]:
         if self.init is None:
             return ()
-        certificate = result_of(self.init).certificate
-        return origin_in_words(certificate, certificate.digest), *certificate.starts
+        return starts_from(result_of(self.init).certificate, public=self.public_start)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name. Parameters of ``init`` are not among them, for either value of ``deep``."""

@@ -23,7 +23,7 @@ RANKS = (
         "texts",
         "threads",
     },
-    {"document", "notebook"},
+    {"document", "file_objects", "notebook"},
     {"archive"},
     {"schema"},
     {"parameters", "export", "class_weights", "column_doubts"},

@@ -11,6 +11,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from hedgerow.document import read_document
 from hedgerow.errors import FileFormatError
+from hedgerow.file_objects import Place, is_path, place_name, read_object, write_object
 from hedgerow.files import atomic_file
 from hedgerow.limits import MOST_MEMBERS, Allowance
 
@@ -43,9 +45,19 @@ def document_text(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1)
 
 
-def write_archive(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a document and arrays to a file, whole or not at all."""
-    with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+def write_archive(path: Place, document: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a document and arrays to a file, whole or not at all; or to a binary file object."""
+    if is_path(path, "write"):
+        with atomic_file(path) as part:
+            _write_zip(part, document, arrays)
+    else:  # an archive is written by going back, which a stream cannot
+        content = io.BytesIO()
+        _write_zip(content, document, arrays)
+        write_object(path, content.getvalue())
+
+
+def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arrays) -> None:
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), document_text(document), zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             buffer = io.BytesIO()
@@ -53,7 +65,7 @@ def write_archive(path: str | os.PathLike[str], document: Mapping[str, Any], arr
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", EPOCH), buffer.getvalue(), zipfile.ZIP_DEFLATED)
 
 
-def read_archive(path: str | os.PathLike[str], max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
+def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
     """Return the document of a file, and its arrays, each of which is unpacked when it is asked for.
 
     ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.limits`` does.
@@ -65,12 +77,10 @@ def read_archive(path: str | os.PathLike[str], max_bytes: int | None = None) -> 
     OSError
         If it cannot be opened.
     """
-    return unpacked(path, file_content(path), max_bytes)
+    return unpacked(place_name(path), file_content(path, max_bytes), max_bytes)
 
 
-def unpacked(
-    path: str | os.PathLike[str], content: bytes, max_bytes: int | None = None
-) -> tuple[dict[str, Any], Members]:
+def unpacked(path: str, content: bytes, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
     """Return the document and the arrays of a file whose content was read; see ``read_archive``."""
     allowed = Allowance.of_file(len(content), max_bytes)
     try:
@@ -85,8 +95,10 @@ def unpacked(
     return document, members
 
 
-def file_content(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file as they are now: nothing that changes it later is read."""
+def file_content(path: Place, max_bytes: int | None = None) -> bytes:
+    """Return the bytes of a file as they are now: nothing that changes it later is read. ``max_bytes`` limits file objects."""
+    if not is_path(path, "read"):
+        return read_object(path, max_bytes)
     if not os.path.lexists(path):
         raise FileNotFoundError(
             errno.ENOENT, "there is no such file; pass the path that model.save wrote", os.fspath(path)

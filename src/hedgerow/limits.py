@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
+    "BASE_BYTES",
     "DEEPEST_DOCUMENT",
     "DEEPEST_EVENT",
     "LARGEST_AMOUNT",

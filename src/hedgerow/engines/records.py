@@ -17,7 +17,7 @@ from hedgerow.limits import LEAST_MEMORY
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.persons import Groups, another_person
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
+from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, check_source, files_of
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
 __all__ = ["Records", "Source", "table_of"]
@@ -206,10 +206,11 @@ class Records:
         Raises
         ------
         ConfigurationError
-            If there is no client, or an argument is wrong.
+            If there is no client, or an argument is wrong, such as a frame of another package.
         MissingExtraError
             If Dask is not installed.
         """
+        check_source("from_dask", frame)
         dask = import_module("hedgerow.engines.dask")
         source = dask.DaskSource(frame, dask.client_of(client), _checked_timeout(timeout))
         shown = f"from_dask(<{type(frame).__name__}>"
@@ -246,6 +247,7 @@ class Records:
         MissingExtraError
             If pyspark is not installed.
         """
+        check_source("from_spark", frame)
         spark = import_module("hedgerow.engines.spark")
         spark.check_installed()
         source = spark.SparkSource(frame, _checked_timeout(timeout))

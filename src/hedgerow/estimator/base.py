@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +33,7 @@ from hedgerow.estimator.planning import (
     run,
 )
 from hedgerow.estimator.plans import Fitted, Model, PublicCoins
+from hedgerow.file_objects import Place
 from hedgerow.ledgers.repeats import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
@@ -323,16 +323,20 @@ class PrivateEstimator(Exported, Planned):
         found: Explanation = explained(X)
         return found
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Place) -> None:
         """Write the fitted model to a file, completely or not at all; ``hedgerow.load`` reads it.
 
-        An existing file is replaced. When this returns, the model is on disk.
+        An existing file is replaced. When this returns, the model is on disk. ``path`` may also be a binary file object with
+        ``write``, such as ``io.BytesIO`` or ``open(path, "wb")``. It gets the same bytes where it stands, need not be
+        seekable, and stays open.
         The file contains all parameters but three, which are loaded as None: the ledger, ``init``, and a ``random_state`` that
         is a generator.
         Values that ``fit_curator`` took from the curator (schema, bins, adjacency) are loaded as parameters.
 
         Raises
         ------
+        ConfigurationError
+            If ``path`` is neither a path nor a binary file object, such as a file that is open for text.
         SchemaError
             If the schema contains text that cannot be encoded in UTF-8.
         """

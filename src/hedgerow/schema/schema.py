@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError, shown
+from hedgerow.file_objects import Place, is_path, place_name, read_object, write_object
 from hedgerow.files import atomic_file
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.notebook import MOST_ROWS, html_table
@@ -475,22 +476,30 @@ class Schema:
         """
         return cls.from_dict(parse_toml(text, place), place)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a TOML file, completely or not at all. An existing file is replaced."""
-        with atomic_file(path) as part:
-            part.write_text(self.to_toml(), encoding="utf-8", newline="\n")
+    def save(self, path: Place) -> None:
+        """Write the schema to a TOML file, completely or not at all. An existing file is replaced.
+
+        ``path`` may also be a binary file object.
+        """
+        content = self.to_toml().encode()
+        if is_path(path, "write"):
+            with atomic_file(path) as part:
+                part.write_bytes(content)
+        else:
+            write_object(path, content)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Schema:
-        """Read a schema from a TOML file. Errors are those of ``from_toml``."""
+    def load(cls, path: Place) -> Schema:
+        """Read a schema from a TOML file, or from a binary file object. Errors are those of ``from_toml``."""
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
+            content = Path(path).read_bytes() if is_path(path, "read") else read_object(path)
+            text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
         except FileNotFoundError:
             way = "there is no such file; pass a TOML file that Schema.save or hedgerow schema init wrote"
             raise FileNotFoundError(errno.ENOENT, way, str(path)) from None
         except UnicodeDecodeError:
-            raise FileFormatError(f"{path} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
-        return cls.from_toml(text, str(path))
+            raise FileFormatError(f"{place_name(path)} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
+        return cls.from_toml(text, place_name(path))
 
     def _state(self) -> tuple[Any, ...]:
         return tuple(self._features.items()), self._labels, self.missing, *self._columns_from().values()

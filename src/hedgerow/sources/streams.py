@@ -25,7 +25,7 @@ from hedgerow.sources.csv_file import CSVFile, CSVFormat
 from hedgerow.sources.table_file import check_no_name_twice
 from hedgerow.texts import listed
 
-__all__ = ["Batches", "Block", "CSVFiles", "Layout", "ParquetFiles", "Stream", "files_of"]
+__all__ = ["Batches", "Block", "CSVFiles", "Layout", "ParquetFiles", "Stream", "check_source", "files_of"]
 
 BATCH_ROWS = 1 << 16
 COMMAS = CSVFormat()
@@ -115,8 +115,14 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], e
     Raises
     ------
     ConfigurationError
-        When there is none, or one stands there twice.
+        When there is none, or one stands there twice, or what is given names no files.
     """
+    named: list[Any]
+    several = isinstance(paths, Iterable) and _constructor_of(paths) is None and not _is_table(paths)
+    named = [paths] if isinstance(paths, str | os.PathLike) else list(paths) if several else [None]
+    if not all(isinstance(one, str | os.PathLike) for one in named):
+        constructor = "from_parquet" if ending == ".parquet" else "from_csv"
+        raise _of_another_kind(constructor, "a path or a sequence of paths", paths)
     if isinstance(paths, str | os.PathLike):
         path = os.fspath(paths)
         if os.path.isdir(path):
@@ -127,13 +133,73 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], e
             else [Path(path)]
         )
     else:
-        found = [Path(one) for one in paths]
+        found = [Path(one) for one in named]
     if not found:
         raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
-    identities = [(status.st_dev, status.st_ino) for status in map(os.stat, found)]
+    try:
+        identities = [(status.st_dev, status.st_ino) for status in map(os.stat, found)]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ConfigurationError(
+            f"there is no file {os.fspath(error.filename)!r}; pass the path of a file, a pattern or a folder."
+        ) from None
     if len(set(identities)) < len(identities):
         raise ConfigurationError("a file is named twice, so each of its records would count twice; name it once.")
     return tuple(found)
+
+
+BATCHES = (
+    "an Arrow reader, a query that has __arrow_c_stream__, an iterable of pandas, polars or pyarrow tables, or a function that "
+    "returns one of these"
+)
+FRAMES = {
+    "from_dask": ("dask.dataframe", "dask_expr"),
+    "from_spark": ("pyspark.sql",),
+}  # where their classes are defined
+
+
+def check_source(constructor: str, given: Any) -> None:
+    """Raise ConfigurationError unless ``from_dask`` or ``from_spark`` gets a frame of its engine."""
+    if _constructor_of(given) != constructor:
+        what = "a dask.dataframe.DataFrame" if constructor == "from_dask" else "a pyspark.sql.DataFrame"
+        raise _of_another_kind(constructor, what, given)
+
+
+def _constructor_of(given: Any) -> str | None:
+    """Return the constructor of hr.Records that takes a frame of a cluster; None for other objects. Nothing is imported."""
+    for kind in type(given).__mro__:
+        for constructor, modules in FRAMES.items():
+            if kind.__name__ == "DataFrame" and kind.__module__.startswith(modules):
+                return constructor
+    return None
+
+
+def _of_another_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
+    """Return the error for an object that a constructor of hr.Records does not take, with the one that does."""
+    other = _constructor_of(given)
+    if other is not None:
+        way = f"Pass it to hr.Records.{other}"
+    elif isinstance(given, str | os.PathLike):
+        way = "Pass a path to hr.Records.from_parquet or hr.Records.from_csv"
+    elif _is_table(given):
+        way = "Pass a table in memory and its labels to fit as they are, or the table to hr.Records.from_batches"
+    elif hasattr(given, "collect_batches"):
+        way = "Pass its collect_batches() to hr.Records.from_batches"
+    elif hasattr(given, "__arrow_c_stream__") and not _is_column(given):
+        way = "Pass it to hr.Records.from_batches"
+    else:
+        way = (
+            "Files are read by hr.Records.from_parquet and from_csv, readers and iterables of tables by from_batches, frames of "
+            "a cluster by from_dask and from_spark; fit(X, y) takes arrays"
+        )
+    return ConfigurationError(f"hr.Records.{constructor} got {_kind(given)}, but it takes {what}. {way}.")
+
+
+def _kind(given: Any) -> str:
+    """Return the class of an object with its package, as frames of all packages have one name."""
+    if given is None:
+        return "None"
+    package = type(given).__module__.partition(".")[0]
+    return type(given).__name__ if package == "builtins" else f"{package}.{type(given).__name__}"
 
 
 class _Files:
@@ -325,6 +391,8 @@ class Batches:
     """
 
     def __init__(self, given: Any) -> None:
+        if not callable(given):
+            _check_batches(given)
         self._given = given
         self._once = isinstance(given, Iterator) or _is_reader(given)
         self._opened = False
@@ -396,7 +464,13 @@ def _is_arrow(batch: Any) -> bool:
     return pyarrow is not None and isinstance(batch, pyarrow.RecordBatch | pyarrow.Table)
 
 
+def _is_column(given: Any) -> bool:
+    return isinstance(nw.from_native(given, pass_through=True, allow_series=True), nw.Series)
+
+
 def _is_table(given: Any) -> bool:
+    if _constructor_of(given) is not None:
+        return False
     pyarrow = get_pyarrow()
     known = pyarrow is not None and isinstance(given, pyarrow.RecordBatch)
     return known or isinstance(given, Mapping) or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame)
@@ -406,16 +480,33 @@ def _batches(given: Any) -> Iterator[Any]:
     """Return an iterator over tables."""
     if callable(given) and not hasattr(given, "__arrow_c_stream__"):
         return _batches(given())
+    _check_batches(given)
     if _is_table(given):
         return iter([given])
-    if hasattr(given, "__arrow_c_stream__"):
-        return iter(_arrow(given))
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes | np.ndarray):
-        return iter(given)
-    raise ConfigurationError(
-        f"a {type(given).__name__} hands out no batches of records. Pass an Arrow reader, a query that has __arrow_c_stream__, "
-        "an iterable of pandas, polars or pyarrow tables, or a function that returns one of these."
-    )
+    return _each(_arrow(given) if hasattr(given, "__arrow_c_stream__") else given)
+
+
+def _check_batches(given: Any) -> None:
+    """Raise ConfigurationError unless an object is a table, an Arrow stream, or an iterable that is no column or text."""
+    hands_out = isinstance(given, Iterable) or hasattr(given, "__arrow_c_stream__")
+    if (
+        not hands_out
+        or isinstance(given, str | bytes | np.ndarray)
+        or _constructor_of(given) is not None
+        or _is_column(given)
+    ):
+        raise _of_another_kind("from_batches", BATCHES, given)
+
+
+def _each(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the tables of an iterable."""
+    for batch in batches:
+        if not _is_table(batch):
+            raise ConfigurationError(
+                f"a batch is {_kind(batch)}, but it must be a pandas, polars or pyarrow table, or a mapping of columns. A list "
+                "of paths is read by hr.Records.from_parquet or from_csv."
+            )
+        yield batch
 
 
 def _arrow(given: Any) -> Any:

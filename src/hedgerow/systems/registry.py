@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -13,6 +12,7 @@ from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import FORMATS, PrivateEstimator, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
+from hedgerow.file_objects import Place, place_name
 from hedgerow.limits import Allowance
 from hedgerow.schema import Schema
 
@@ -56,7 +56,7 @@ def system_class(name: str) -> type[PrivateEstimator]:
     raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in systems)}.")
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateEstimator:
+def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     """Return the model of a file that ``save`` wrote, or of the text of ``to_json``; nothing in the file is executed.
 
     A file from an unknown source takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size if that
@@ -67,15 +67,19 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
 
     Parameters
     ----------
-    path : path
-        The file.
+    path : path or binary file object
+        The file, or an object with ``read``, such as ``io.BytesIO`` or ``open(path, "rb")``. It is read from where it stands to
+        its end, need not be seekable, and stays open.
     max_bytes : int or None
-        Maximum size to which the file may unpack. Loading takes several times as much memory. None: as above.
+        Maximum size to which the file may unpack. Loading takes several times as much memory. None: as above. A file object is
+        read no further than that, and without ``max_bytes`` no further than 128 MiB.
 
     Raises
     ------
     FileFormatError
         If the file is damaged, is no model, exceeds the limits, or was written by a newer version.
+    ConfigurationError
+        If ``path`` is neither a path nor a binary file object, such as a file that is open for text.
     OSError
         If the file cannot be opened.
 
@@ -89,14 +93,14 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
     >>> hr.load(path).certificate_.holds
     True
     """
-    content = file_content(path)
+    content, name = file_content(path, max_bytes), place_name(path)
     if content.lstrip()[:1] == b"{":
-        return _load_json(path, content, Allowance.of_file(len(content), max_bytes))
-    document, arrays = unpacked(path, content, max_bytes)
-    return restored(_kind(path, document), document, arrays, arrays.allowed)
+        return _load_json(name, content, Allowance.of_file(len(content), max_bytes))
+    document, arrays = unpacked(name, content, max_bytes)
+    return restored(_kind(name, document), document, arrays, arrays.allowed)
 
 
-def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance) -> PrivateEstimator:
+def _load_json(path: str, content: bytes, allowed: Allowance) -> PrivateEstimator:
     """Return the model of a JSON text, whose parts must agree."""
     if len(content) > allowed.document:
         raise FileFormatError(
@@ -118,7 +122,7 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
     return model
 
 
-def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateEstimator]:
+def _kind(path: str, document: Mapping[str, Any]) -> type[PrivateEstimator]:
     """Return the class of a model file, or raise FileFormatError if this version does not know it."""
     if type(document.get("format")) is not int or document["format"] not in FORMATS:
         raise FileFormatError(

@@ -1,0 +1,99 @@
+"""What a constructor of ``hr.Records`` does not take is refused by a sentence that names the constructor that does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ConfigurationError
+
+FRAME = pd.DataFrame({"a": [0.1, 0.2], "t": ["n", "y"]})
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["n", "y"], target="t")
+IN_MEMORY, PATHS = (
+    "to fit as they are, or the table to hr.Records.from_batches",
+    "hr.Records.from_parquet or hr.Records.from_csv",
+)
+READERS = "readers and iterables of tables by from_batches"
+
+
+def of(package, make):
+    """Return what makes an object with a package, where it is installed."""
+    return lambda: make(pytest.importorskip(package))
+
+
+class DataFrame:
+    """What stands for a frame of Spark, which is told by where its class is defined."""
+
+
+DataFrame.__module__ = "pyspark.sql.dataframe"
+
+GIVEN = {
+    "pandas": (lambda: FRAME, IN_MEMORY),
+    "polars": (of("polars", lambda polars: polars.DataFrame({"a": [0.1], "t": ["n"]})), IN_MEMORY),
+    "pyarrow": (of("pyarrow", lambda pyarrow: pyarrow.table({"a": [0.1], "t": ["n"]})), IN_MEMORY),
+    "columns": (lambda: {"a": [0.1], "t": ["n"]}, IN_MEMORY),
+    "polars, lazy": (of("polars", lambda polars: polars.LazyFrame({"a": [0.1]})), "collect_batches"),
+    "Dask": (
+        of("dask.dataframe", lambda dask: dask.from_pandas(FRAME, npartitions=1)),
+        "Pass it to hr.Records.from_dask",
+    ),
+    "Spark": (DataFrame, "Pass it to hr.Records.from_spark"),
+    "a path": (lambda: "none.csv", PATHS),
+    "a path of pathlib": (lambda: Path("none.csv"), PATHS),
+    "None": (lambda: None, READERS),
+    "a number": (lambda: 3, READERS),
+    "numbers": (lambda: [1, 2], READERS),
+    "an array": (lambda: np.zeros((3, 2)), READERS),
+    "bytes": (lambda: b"none.csv", READERS),
+    "a column": (lambda: FRAME["a"], READERS),
+}
+OWN = {
+    "from_parquet": ("a path", "a path of pathlib"),
+    "from_csv": ("a path", "a path of pathlib"),
+    "from_batches": ("pandas", "polars", "pyarrow", "columns", "polars, lazy", "numbers"),
+    "from_dask": ("Dask",),
+    "from_spark": ("Spark",),
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("constructor", OWN)
+def test_the_error_names_the_right_constructor(constructor, given):
+    make, way = GIVEN[given]
+    if given in OWN[constructor]:
+        pytest.skip("it takes this one")
+    source = make()
+    with pytest.raises(ConfigurationError) as refused:
+        getattr(hr.Records, constructor)(source, "t")
+    text = str(refused.value)
+    assert text.startswith(f"hr.Records.{constructor} got ")
+    assert way in text
+    assert "0.1" not in text
+
+
+@pytest.mark.parametrize("constructor", ["from_parquet", "from_csv"])
+@pytest.mark.parametrize("paths", ["none.csv", ["none.csv", "none.csv"], Path("none.csv") / "below"])
+def test_a_path_that_does_not_exist(constructor, paths, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match="there is no file 'none"):
+        getattr(hr.Records, constructor)(paths)
+
+
+@pytest.mark.parametrize(
+    "batches", [[1, 2], ["a.csv", "b.csv"], lambda: iter([FRAME["a"]]), [{"a": [0.1], "t": ["n"]}, None]]
+)
+def test_batches_that_are_no_tables_are_refused(batches):
+    records = hr.Records.from_batches(batches, "t")
+    with pytest.raises(hr.HedgerowError, match="but it must be a pandas, polars or pyarrow table"):
+        hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA).fit(records)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_function_that_returns_no_batches_is_refused():
+    records = hr.Records.from_batches(lambda: "people.csv", "t")
+    with pytest.raises(ConfigurationError, match="from_batches got str"):
+        hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA).fit(records)

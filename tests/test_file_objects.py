@@ -125,7 +125,7 @@ def test_json_of_a_file_object_loads():
 
 OTHERS = {
     "text": (io.StringIO, "open for text"),
-    "text of a file": (lambda: tempfile.NamedTemporaryFile("w+"), "open for text"),  # noqa: SIM115: the test closes it
+    "text of a file": (lambda: tempfile.NamedTemporaryFile("w+"), "open for text"),  # noqa: SIM115 (the test closes it)
     "bytes": (lambda: b"content", "io.BytesIO"),
     "None": (lambda: None, "a path or a binary file object"),
     "a number": (lambda: 3, "a path or a binary file object"),

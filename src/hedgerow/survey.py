@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
-from hedgerow.column_doubts import column_doubts
+from hedgerow.doubts import column_doubts
 from hedgerow.curator import Candidate, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise

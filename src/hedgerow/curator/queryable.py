@@ -17,6 +17,7 @@ from hedgerow.arrays import Integers, frozen_copy
 from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Cut, Splits, cells_of
+from hedgerow.doubts import ClassEvidence, class_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
@@ -24,6 +25,7 @@ from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.schema import Schema
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import (
     CellRule,
@@ -133,6 +135,8 @@ class Queryable:
     ----------
     doubts : list of str
         The warnings of a learner for its user, from released values.
+    evidence : ClassEvidence
+        What all class counts that were released say of the classes.
 
     Notes
     -----
@@ -156,6 +160,7 @@ class Queryable:
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
         self.doubts: list[str] = []
+        self.evidence = ClassEvidence(table.n_classes)
 
     @without_sizes()
     def for_learner(self, event: Event) -> Queryable:
@@ -170,6 +175,10 @@ class Queryable:
     def n_classes(self) -> int:
         """How many classes the schema has."""
         return self._table.n_classes
+
+    def doubts_of(self, schema: Schema) -> tuple[str, ...]:
+        """Return the warnings of a learner for its user, also those about the classes of the schema."""
+        return (*self.doubts, *(class_doubts(schema.classes, self.evidence) if schema.outcome is None else ()))
 
     @property
     def spent(self) -> Fraction:
@@ -219,7 +228,13 @@ class Queryable:
         """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
         check_noise(noise, 1, self._unit(nodes))
         frontier = self._charge(nodes, noise.event("class counts", draws=len(nodes) * self.n_classes))
-        return self._add(noise, self._asked(self._table.class_counts, frontier))
+        return self._by_class(noise, self._asked(self._table.class_counts, frontier))
+
+    def _by_class(self, noise: Noise, counts: Integers) -> Integers:
+        """Return counts (..., classes) with noise, which are evidence of the classes from now on."""
+        noisy = self._add(noise, counts)
+        self.evidence.add(noisy, noise.deviation)
+        return noisy
 
     def _add(self, noise: Noise, counts: Integers) -> Integers:
         noisy: Integers = self._randomness.draw(noise, counts)
@@ -241,7 +256,7 @@ class Queryable:
         frontier = self._charge(nodes, noise.event("histograms", draws=draws))
         counts: Integers = self._asked(self._table.histogram, frontier)
         counts[~released] = 0
-        counts[released] = self._add(noise, counts[released])
+        counts[released] = self._by_class(noise, counts[released])
         return counts
 
     def draw_public(self, mechanism: Mechanism, *public: Any) -> Any:
@@ -324,7 +339,7 @@ class Queryable:
             raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
         check_noise(noise, 1, self._unit(node))
         frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
-        return self._add(noise, self._asked(self._table.cell_counts, frontier, rule))
+        return self._by_class(noise, self._asked(self._table.cell_counts, frontier, rule))
 
     @without_sizes()
     def open_round(

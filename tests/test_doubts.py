@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.column_doubts import column_doubts
+from hedgerow.doubts import column_doubts
 from hedgerow.survey import fine_encoder
 
 SCHEMA = hr.Schema(

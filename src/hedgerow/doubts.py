@@ -29,7 +29,10 @@ LONGEST_NAME = 80
 CHANCE = 0.01  # that noise alone makes a class or a category stand out, of which there is no record
 UNDECLARED = 0.05  # of the cells: where clearly more are undeclared, values that show nothing may be spelled otherwise
 ELSEWHERE = 0.05  # of the outcomes: where fewer lie outside one cell of the range, it is worth a warning
-ZEROS = 0.02  # likewise outside an end of the range that is zero, since many outcomes are mostly zero
+ENDS = 0.1  # likewise outside an end of the range
+FREQUENT = 0.02  # likewise where the end may be a frequent value: zero, or one of few whole numbers
+MARGIN = 1.5  # deviations of its noise that the number of the others must be below that small share
+MOSTLY_ZERO = 0.2  # of the outcomes: where fewer are not zero, the others say nothing about the range
 CELLS = 32  # of a range
 FEWEST_VALUES = 3  # whole numbers in a cell
 CHECK = (
@@ -237,19 +240,17 @@ def outcome_doubts(
     """
     (first, last), low, high = ends, outcome.low, outcome.high
     cell = high / CELLS - low / CELLS
-    at_low, at_high = first <= low, last >= high
-    ends_without_zero = (at_low & (not low <= 0 <= low + cell)) | (at_high & (not high - cell <= 0 <= high))
+    few_values = isinstance(outcome, Integer) and cell < FEWEST_VALUES
     what = ""
-    if _crowded(ends_without_zero, counts, deviation, 1 - CROWDED) or _crowded(at_low | at_high, counts, deviation, ZEROS):
-        sides = [
-            f"the {side} end ({end:g})"
-            for side, end, here in (("low", low, at_low), ("high", high, at_high))
-            if _crowded(here, counts, deviation, 1 - CROWDED)
-        ]
-        what = f"lie at {sides[0] if sides else 'the ends'} of their declared range, or beyond it"
-    elif not isinstance(outcome, Integer) or cell >= FEWEST_VALUES:
-        if cell_of_all := _one_cell(outcome, (first, last), counts, deviation):
-            what = f"lie between {cell_of_all[0]:g} and {cell_of_all[1]:g}, a small part of their declared range ({low:g} to {high:g})"
+    for side, end, here, holds_zero in (
+        ("low", low, first <= low, low <= 0 <= low + cell),
+        ("high", high, last >= high, high - cell <= 0 <= high),
+    ):
+        share, margin = (FREQUENT, MARGIN) if holds_zero or few_values else (ENDS, 0.0)
+        if _crowded(here, counts, deviation, share, margin):
+            what = f"lie at the {side} end ({end:g}) of their declared range, or beyond it"
+    if not what and not few_values and (within := _one_cell(outcome, (first, last), counts, deviation)):
+        what = f"lie between {within[0]:g} and {within[1]:g}, a small part of their declared range ({low:g} to {high:g})"
     if not what:
         return ()
     return (
@@ -275,12 +276,15 @@ def _one_cell(
         inside = (ends[0] >= cell[0] - half * 1e-6) & (ends[1] <= cell[1] + half * 1e-6)
         if not _crowded(inside, counts, deviation, ELSEWHERE):
             continue
-        if not _crowded(inside & of_zero, counts, deviation, 1 - CROWDED):
+        if not _crowded(inside & of_zero, counts, deviation, MOSTLY_ZERO):
             return cell
     return None
 
 
-def _crowded(inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float) -> bool:
+def _crowded(
+    inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float, margin: float = 0.0
+) -> bool:
     """Return whether counts clearly hold records inside, and others at most this share of them."""
     held, others = float(counts[inside].sum()), float(counts[~inside].sum())
-    return held > SURE * deviation * math.sqrt(max(int(inside.sum()), 1)) and others < elsewhere * held
+    of_others = deviation * math.sqrt(np.count_nonzero(~inside))
+    return held > SURE * deviation * math.sqrt(np.count_nonzero(inside)) and others + margin * of_others < elsewhere * held

@@ -18,7 +18,7 @@ from hedgerow.schema import Encoder, Integer, Numeric
 from hedgerow.schema.features import Feature, Value
 from hedgerow.texts import listed, shortened
 
-__all__ = ["ClassEvidence", "class_doubts", "column_doubts", "outcome_doubts"]
+__all__ = ["LONGEST_NAME", "READ", "SURE", "ClassEvidence", "class_doubts", "column_doubts", "outcome_doubts"]
 
 
 SURE = 5  # deviations of its noise that a statistic must be above its threshold; one count's noise is so once in 2500 times

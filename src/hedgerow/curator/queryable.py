@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from hedgerow.arrays import Integers, frozen_copy
 from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Cut, Splits, cells_of
-from hedgerow.doubts import ClassEvidence, class_doubts
+from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
@@ -25,7 +26,7 @@ from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
-from hedgerow.schema import Schema
+from hedgerow.schema import Encoder
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import (
     CellRule,
@@ -161,6 +162,8 @@ class Queryable:
         self._lock = threading.RLock()
         self.doubts: list[str] = []
         self.evidence = ClassEvidence(table.n_classes)
+        self._roots: set[int] = set()  # generations that were assigned
+        self._of_roots: dict[int, tuple[Integers, float]] = {}  # the first counts of a feature's codes, and their noise
 
     @without_sizes()
     def for_learner(self, event: Event) -> Queryable:
@@ -176,9 +179,15 @@ class Queryable:
         """How many classes the schema has."""
         return self._table.n_classes
 
-    def doubts_of(self, schema: Schema) -> tuple[str, ...]:
-        """Return the warnings of a learner for its user, also those about the classes of the schema."""
-        return (*self.doubts, *(class_doubts(schema.classes, self.evidence) if schema.outcome is None else ()))
+    def doubts_of(self, encoder: Encoder) -> tuple[str, ...]:
+        """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
+        of_classes = class_doubts(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
+        of_columns = (
+            column_doubts(encoder, {place: counts}, deviation)
+            for place, (counts, deviation) in self._of_roots.items()
+            if len(counts) == encoder.n_codes[place]  # codes of numbers may have been merged; these have a survey
+        )
+        return (*self.doubts, *of_classes, *(text for texts in of_columns for text in texts))
 
     @property
     def spent(self) -> Fraction:
@@ -214,9 +223,11 @@ class Queryable:
             with self._scan_of_records():
                 roots = self._table.assign(self._randomness.coins(coin), rule, weights)
             unit = 1 if weights is None else weights.unit
-            return self._newest(
+            assigned = self._newest(
                 lambda state: state.with_generation(state.filter.assigned(coin.inclusion, unit, coin.parts), roots)
             )
+            self._roots.add(assigned.generation)
+            return assigned
 
     def count(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number of records in each node, whatever they weigh, with noise."""
@@ -257,6 +268,12 @@ class Queryable:
         counts: Integers = self._asked(self._table.histogram, frontier)
         counts[~released] = 0
         counts[released] = self._by_class(noise, counts[released])
+        if nodes.generation in self._roots:  # within other nodes a column may well have one value
+            by_code = np.split(counts.sum(axis=(0, 2)), self._table.offsets[1:-1])
+            draws = asked.sum(axis=0) * self.n_classes
+            for place in np.flatnonzero(draws).tolist():
+                found = by_code[place], noise.deviation * math.sqrt(draws[place])
+                self._of_roots.setdefault(place, found)
         return counts
 
     def draw_public(self, mechanism: Mechanism, *public: Any) -> Any:

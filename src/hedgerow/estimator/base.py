@@ -217,7 +217,7 @@ class PrivateEstimator(Exported, Planned):
         queryable = for_learner(curator, f"a model by {type(self).__name__}", claim.epsilon, plan.event)
         self._forget()
         model = plan.fit(queryable)
-        doubts = queryable.doubts_of(curator.schema)
+        doubts = queryable.doubts_of(plan.encoder)
         certificate = replace(certificate, warnings=doubts)
         self._fitted = Fitted(curator.schema, certificate, model, estimator._stored(), curator.named, coins)
         _tell(doubts)

@@ -167,7 +167,9 @@ def test_a_learner_that_releases_labels_alone_has_no_count_to_warn_by(name):
 
 @pytest.mark.parametrize("learner", [hr.SuLQID3Classifier, hr.PINQID3Classifier])
 def test_a_tree_that_releases_histograms_names_the_column(learner):
-    model, [text] = told(lambda: learner(epsilon=4.0, schema=PLAIN).fit({**GOOD, "sex": np.char.upper(GOOD["sex"])}, LABELS))
+    _, [text] = told(
+        lambda: learner(epsilon=4.0, schema=PLAIN).fit({**GOOD, "sex": np.char.upper(GOOD["sex"])}, LABELS)
+    )
     assert text.startswith("clearly more than half of the cells of 'sex' are none of its declared values")
 
 
@@ -195,7 +197,7 @@ def test_a_card_names_a_class_without_a_count_and_says_so_itself(classes):
 
 
 def test_several_classes_are_named_together():
-    model, [text] = told(lambda: hr.HedgerowClassifier(2.0, schema=OF_FOUR).fit(GOOD, np.where(MANY < "c", "?!", MANY)))
+    _, [text] = told(lambda: hr.HedgerowClassifier(2.0, schema=OF_FOUR).fit(GOOD, np.where(MANY < "c", "?!", MANY)))
     assert text.startswith("no released count of classes 'a', 'b' stands out")
 
 
@@ -361,5 +363,7 @@ def test_a_released_range_of_few_numbers_is_named():
     X = {"age": GOOD["age"], "cost": np.where(np.arange(N) % 3, np.nan, GOOD["cost"])}
     _, bad = told(lambda: hr.private_schema(X, epsilon=8, numeric=["age", "cost"], classes=["no", "yes"]))
     assert [text for text in bad if text.startswith("clearly less than half of the cells of 'cost'")]
-    _, said = told(lambda: hr.private_schema(GOOD | {"sex": GOOD["age"]}, epsilon=8, numeric=[*GOOD], classes=["a", "b"]))
+    _, said = told(
+        lambda: hr.private_schema(GOOD | {"sex": GOOD["age"]}, epsilon=8, numeric=[*GOOD], classes=["a", "b"])
+    )
     assert not [text for text in said if "clearly" in text]

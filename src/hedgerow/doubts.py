@@ -107,11 +107,11 @@ def class_doubts(classes: Sequence[Value], evidence: ClassEvidence, *, so_far: b
         "the schema spells otherwise"
     )
     return (
-        f"no released count of {'classes' if many else 'class'} {_names([classes[k] for k in places.tolist()])} stands out from its "
-        f"noise{' so far' if so_far else ''}: the counts add up to {sums}, with noise of standard deviation "
+        f"no released count of {'classes' if many else 'class'} {_names([classes[k] for k in places.tolist()])} stands out from "
+        f"its noise{' so far' if so_far else ''}: the counts add up to {sums}, with noise of standard deviation "
         f"{evidence.deviation:.3g}. {why}. Records with an undeclared label are left out, so a model may never predict "
-        f"{'these classes' if many else 'this class'}, and the figures of a report card may leave {'them' if many else 'it'} out. "
-        f"{CHECK}",
+        f"{'these classes' if many else 'this class'}, and the figures of a report card may leave {'them' if many else 'it'} "
+        f"out. {CHECK}",
     )
 
 
@@ -165,7 +165,8 @@ def column_doubts(
             if count - CROWDED * (records - missing) > SURE * noise:
                 found.append(
                     f"clearly nearly all numbers of {shown} lie in the {side} of {len(counts) - 1} bins of its declared range, "
-                    f"by its released {what}, so the model hardly tells them apart. They may be in another unit, or scaled before."
+                    f"by its released {what}, so the model hardly tells them apart. They may be in another unit, or scaled "
+                    "before."
                 )
     return tuple(found)
 
@@ -189,8 +190,8 @@ def _category_doubts(
         )
     elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
         yield (
-            f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its noise, "
-            "while clearly some cells of the column are none of its declared values. The schema may spell these values otherwise "
+            f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
+            "noise, while clearly some cells of the column are none of its declared values. The schema may spell these values otherwise "
             "than the records, which are then read as undeclared. See by schema.check(X, y), or hedgerow schema check, which are "
             "for the records' owner."
         )
@@ -250,13 +251,15 @@ def outcome_doubts(
         if _crowded(here, counts, deviation, share, margin):
             what = f"lie at the {side} end ({end:g}) of their declared range, or beyond it"
     if not what and not few_values and (within := _one_cell(outcome, (first, last), counts, deviation)):
-        what = f"lie between {within[0]:g} and {within[1]:g}, a small part of their declared range ({low:g} to {high:g})"
+        what = (
+            f"lie between {within[0]:g} and {within[1]:g}, a small part of their declared range ({low:g} to {high:g})"
+        )
     if not what:
         return ()
     return (
         f"nearly all outcomes {what}, by released counts, and those beyond a range are read as its end. The outcomes may be in "
-        "another unit than the range (cents under a range in euros), or were scaled before. Then predictions, and the figures of a "
-        "report card, are not about the outcomes as they are. Compare them with the schema by schema.check(X, y), or hedgerow "
+        "another unit than the range (cents under a range in euros), or were scaled before. Then predictions, and the figures of "
+        "a report card, are not about the outcomes as they are. Compare them with the schema by schema.check(X, y), or hedgerow "
         "schema check, which are for the records' owner; if they are right, a narrower range is more accurate.",
     )
 
@@ -281,10 +284,10 @@ def _one_cell(
     return None
 
 
-def _crowded(
-    inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float, margin: float = 0.0
-) -> bool:
+def _crowded(inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float, margin: float = 0.0) -> bool:
     """Return whether counts clearly hold records inside, and others at most this share of them."""
     held, others = float(counts[inside].sum()), float(counts[~inside].sum())
     of_others = deviation * math.sqrt(np.count_nonzero(~inside))
-    return held > SURE * deviation * math.sqrt(np.count_nonzero(inside)) and others + margin * of_others < elsewhere * held
+    return (
+        held > SURE * deviation * math.sqrt(np.count_nonzero(inside)) and others + margin * of_others < elsewhere * held
+    )

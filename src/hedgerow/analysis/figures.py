@@ -75,7 +75,7 @@ class Card:
     @property
     @abstractmethod
     def warnings(self) -> tuple[str, ...]:
-        """What the released counts say against the labels: see docs/guide/evaluation.md. It costs nothing."""
+        """What the released counts say against the labels (docs/proofs/report-card.md). It costs nothing."""
 
     @abstractmethod
     def _figure(self, name: str, counts: Floats) -> Figure:

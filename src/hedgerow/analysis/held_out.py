@@ -125,7 +125,7 @@ def hold_out(
 def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
     """Return the records of one part, or where there are none one record whose cells are all missing."""
     parts = (rows_of(X, chosen), rows_of(y, chosen), rows_of(groups, chosen))
-    return parts if chosen.any() else tuple(map(missing_row, parts))  # type: ignore[return-value]
+    return parts if chosen.any() else tuple(map(missing_row, parts))
 
 
 def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomness: Randomness) -> tuple[Mask, Mask]:

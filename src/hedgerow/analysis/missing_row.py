@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from narwhals.dependencies import is_polars_dataframe, is_polars_series
+from narwhals.dependencies import get_pyarrow, is_polars_dataframe, is_polars_series
 
 from hedgerow.schema.cells import object_array
 
@@ -47,7 +47,9 @@ def _of_array(none: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return object_array([None], 1) if len(shape) == 1 else np.full(shape, None)
     if kind in ABSENT:
         return np.full(shape, ABSENT[kind], dtype=none.dtype)
-    under = np.zeros(shape, dtype=none.dtype)  # what a program sees that ignores the mask: a number that no schema declares
+    under = np.zeros(
+        shape, dtype=none.dtype
+    )  # what a program sees that ignores the mask: a number that no schema declares
     if kind in "iu":
         under[:] = np.iinfo(none.dtype).min if kind == "i" else np.iinfo(none.dtype).max
     return np.ma.masked_array(under, mask=True)
@@ -76,8 +78,7 @@ def _nullable(kind: Any) -> Any:
 
 def _of_arrow(none: Any) -> Any:
     """Return a row of a table or a column of pyarrow."""
-    import pyarrow
-
+    pyarrow = get_pyarrow()
     if not hasattr(none, "schema"):
         return pyarrow.chunked_array([pyarrow.nulls(1, none.type)])
     return pyarrow.Table.from_arrays([pyarrow.nulls(1, one.type) for one in none.schema], schema=none.schema)

@@ -190,7 +190,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
         Warns
         -----
         UserWarning
-            What the fit of the released model warns of, by its released counts. The comparison of the candidates releases no count.
+            What the fit of the released model warns of, by its released counts. Comparing the candidates releases no count.
         """
         whole, randomness, grid, schema = self._checked()
         scoring = self._scoring(schema)

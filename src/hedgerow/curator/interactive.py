@@ -307,7 +307,9 @@ class Curator:
         parts = dict(zip(self._schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
         doubts: tuple[str, ...] = ()
         if nodes.generation == self.root.generation:  # within other nodes a column may well have one value
-            by_code = {place: parts[name][0].sum(axis=1) for place, name in enumerate(self._schema.names) if name in wanted}
+            by_code = {
+                place: parts[name][0].sum(axis=1) for place, name in enumerate(self._schema.names) if name in wanted
+            }
             deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
             doubts = column_doubts(self._encoder, by_code, deviation)
         self._warn(doubts)

@@ -26,7 +26,7 @@ RANKS = (
     {"document", "file_objects", "notebook"},
     {"archive"},
     {"schema"},
-    {"parameters", "export", "class_weights", "column_doubts"},
+    {"parameters", "export", "class_weights", "doubts"},
     {"privacy"},
     {"mechanisms", "ledgers"},
     {"scores"},

@@ -16,6 +16,7 @@ import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric
 from hedgerow.schema.cells import object_array
+from hedgerow.schema.columns import read_columns, read_labels
 
 SCHEMA = hr.Schema(
     {"row": hr.Numeric(0, 1000)},
@@ -131,8 +132,8 @@ def test_an_empty_part_is_one_record_whose_cells_are_missing(schema, kind):
     for share in (1e-12, 1 - 1e-12):
         parts = hr.hold_out(X, y, share, schema=schema)
         empty = (parts.X_test, parts.y_test) if share < 0.5 else (parts.X_train, parts.y_train)
-        assert {name: list(cells) for name, cells in empty[0].items()} == {name: [None] for name in X}
-        assert empty[1].tolist() == [None]
+        assert {name: pd.isna(list(cells)).tolist() for name, cells in empty[0].items()} == {name: [True] for name in X}
+        assert empty[1] == [None]
         model = hr.EDPRFClassifier(schema=schema).fit(parts.X_train, parts.y_train)
         assert model.certificate_.holds
         assert hr.evaluate(model, parts.X_test, parts.y_test, epsilon=1).certificate_.holds
@@ -141,10 +142,150 @@ def test_an_empty_part_is_one_record_whose_cells_are_missing(schema, kind):
 @pytest.mark.parametrize("X", [[[1.0], [2.0]], np.array([[1.0], [2.0]])])
 def test_an_empty_part_of_rows_without_names_can_be_fitted(X):
     parts = hr.hold_out(X, ["no", "yes"], 1e-12, groups=["a", "b"])
-    assert parts.groups_test.tolist() == parts.y_test.tolist() == [None]
+    assert parts.groups_test == parts.y_test == [None]
     assert (
         hr.EDPRFClassifier(schema=BY_ROW).fit(parts.X_test, parts.y_test, groups=parts.groups_test).certificate_.holds
     )
+
+
+DATES = np.array(["2024-01-01", "2024-01-02"], "M8[D]")
+COLUMNS = {
+    "integers": np.array([7, 8]),
+    "small integers": np.array([7, 8], "u1"),
+    "truth values": np.array([True, False]),
+    "floats": np.array([7.0, 8.0], "f4"),
+    "texts": np.array(["a", "b"]),
+    "bytes": np.array([b"a", b"b"]),
+    "objects": np.array(["a", 8], object),
+    "dates": DATES,
+    "durations": DATES - DATES[0],
+    "masked": np.ma.masked_array([7, 8], [False, True]),
+    "rows": np.array([[7, 8], [9, 10]]),
+    "pandas integers": pd.Series([7, 8], name="who"),
+    "pandas small integers": pd.Series([7, 8], dtype="u1", name="who"),
+    "pandas truth values": pd.Series([True, False], name="who"),
+    "pandas floats": pd.Series([7.0, 8.0], name="who"),
+    "pandas texts": pd.Series(["a", "b"], name="who"),
+    "pandas objects": pd.Series(["a", 8], name="who", dtype=object),
+    "pandas dates": pd.Series(DATES, name="who"),
+    "pandas nullable": pd.Series([7, 8], dtype="Int64", name="who"),
+    "pandas categories": pd.Series(["a", "b"], dtype="category", name="who"),
+    "pandas on pyarrow": pd.Series([7, 8], dtype="int64[pyarrow]", name="who"),
+    "pandas by text": pd.Series([7, 8], index=pd.Index(["p", "q"], name="key"), name="who"),
+    "pandas by date": pd.Series([7, 8], index=pd.DatetimeIndex(DATES, name="key"), name="who"),
+    "pandas by small integers": pd.Series([7, 8], index=pd.Index(np.array([1, 2], "u1")), name="who"),
+    "pandas by pairs": pd.Series([7, 8], index=pd.MultiIndex.from_tuples([(1, "p"), (2, "q")]), name="who"),
+    "pandas index": pd.Index([7, 8], name="who"),
+    "pandas array": pd.array([7, 8], dtype="Int64"),
+    "polars integers": pl.Series("who", [7, 8]),
+    "polars texts": pl.Series("who", ["a", "b"]),
+    "pyarrow integers": pa.array([7, 8]),
+    "pyarrow chunks": pa.chunked_array([["a"], ["b"]]),
+    "list": [7, 8],
+    "named list": {"who": [7, 8]},
+    "named array": {"who": np.array([7, 8])},
+    "pandas frame": pd.DataFrame({"who": [7, 8], "name": ["a", "b"]}),
+    "polars frame": pl.DataFrame({"who": [7, 8], "name": ["a", "b"]}),
+    "pyarrow table": pa.table({"who": [7, 8], "name": pa.array(["a", "b"]).dictionary_encode()}),
+    "pyarrow batch": pa.record_batch({"who": [7, 8]}),
+}
+NULLABLE = {"int64": "Int64", "uint8": "UInt8", "bool": "boolean"}  # pandas' own integers have no missing value
+
+
+def facts(given):
+    """Return what fits, cards and ledgers can depend on without reading a cell."""
+    if isinstance(given, dict):
+        return {name: facts(column) for name, column in given.items()}
+    if isinstance(given, np.ndarray):
+        return np.ndarray, given.dtype, given.shape[1:]
+    if isinstance(given, pd.DataFrame):
+        return pd.DataFrame, list(given.columns), [NULLABLE.get(str(one), str(one)) for one in given.dtypes]
+    if isinstance(given, pd.Series):
+        index = given.index
+        kind = NULLABLE.get(str(given.dtype), str(given.dtype))
+        return pd.Series, given.name, kind, isinstance(index, pd.MultiIndex), index.dtype, index.names
+    if isinstance(given, pl.DataFrame | pa.Table):
+        return type(given), given.schema
+    return type(given), getattr(given, "name", None), getattr(given, "dtype", getattr(given, "type", None))
+
+
+def read(given):
+    """Return the cells of rows of any kind, as the library reads them."""
+    if isinstance(given, pd.DataFrame | pl.DataFrame | pa.Table) or getattr(given, "ndim", 1) == 2:
+        columns = read_columns(given)
+        return [cell for place in range(len(columns.names)) for cell in columns.cells(place)]
+    return list(read_labels(next(iter(given.values())) if isinstance(given, dict) else given))
+
+
+@pytest.mark.filterwarnings("ignore:groups is a column of floating-point numbers")
+@pytest.mark.parametrize("name", COLUMNS)
+def test_an_empty_part_has_the_container_names_and_types_of_any_other(name):
+    """As X, as y, or as groups: what is refused must not depend on whether a part is empty."""
+    given = COLUMNS[name]
+    is_table = isinstance(given, pd.DataFrame | pl.DataFrame | pa.Table | pa.RecordBatch | dict)
+    for share in (1e-12, 1 - 1e-12):
+        X = given if is_table or getattr(given, "ndim", 1) == 2 else {"row": given}
+        parts = hr.hold_out(X, ["no", "yes"], share)
+        full, empty = (parts.X_train, parts.X_test) if share < 0.5 else (parts.X_test, parts.X_train)
+        assert facts(full) == facts(empty)
+        assert pd.isna(read(empty)).all()
+        if is_table and not isinstance(given, dict):
+            continue
+        parts = hr.hold_out(
+            {"row": [1, 2]}, ["no", "yes"], share, groups=None if X is given and not is_table else given
+        )
+        full, empty = (parts.groups_train, parts.groups_test)[:: 1 if share < 0.5 else -1]
+        if full is not None:
+            assert facts(full) == facts(empty)
+            assert pd.isna(read(empty)).tolist() == [True]
+        if X is not given:
+            parts = hr.hold_out({"row": [1, 2]}, given, share)
+            full, empty = (parts.y_train, parts.y_test)[:: 1 if share < 0.5 else -1]
+            assert facts(full) == facts(empty)
+
+
+def test_numbers_under_a_mask_are_no_class():
+    """A program that ignores the mask, as scikit-learn's encoders do, must not see a declared class in an empty part."""
+    parts = hr.hold_out({"row": [1, 2]}, np.array([0, 1]), 1e-12)
+    assert np.asarray(parts.y_test).tolist() == [np.iinfo(np.int64).min]
+
+
+def ledger_refuses(groups, seed):
+    """Return whether a ledger by person refuses a fit on either part, and whether a part is empty."""
+    parts = hr.hold_out({"row": [1, 2]}, ["no", "yes"], 0.5, groups=groups, random_state=seed)
+    schema = hr.Schema({"row": hr.Numeric(0, 10)}, classes=["no", "yes"])
+    ledger, refused = hr.Ledger(epsilon=9, person="who"), []
+    for X, y, ids in (
+        ({"row": [1]}, ["no"], pd.Series([5], name="who")),
+        (parts.X_train, parts.y_train, parts.groups_train),
+        (parts.X_test, parts.y_test, parts.groups_test),
+    ):
+        model = hr.EDPRFClassifier(schema=schema, ledger=ledger, random_state=0, n_estimators=1, max_depth=1)
+        try:
+            model.fit(X, y, groups=ids)
+        except hr.BudgetExceeded:
+            refused.append(True)
+    return bool(refused), any(pd.isna(read(ids)).all() for ids in (parts.groups_train, parts.groups_test))
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pd.Series([1, 2], name="who"),
+        pd.Series(["a", "b"], name="who"),
+        pl.Series("who", [1, 2]),
+        pd.DataFrame({"who": [1, 2]}),
+        pl.DataFrame({"who": ["a", "b"]}),
+        pa.table({"who": [1, 2]}),
+        {"who": [1, 2]},
+        {"who": np.array([1, 2])},
+    ],
+    ids=lambda groups: f"{type(groups).__module__.split('.')[0]} {type(groups).__name__}",
+)
+def test_a_ledger_by_person_does_not_tell_whether_a_part_is_empty(groups):
+    found = [ledger_refuses(groups, seed) for seed in range(12)]
+    assert {is_empty for _, is_empty in found} == {True, False}
+    assert not any(refuses for refuses, _ in found)
 
 
 BIG_IDS = [2**60 + 7 * i for i in range(40)]

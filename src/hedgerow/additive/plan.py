@@ -138,7 +138,10 @@ class Opening:
         """Return what the model starts with."""
         released = curator.open_round(self.loss.opening).whole_sums(self._noise)
         start = self.loss.start(released, self._noise.deviation)
-        curator.doubts += too_few(int(released.sum()), self._noise, self.loss.opening.channels)
+        few = too_few(int(released.sum()), self._noise, self.loss.opening.channels)
+        curator.doubts += few
+        if not few:  # otherwise that warning is about all classes
+            curator.evidence.add(released, self._noise.deviation)
         return start
 
     def beyond(self, curator: Queryable, votes: StartVotes, start: Start) -> Start:

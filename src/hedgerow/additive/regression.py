@@ -30,6 +30,7 @@ from hedgerow.additive.squared import (
 from hedgerow.additive.starts import StartVotes
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
+from hedgerow.doubts import outcome_doubts
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
@@ -155,6 +156,11 @@ class OutcomeOpening(Opening):
         """Return how outcomes spread."""
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
         curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels, OUTCOME)
+        schema = self.survey.encoder.schema
+        assert schema.outcome is not None
+        edges = np.array(self.of_outcomes.edges)
+        ends = schema.outcome_grid.values(edges[:-1]), schema.outcome_grid.values(edges[1:] - 1)
+        curator.doubts += outcome_doubts(schema.outcome, ends, released, self._noise.deviation)
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,7 @@ from hedgerow.additive.losses import Loss
 from hedgerow.additive.terms import Term, Terms
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
+from hedgerow.doubts import column_doubts
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event
@@ -136,6 +138,7 @@ class OneRound:
             sums = measured.sums(Candidate(0), self.noise)
         else:
             sums = answers.sums(selected, self.noise)
+        curator.doubts += self._doubts(fit, selected.feature, sums)
         return self._term(fit, tuple(cuts), selected.feature, sums)
 
     def _select(self, answers: Round, fit: Fit, cuts: Sequence[Cut], splits: Splits | None) -> Candidate:
@@ -153,6 +156,17 @@ class OneRound:
             penalty[1:] = np.sqrt(2) * penalty[1:] + many
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
+
+    def _doubts(self, fit: Fit, feature: int, sums: Integers) -> tuple[str, ...]:
+        """Return a warning if the first released curvatures (cells, codes, channels) of a category show that it was hardly read.
+
+        Every record adds to them, and numbers have a survey.
+        """
+        if fit.numeric[feature] or any(term.feature == feature for term in fit.terms):
+            return ()
+        by_code = sums[..., self.loss.scored :].sum(axis=(0, 2))
+        deviation = self.noise.deviation * math.sqrt(sums.shape[0] * (sums.shape[2] - self.loss.scored))
+        return column_doubts(fit.encoder, {feature: by_code}, deviation, what="sums")
 
     def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:
         """Return the term of released sums (cells, codes, channels) and its estimate; update the curvature of all records."""

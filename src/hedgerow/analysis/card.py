@@ -12,6 +12,7 @@ import numpy as np
 from hedgerow.analysis.figures import CLEAR, Card, Figure, quantile
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.arrays import Floats
+from hedgerow.doubts import ClassEvidence, class_doubts
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
@@ -213,6 +214,13 @@ class ReportCard(Card):
         unit = Unit(**values["model_unit"]) if "model_unit" in values else None
         certificate = Certificate.from_dict(values["certificate"])
         return cls(counts, deviation, certificate, classes=classes, grid=grid, model_unit=unit)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning that names the classes of which no released count stands out from its noise, if there are any."""
+        evidence = ClassEvidence(self.grid.n_classes)
+        evidence.add(self.grid.by_label(self.counts).T, self.deviation)
+        return class_doubts(self.classes, evidence)
 
     def _figure(self, name: str, counts: Floats) -> Figure:
         return FIGURES[name](self.grid, counts)

@@ -105,7 +105,8 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If the card and the model protect different units: a record and a person, or persons by different columns.
+        If the card and the model protect different units: a record and a person, or persons by different columns. If no released
+        count of a class stands out from its noise, or nearly all outcomes lie at an end of their range; the card says so, too.
 
     Notes
     -----
@@ -162,7 +163,10 @@ def evaluate(
     keep = keep_of(persons, claim.records_per_person, randomness)
     with booked, without_sizes(), table_of(columns, labels, asked, keep) as table:
         counts = cell_counts(Queryable(table, cost(event), randomness), histograms, noise)
-    return asked.card(counts.astype(np.float64), noise, certificate, model.certificate_.unit)
+    card = asked.card(counts.astype(np.float64), noise, certificate, model.certificate_.unit)
+    for text in card.warnings:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return card
 
 
 def _asked_of(model: PrivateClassifier | PrivateRegressor, bins: int) -> Scored | Missed:

@@ -72,6 +72,11 @@ class Card:
     def records(self) -> float:
         """The noisy number of labelled records."""
 
+    @property
+    @abstractmethod
+    def warnings(self) -> tuple[str, ...]:
+        """What the released counts say against the labels (docs/proofs/report-card.md). It costs nothing."""
+
     @abstractmethod
     def _figure(self, name: str, counts: Floats) -> Figure:
         """Return a figure of these counts."""
@@ -147,10 +152,11 @@ class Card:
         rows = [self._title(), "", f"  {'':<12}{'':>8}  {INTERVALS[0]:<24}{INTERVALS[1]:<24}"]
         for name, value, noise, both in self._rows():
             rows.append(f"  {name:<12}{value:>8}  {noise:<24}{both:<24}".rstrip())
-        return "\n".join(rows)
+        return "\n".join([*rows, *(f"\nWarning: {text}" for text in self.warnings)])
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), self._rows(), ("figure", "value", *INTERVALS))
+        note = " ".join(f"Warning: {text}" for text in self.warnings)
+        return html_table(self._title(), self._rows(), ("figure", "value", *INTERVALS), note=note)
 
     def _title(self) -> str:
         about = f"Report card on about {self.records:.0f} records (noise: {self.deviation:.3g} a count)"

@@ -9,12 +9,12 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.analysis.missing_row import missing_row
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import as_frame, as_list, as_series, read_columns, read_labels
 from hedgerow.schema.persons import person_ids, read_groups, split_groups
 
@@ -81,7 +81,9 @@ def hold_out(
     -------
     HeldOut
         A named tuple ``X_train, X_test, y_train, y_test, groups_train, groups_test``. An empty part is returned as one record
-        whose cells, label and id are missing, which fits and report cards ignore. An error would reveal that it is empty.
+        whose cells, label and id are missing, which fits and report cards ignore. An error would reveal that it is empty. Its
+        container, names and types are those of X, y and groups, so that a fit or a ledger treats it as any other part. numpy's
+        integers and truth values have no missing value, so they are masked; those of pandas get its nullable type.
 
     Raises
     ------
@@ -122,14 +124,8 @@ def hold_out(
 
 def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
     """Return the records of one part, or where there are none one record whose cells are all missing."""
-    if chosen.any():
-        return rows_of(X, chosen), rows_of(y, chosen), rows_of(groups, chosen)
-    empty = object_array([None], 1)
-    nothing: Any = [None]  # for a list: a fit reads an item that is not a row as a record without cells
-    if not isinstance(X, list | tuple):
-        columns = read_columns(X)
-        nothing = dict.fromkeys(columns.names, empty) if columns.named else [[None] * len(columns.names)]
-    return nothing, empty, None if groups is None else empty
+    parts = (rows_of(X, chosen), rows_of(y, chosen), rows_of(groups, chosen))
+    return parts if chosen.any() else tuple(map(missing_row, parts))
 
 
 def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomness: Randomness) -> tuple[Mask, Mask]:

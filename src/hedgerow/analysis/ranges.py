@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,6 +15,7 @@ from hedgerow.analysis.grids import RangeGrid, exponential_grid, find_ends, occu
 from hedgerow.analysis.readings import OneClass
 from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
+from hedgerow.doubts import LONGEST_NAME, READ, SURE
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
@@ -25,7 +26,7 @@ from hedgerow.schema.features import Feature
 from hedgerow.table import Keep
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["RangePlan", "ReleasedRange"]
+__all__ = ["RangePlan", "ReleasedRange", "read_doubts"]
 
 
 BLOCK_ROWS = 65_536
@@ -111,6 +112,11 @@ class RangePlan:
         return Geometric(self.epsilon * (1 - COARSE), len(self.kinds))
 
     @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of a column's number of records."""
+        return self.fine.deviation * math.sqrt(uniform_grid(*MADE_UP).n_codes - 1)
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """What the queries cost."""
         return tuple(noise.event(f"counts of numbers on {grid} grid") for noise, grid in self._questions)
@@ -171,6 +177,20 @@ class RangePlan:
             everyone = curator.assign(PerRecordCoin(1))
             counts = curator.histogram(everyone, np.ones((1, len(grids)), dtype=np.bool_), noise)[0, :, 0]
         return [part[:-1] for part in np.split(counts, np.cumsum(reading.n_codes)[:-1])]
+
+
+def read_doubts(ranges: Mapping[str, ReleasedRange], deviation: float) -> Iterator[str]:
+    """Yield a warning for each column of which clearly less than half could be read, compared with the column read best.
+
+    ``deviation`` is that of the noise of each number of records.
+    """
+    most = max((one.records for one in ranges.values()), default=0)
+    for name, one in ranges.items():
+        if READ * most - one.records > SURE * math.hypot(deviation, READ * deviation):
+            yield (
+                f"clearly less than half of the cells of {name[:LONGEST_NAME]!r} could be read, by its released counts: its "
+                "range is that of the others. Is the text in another format, or is it another column?"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,11 @@ import numpy as np
 from hedgerow.analysis.figures import CLEAR, Card, Figure
 from hedgerow.analysis.residuals import ResidualGrid, error_of_sums
 from hedgerow.arrays import Floats, Integers
+from hedgerow.doubts import outcome_doubts
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
+from hedgerow.schema import Numeric
 from hedgerow.texts import short_repr
 
 __all__ = ["OutcomeCalibration", "RegressionCard"]
@@ -280,6 +282,14 @@ class RegressionCard(Card):
         parts = {"grid": self.grid, "step": self.step, "normal": self.normal, "model_digest": self.model_digest}
         return _Squares(self.counts, self.deviation, self.certificate_, model_unit=self.model_unit, **parts)  # type: ignore[arg-type]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if nearly all outcomes lie at an end of their range or in one cell of it, by the released counts."""
+        possible = self.grid.possible.ravel()
+        low, high = (np.clip(end[possible], self.grid.low, self.grid.high) for end in _ends(self.grid))
+        outcome = Numeric(self.grid.low, self.grid.high)
+        return outcome_doubts(outcome, (low, high), self.counts[possible], self.deviation)
+
     def _digits(self, name: str) -> int:
         return 4 if name == "r2" else max(0, 4 - math.floor(math.log10(self.grid.high - self.grid.low)))
 
@@ -350,6 +360,18 @@ def _squares(inner: Floats, outer: Floats, table: Floats) -> tuple[float, float,
     """Return the sum of squared residuals, and its smallest and largest possible value."""
     middle = (inner**2 + inner * outer + outer**2) / 3
     return float(middle @ table), float(inner**2 @ table), float(outer**2 @ table)
+
+
+def _ends(grid: ResidualGrid) -> tuple[Floats, Floats]:
+    """Return between which outcomes each cell lies, as far as predictions and residuals alone say, (cells,) each."""
+    low, high = (
+        (predicted[:, None] + residual).ravel()
+        for predicted, residual in (
+            (grid.predictions[:-1], grid.residuals[:-1]),
+            (grid.predictions[1:], grid.residuals[1:]),
+        )
+    )
+    return low, high
 
 
 def _outcomes(grid: ResidualGrid) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.analysis.ranges import RangePlan, ReleasedRange
+from hedgerow.analysis.ranges import RangePlan, ReleasedRange, read_doubts
 from hedgerow.curator.values import Values
 from hedgerow.engines.records import Records
 from hedgerow.engines.values import ValueCounts
@@ -211,6 +211,9 @@ class ReleasePlan:
                 UserWarning,
                 stacklevel=stacklevel + 1,
             )
+        if self.ranges is not None:
+            for text in read_doubts(schema.ranges_, self.ranges.deviation):
+                warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
         entries = schema.features.items()
         bare = [name for name, one in entries if isinstance(one, Categorical) and one.values == (NO_VALUE,)]
         if bare:

@@ -78,6 +78,10 @@ class ScoreGrid:
             return sides
         return counts[: self.n_classes**2].reshape(self.n_classes, self.n_classes)
 
+    def by_label(self, counts: Floats) -> Floats:
+        """Return the counts of all histograms in a row as those of each label, (labels, cells): each record is in one."""
+        return counts[: int(self.n_codes[0])].reshape(self.n_classes, -1)
+
     def curve(self, counts: Floats, k: int) -> tuple[Floats, Floats]:
         """Return the counts by bin of class k's probability: of records with that label, and of all others."""
         if self.n_classes == 2:

@@ -188,6 +188,11 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
             If a parameter, a candidate or a column is wrong. Nothing was charged or drawn.
         BudgetExceeded
             If the ledger refuses the search. Nothing was drawn.
+
+        Warns
+        -----
+        UserWarning
+            What the fit of the released model warns of, by its released counts. Comparing the candidates releases no count.
         """
         whole, randomness, grid, schema = self._checked()
         scoring = self._scoring(schema)
@@ -210,20 +215,20 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
             with trials.tables:
                 found = strategy.run()
-            doubts: Sequence[str] = ()
             own, claim = strategy.event, search
             if last is not None:
                 plan, coins = last_fits[found.place]
-                model, doubts = run(plan, records, labels, randomness, keep)
-                own, claim, found = plan.event, last, Found(found.place, model, coins)
+                fitted = run(plan, records, labels, randomness, keep)
+                own, claim, found = plan.event, last, Found(found.place, fitted[0], coins, fitted[1])
             of_best = self._candidates(grid, claim)[found.place]
             rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
             own_certificate = self._certified(
                 type(of_best).__name__, own, claim, randomness, rests, keep, starts_of(of_best)
             )
+            own_certificate = replace(own_certificate, warnings=tuple(found.doubts))
             best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)
             self._searched = Searched(grid[found.place], best, certificate)
-        for doubt in doubts:
+        for doubt in found.doubts:
             warnings.warn(doubt, UserWarning, stacklevel=2)
         return self
 

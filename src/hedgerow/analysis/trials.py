@@ -54,11 +54,12 @@ Split = Coins | Words  # of records, or of persons
 
 @dataclass(frozen=True)
 class Found:
-    """What a search shows: which candidate, its model, and what public coins decided of it."""
+    """What a search shows: which candidate, its model, what public coins decided of it, and the warnings of its fit."""
 
     place: int
     model: Model
     coins: PublicCoins
+    doubts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,9 +268,9 @@ class Trials:
             return self.tables.of(reading, PersonPart(split.key, shares.start, shares.stop))
         return self.tables.of(reading).sampled(split, shares.start, shares.stop)
 
-    def fit(self, plan: Plan, split: Split, shares: range) -> Model:
-        """Return the model of one candidate on the records of some shares."""
-        return answered(plan, self.part(Coded(plan.encoder), split, shares), self.randomness)[0]
+    def fit(self, plan: Plan, split: Split, shares: range) -> tuple[Model, Sequence[str]]:
+        """Return the model of one candidate on the records of some shares, and the warnings for its user."""
+        return answered(plan, self.part(Coded(plan.encoder), split, shares), self.randomness)
 
     def contest(self, models: Sequence[Model], split: Split, shares: range, ceiling: Cost) -> Contest:
         """Return the private access to each model's score on the records of some parts."""
@@ -341,10 +342,11 @@ class Disjoint:
         """Return the winner."""
         trials, split = self.trials, self.trials.split()
         compared, *parts = divided(self.validation, len(self.planned))
-        models = [trials.fit(plan, split, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
+        fits = [trials.fit(plan, split, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
         ceiling = cost(self._chosen)
-        place = trials.contest(models, split, compared, ceiling).winner(self.mechanism)
-        return Found(place, models[place], self.planned[place][1])
+        place = trials.contest([model for model, _ in fits], split, compared, ceiling).winner(self.mechanism)
+        model, doubts = fits[place]
+        return Found(place, model, self.planned[place][1], doubts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,6 +401,6 @@ class Stopping:
         place = int(trials.randomness.draw(PublicChoice(), weights)[0])
         plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
         split = trials.split()
-        model = trials.fit(plan, split, trained)
+        model, doubts = trials.fit(plan, split, trained)
         score = trials.contest([model], split, compared, cost(noise.event(trials.scoring.what))).score(noise)
-        return score, Found(place, model, public)
+        return score, Found(place, model, public, doubts)

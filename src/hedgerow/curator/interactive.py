@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from hedgerow.arrays import Integers
 from hedgerow.curator.given import RULES, read_given
 from hedgerow.curator.queryable import Nodes, Queryable
+from hedgerow.doubts import class_doubts, column_doubts
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
@@ -167,6 +170,7 @@ class Curator:
             table = X.table(self._encoder, keep) if elsewhere else MemoryTable.of(self._encoder, X, y, keep)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)
             self._questions: list[Question] = []
+            self._told: set[str] = set()
             self.root = self._queryable.assign(PerRecordCoin(1))
 
     @property
@@ -275,15 +279,20 @@ class Curator:
         return self._asked("number of records", nodes, epsilon, answer)
 
     def class_counts(self, nodes: Nodes, epsilon: float) -> Integers:
-        """Return the number of records of each class in each node, of shape (nodes, classes), with geometric noise."""
+        """Return the number of records of each class in each node, of shape (nodes, classes), with geometric noise.
+
+        It warns of classes of which no count so far stands out from its noise.
+        """
         answer = self._queryable.class_counts(nodes, Geometric(self._budget(epsilon)))
+        self._warn()
         return self._asked("class counts", nodes, epsilon, answer)
 
     def histogram(self, nodes: Nodes, features: Iterable[str], epsilon: float) -> dict[str, Integers]:
         """Return for each feature the records of each node by code and class, of shape (nodes, codes, classes), with noise.
 
         A record is in one cell of each feature's histogram, so the features share ``epsilon``. The codes of a feature are its
-        bins or declared values, then "missing", then for categories "undeclared".
+        bins or declared values, then "missing", then for categories "undeclared". It warns of classes of which no count so far
+        stands out from its noise, and by the counts of ``root`` of columns that are hardly read.
         """
         names = list(features)
         unknown = [name for name in names if name not in self._schema.features]
@@ -296,6 +305,14 @@ class Curator:
         self._asked(f"counts of {', '.join(names)} by class", nodes, epsilon, counts)
         ends = np.cumsum(self._encoder.n_codes)
         parts = dict(zip(self._schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
+        doubts: tuple[str, ...] = ()
+        if nodes.generation == self.root.generation:  # within other nodes a column may well have one value
+            by_code = {
+                place: parts[name][0].sum(axis=1) for place, name in enumerate(self._schema.names) if name in wanted
+            }
+            deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
+            doubts = column_doubts(self._encoder, by_code, deviation)
+        self._warn(doubts)
         return {name: parts[name] for name in names}
 
     def select(
@@ -339,6 +356,16 @@ class Curator:
         This costs nothing, because tests are public or released. The parent nodes are closed.
         """
         return self._queryable.partition(nodes, tests, np.array(chosen))
+
+    def _warn(self, doubts: tuple[str, ...] = ()) -> None:
+        """Warn by released counts, once of each class and column."""
+        classes = self._schema.classes if self._schema.outcome is None else ()
+        hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
+        if classes and not self._told.issuperset(map(repr, hidden)):
+            self._told.update(map(repr, hidden))
+            doubts += class_doubts(classes, self._queryable.evidence, so_far=True)
+        for doubt in doubts:
+            warnings.warn(doubt, UserWarning, stacklevel=3)
 
     def _budget(self, epsilon: float) -> Fraction:
         return replace(self._claim, epsilon=exact(epsilon)).pure

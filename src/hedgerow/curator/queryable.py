@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from hedgerow.arrays import Integers, frozen_copy
 from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Cut, Splits, cells_of
+from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
@@ -24,6 +26,7 @@ from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.schema import Encoder
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import (
     CellRule,
@@ -133,6 +136,8 @@ class Queryable:
     ----------
     doubts : list of str
         The warnings of a learner for its user, from released values.
+    evidence : ClassEvidence
+        What all class counts that were released say of the classes.
 
     Notes
     -----
@@ -156,6 +161,9 @@ class Queryable:
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
         self.doubts: list[str] = []
+        self.evidence = ClassEvidence(table.n_classes)
+        self._roots: set[int] = set()  # generations that were assigned
+        self._of_roots: dict[int, tuple[Integers, float]] = {}  # the first counts of a feature's codes, and their noise
 
     @without_sizes()
     def for_learner(self, event: Event) -> Queryable:
@@ -170,6 +178,16 @@ class Queryable:
     def n_classes(self) -> int:
         """How many classes the schema has."""
         return self._table.n_classes
+
+    def doubts_of(self, encoder: Encoder) -> tuple[str, ...]:
+        """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
+        of_classes = class_doubts(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
+        of_columns = (
+            column_doubts(encoder, {place: counts}, deviation)
+            for place, (counts, deviation) in self._of_roots.items()
+            if len(counts) == encoder.n_codes[place]  # codes of numbers may have been merged; these have a survey
+        )
+        return (*self.doubts, *of_classes, *(text for texts in of_columns for text in texts))
 
     @property
     def spent(self) -> Fraction:
@@ -205,9 +223,11 @@ class Queryable:
             with self._scan_of_records():
                 roots = self._table.assign(self._randomness.coins(coin), rule, weights)
             unit = 1 if weights is None else weights.unit
-            return self._newest(
+            assigned = self._newest(
                 lambda state: state.with_generation(state.filter.assigned(coin.inclusion, unit, coin.parts), roots)
             )
+            self._roots.add(assigned.generation)
+            return assigned
 
     def count(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number of records in each node, whatever they weigh, with noise."""
@@ -219,7 +239,13 @@ class Queryable:
         """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
         check_noise(noise, 1, self._unit(nodes))
         frontier = self._charge(nodes, noise.event("class counts", draws=len(nodes) * self.n_classes))
-        return self._add(noise, self._asked(self._table.class_counts, frontier))
+        return self._by_class(noise, self._asked(self._table.class_counts, frontier))
+
+    def _by_class(self, noise: Noise, counts: Integers) -> Integers:
+        """Return counts (..., classes) with noise, which are evidence of the classes from now on."""
+        noisy = self._add(noise, counts)
+        self.evidence.add(noisy, noise.deviation)
+        return noisy
 
     def _add(self, noise: Noise, counts: Integers) -> Integers:
         noisy: Integers = self._randomness.draw(noise, counts)
@@ -241,7 +267,13 @@ class Queryable:
         frontier = self._charge(nodes, noise.event("histograms", draws=draws))
         counts: Integers = self._asked(self._table.histogram, frontier)
         counts[~released] = 0
-        counts[released] = self._add(noise, counts[released])
+        counts[released] = self._by_class(noise, counts[released])
+        if nodes.generation in self._roots:  # within other nodes a column may well have one value
+            by_code = np.split(counts.sum(axis=(0, 2)), self._table.offsets[1:-1])
+            draws = asked.sum(axis=0) * self.n_classes
+            for place in np.flatnonzero(draws).tolist():
+                found = by_code[place], noise.deviation * math.sqrt(draws[place])
+                self._of_roots.setdefault(place, found)
         return counts
 
     def draw_public(self, mechanism: Mechanism, *public: Any) -> Any:
@@ -324,7 +356,7 @@ class Queryable:
             raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
         check_noise(noise, 1, self._unit(node))
         frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
-        return self._add(noise, self._asked(self._table.cell_counts, frontier, rule))
+        return self._by_class(noise, self._asked(self._table.cell_counts, frontier, rule))
 
     @without_sizes()
     def open_round(

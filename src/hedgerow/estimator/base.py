@@ -135,9 +135,10 @@ class PrivateEstimator(Exported, Planned):
         Warns
         -----
         UserWarning
-            If delta is 1/1000 or more, or epsilon is above 20. If released counts (the number of records, or the counts of a
-            column) do not stand out from their noise, or show that most of a column cannot be read. Once, if this is the third
-            fit of the class in this process that is not charged to a ledger.
+            If delta is 1/1000 or more, or epsilon is above 20. If released counts (the number of records, of a class, or the
+            counts of a column) do not stand out from their noise, or show that most of a column cannot be read, or that nearly all
+            outcomes lie at an end of their range. Once, if this is the third fit of the class in this process that is not charged
+            to a ledger.
         """
         estimator = plain(self)
         randomness = Randomness(estimator.random_state)
@@ -216,9 +217,10 @@ class PrivateEstimator(Exported, Planned):
         queryable = for_learner(curator, f"a model by {type(self).__name__}", claim.epsilon, plan.event)
         self._forget()
         model = plan.fit(queryable)
-        certificate = replace(certificate, warnings=tuple(queryable.doubts))
+        doubts = queryable.doubts_of(plan.encoder)
+        certificate = replace(certificate, warnings=doubts)
         self._fitted = Fitted(curator.schema, certificate, model, estimator._stored(), curator.named, coins)
-        _tell(queryable.doubts)
+        _tell(doubts)
         return self
 
     def _check_curator(self, curator: Curator) -> None:

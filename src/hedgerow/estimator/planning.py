@@ -227,7 +227,7 @@ def run(
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
     """Return the model that a plan makes of a table, and the warnings for its user."""
     queryable = Queryable(table, cost(plan.event), randomness)
-    return plan.fit(queryable), queryable.doubts
+    return plan.fit(queryable), queryable.doubts_of(plan.encoder)
 
 
 def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:

@@ -318,8 +318,9 @@ def read_groups(
         raise ConfigurationError(
             f"groups is a {type(groups).__name__}, but it holds an id for each record; pass the column, and leave it out of X."
         )
-    if hasattr(groups, "columns"):
-        name = next(iter(groups.columns), None)
+    frame = as_frame(groups, "groups")
+    if frame is not None:
+        name = next(iter(frame.columns), None)
     part = one_column(groups, "groups")
     if len(part) != rows:
         raise ConfigurationError("X and groups have different lengths, so ids cannot be matched to records.")

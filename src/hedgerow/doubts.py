@@ -1,0 +1,293 @@
+"""What released counts say against a schema: labels, outcomes or columns that were hardly read, or lie at an end of a range.
+
+It is post-processing: everything here was released anyway, and the deviation of the noise is public. Learners, report cards and
+curators all warn by these functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.schema import Encoder, Integer, Numeric
+from hedgerow.schema.features import Feature, Value
+from hedgerow.texts import listed, shortened
+
+__all__ = ["LONGEST_NAME", "READ", "SURE", "ClassEvidence", "class_doubts", "column_doubts", "outcome_doubts"]
+
+
+SURE = 5  # deviations of its noise that a statistic must be above its threshold; one count's noise is so once in 2500 times
+READ = 0.5  # of the records: where fewer could be read, it is worth a warning
+CROWDED = 0.8  # of the cells that were read: where clearly more lie in one end bin, it is worth a warning
+NARROW = 0.05  # of a range: a wider end bin may well hold all
+LONGEST_NAME = 80
+CHANCE = 0.01  # that noise alone makes a class or a category stand out, of which there is no record
+UNDECLARED = 0.05  # of the cells: where clearly more are undeclared, values that show nothing may be spelled otherwise
+ELSEWHERE = 0.05  # of the outcomes: where fewer lie outside one cell of the range, it is worth a warning
+ENDS = 0.1  # likewise outside an end of the range
+FREQUENT = 0.02  # likewise where the end may be a frequent value: zero, or one of few whole numbers
+MARGIN = 1.5  # deviations of its noise that the number of the others must be below that small share
+MOSTLY_ZERO = 0.2  # of the outcomes: where fewer are not zero, the others say nothing about the range
+CELLS = 32  # of a range
+FEWEST_VALUES = 3  # whole numbers in a cell
+CHECK = (
+    "Check the spelling by schema.check(X, y), or hedgerow schema check, which are for the records' owner; if it is right, pass "
+    "more records or a larger epsilon."
+)
+
+
+class ClassEvidence:
+    """What all released counts say of the classes.
+
+    Parameters
+    ----------
+    n_classes : int
+        The number of classes.
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        self.sums = np.zeros(n_classes)
+        self._weighed, self._largest = np.zeros(n_classes), np.full(n_classes, -math.inf)
+        self._variance = self._precision = 0.0
+        self._cells = 0
+
+    def add(self, counts: npt.NDArray[Any], deviation: float) -> None:
+        """Add noisy counts, (..., classes), whose noise has this deviation."""
+        cells = counts.reshape(-1, len(self.sums)).astype(np.float64)
+        if not len(cells):
+            return
+        total = cells.sum(axis=0)
+        self.sums += total
+        self._weighed += total / deviation**2
+        self._largest = np.maximum(self._largest, cells.max(axis=0) / deviation)
+        self._variance += len(cells) * deviation**2
+        self._precision += len(cells) / deviation**2
+        self._cells += len(cells)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of ``sums``."""
+        return math.sqrt(self._variance)
+
+    @property
+    def hidden(self) -> Truth:
+        """Which classes do not stand out, in all counts added up or in one of them. Of no counts none is hidden."""
+        if not self._cells:
+            return np.zeros(len(self.sums), dtype=np.bool_)
+        both = 1 if self._cells == 1 else 2
+        added_up = self._weighed / math.sqrt(self._precision) >= _clear(both)
+        return np.asarray(~(added_up | (self._largest >= _clear(both * self._cells))))
+
+
+def _clear(counts: int) -> float:
+    """Return the deviations of its noise that a count must reach, which noise alone does in any of so many with ``CHANCE``.
+
+    It is the tail of two-sided geometric noise. Sums of it, and normal noise, have lighter ones.
+    """
+    return math.log(counts / (2 * CHANCE)) / math.sqrt(2)
+
+
+def class_doubts(classes: Sequence[Value], evidence: ClassEvidence, *, so_far: bool = False) -> tuple[str, ...]:
+    """Return a warning that names the classes of which no released count stands out from its noise, if there are any."""
+    places = np.flatnonzero(evidence.hidden)
+    if not len(places):
+        return ()
+    many = len(places) > 1
+    sums = ", ".join(f"{evidence.sums[k]:.0f}" for k in places[:10].tolist())
+    even = max(float(evidence.sums.sum()), 0.0) / len(classes)
+    why = (
+        "Either no record, or too few, have such a label as the schema spells it"
+        if even > 2 * _clear(2) * evidence.deviation
+        else "The noise would hide even a class with an equal share of the records, so this may be noise alone or a label that "
+        "the schema spells otherwise"
+    )
+    return (
+        f"no released count of {'classes' if many else 'class'} {_names([classes[k] for k in places.tolist()])} stands out from "
+        f"its noise{' so far' if so_far else ''}: the counts add up to {sums}, with noise of standard deviation "
+        f"{evidence.deviation:.3g}. {why}. Records with an undeclared label are left out, so a model may never predict "
+        f"{'these classes' if many else 'this class'}, and the figures of a report card may leave {'them' if many else 'it'} "
+        f"out. {CHECK}",
+    )
+
+
+def _names(values: Sequence[object]) -> str:
+    return listed([shortened(value, LONGEST_NAME) if isinstance(value, str) else value for value in values])
+
+
+def column_doubts(
+    encoder: Encoder,
+    histograms: Mapping[int, Integers],
+    deviation: float,
+    total: tuple[float, float] | None = None,
+    *,
+    what: str = "counts",
+) -> tuple[str, ...]:
+    """Return a warning for each feature that was hardly read, or whose numbers are nearly all in an end bin, by released counts.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Whose bins were counted.
+    histograms : mapping of int to ndarray of shape (codes,)
+        The noisy counts by the places of the features.
+    deviation : float
+        The standard deviation of the noise of each count.
+    total : (float, float), optional
+        The noisy number of records and the standard deviation of its noise, where it was released as well.
+    what : str
+        What was released: counts, or sums that grow with each record.
+    """
+    if not histograms:
+        return ()
+    records, spread = _records(histograms, deviation, total)
+    found: list[str] = []
+    for place, counts in histograms.items():
+        name = encoder.schema.names[place]
+        kind, shown = encoder.schema.features[name], repr(name[:LONGEST_NAME])
+        missing = float(counts[-1] if isinstance(kind, Numeric) else counts[-2])
+        # ``records`` holds these counts too, which makes the differences steadier than these bounds have it.
+        if missing - (1 - READ) * records > SURE * math.hypot(deviation, (1 - READ) * spread):
+            found.append(
+                f"clearly less than half of the cells of {shown} could be read, by its released {what}; the model takes the "
+                "others as missing. If they are not, the schema may not say how they are written, or name another column."
+            )
+            continue
+        if not isinstance(kind, Numeric):
+            found += _category_doubts(kind, shown, counts, (records, spread), deviation, what)
+            continue
+        noise = math.hypot(deviation, CROWDED * deviation, CROWDED * spread)
+        for side, count in _narrow_ends(kind, encoder.edges[place], counts):
+            if count - CROWDED * (records - missing) > SURE * noise:
+                found.append(
+                    f"clearly nearly all numbers of {shown} lie in the {side} of {len(counts) - 1} bins of its declared range, "
+                    f"by its released {what}, so the model hardly tells them apart. They may be in another unit, or scaled "
+                    "before."
+                )
+    return tuple(found)
+
+
+def _category_doubts(
+    kind: Any, shown: str, counts: Integers, total: tuple[float, float], deviation: float, what: str
+) -> Iterator[str]:
+    """Yield a warning if cells are clearly undeclared, or no count at all stands out."""
+    (records, spread), undeclared = total, float(counts[-1])
+    clear = _clear(len(counts)) * deviation
+    hidden = np.flatnonzero(counts[:-2] < clear)
+
+    def above(share: float) -> bool:
+        return undeclared - share * records > SURE * math.hypot(deviation, share * spread)
+
+    if above(READ):
+        yield (
+            f"clearly more than half of the cells of {shown} are none of its declared values, by its released {what}, so the "
+            "model reads them all as one. They may be spelled otherwise, such as in other capitals, or the schema names another "
+            "column. See by schema.check(X, y), or hedgerow schema check, which are for the records' owner."
+        )
+    elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
+        yield (
+            f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
+            "noise, while clearly some cells of the column are none of its declared values. The schema may spell these values otherwise "
+            "than the records, which are then read as undeclared. See by schema.check(X, y), or hedgerow schema check, which are "
+            "for the records' owner."
+        )
+    elif (counts < clear).all():
+        yield (
+            f"no released {what[:-1]} of the values of {shown} stands out from its noise, whose standard deviation is "
+            f"{deviation:.3g}: what the model says of this column may be noise. {CHECK}"
+        )
+
+
+def _records(
+    histograms: Mapping[int, Integers], deviation: float, total: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Return the number of records by all that was released, each weighed by its noise, and the deviation of its noise."""
+    values = [(float(counts.sum()), deviation * math.sqrt(len(counts))) for counts in histograms.values()]
+    values += [] if total is None else [total]
+    weights = [1 / spread**2 for _, spread in values]
+    mean = sum(value * weight for (value, _), weight in zip(values, weights, strict=True)) / sum(weights)
+    return mean, 1 / math.sqrt(sum(weights))
+
+
+def _narrow_ends(kind: Feature, edges: npt.NDArray[np.float64], counts: Integers) -> Iterator[tuple[str, float]]:
+    """Yield the counts of the end bins that are a small part of the range and do not hold zero: many values are often that."""
+    if not isinstance(kind, Numeric) or not len(edges):
+        return
+    ends = (("lowest", kind.low, edges[0], counts[0]), ("highest", edges[-1], kind.high, counts[-2]))
+    for side, low, high, count in ends:
+        if high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high:
+            yield side, float(count)
+
+
+def outcome_doubts(
+    outcome: Numeric, ends: tuple[Floats, Floats], counts: Floats | Integers, deviation: float
+) -> tuple[str, ...]:
+    """Return a warning if nearly all outcomes lie at the ends of their range, or in one cell of it, by released counts.
+
+    Parameters
+    ----------
+    outcome : Numeric
+        The range. An outcome beyond it counts at its end.
+    ends : (ndarray of shape (counts,), ndarray of shape (counts,))
+        Between which outcomes each count lies, in the outcome's unit, both included.
+    counts : ndarray of shape (counts,)
+        The noisy counts.
+    deviation : float
+        The standard deviation of the noise of each count.
+    """
+    (first, last), low, high = ends, outcome.low, outcome.high
+    cell = high / CELLS - low / CELLS
+    few_values = isinstance(outcome, Integer) and cell < FEWEST_VALUES
+    what = ""
+    for side, end, here, holds_zero in (
+        ("low", low, first <= low, low <= 0 <= low + cell),
+        ("high", high, last >= high, high - cell <= 0 <= high),
+    ):
+        share, margin = (FREQUENT, MARGIN) if holds_zero or few_values else (ENDS, 0.0)
+        if _crowded(here, counts, deviation, share, margin):
+            what = f"lie at the {side} end ({end:g}) of their declared range, or beyond it"
+    if not what and not few_values and (within := _one_cell(outcome, (first, last), counts, deviation)):
+        what = (
+            f"lie between {within[0]:g} and {within[1]:g}, a small part of their declared range ({low:g} to {high:g})"
+        )
+    if not what:
+        return ()
+    return (
+        f"nearly all outcomes {what}, by released counts, and those beyond a range are read as its end. The outcomes may be in "
+        "another unit than the range (cents under a range in euros), or were scaled before. Then predictions, and the figures of "
+        "a report card, are not about the outcomes as they are. Compare them with the schema by schema.check(X, y), or hedgerow "
+        "schema check, which are for the records' owner; if they are right, a narrower range is more accurate.",
+    )
+
+
+def _one_cell(
+    outcome: Numeric, ends: tuple[Floats, Floats], counts: Floats | Integers, deviation: float
+) -> tuple[float, float] | None:
+    """Return the cell of the range that holds nearly all outcomes, unless nearly all may just be zero."""
+    low, high = outcome.low, outcome.high
+    lows = np.linspace(low, high, CELLS + 1)
+    cells = [*zip(lows[:-1].tolist(), lows[1:].tolist(), strict=True)]
+    half = (high / CELLS - low / CELLS) * (1 - 1e-9)
+    if low < 0 < high:
+        cells.append((-half, half))
+    of_zero = (ends[0] <= 0) & (ends[1] >= 0)
+    for cell in cells:
+        inside = (ends[0] >= cell[0] - half * 1e-6) & (ends[1] <= cell[1] + half * 1e-6)
+        if not _crowded(inside, counts, deviation, ELSEWHERE):
+            continue
+        if not _crowded(inside & of_zero, counts, deviation, MOSTLY_ZERO):
+            return cell
+    return None
+
+
+def _crowded(inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float, margin: float = 0.0) -> bool:
+    """Return whether counts clearly hold records inside, and others at most this share of them."""
+    held, others = float(counts[inside].sum()), float(counts[~inside].sum())
+    of_others = deviation * math.sqrt(np.count_nonzero(~inside))
+    return (
+        held > SURE * deviation * math.sqrt(np.count_nonzero(inside)) and others + margin * of_others < elsewhere * held
+    )

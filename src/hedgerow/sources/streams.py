@@ -268,7 +268,7 @@ def _no_records() -> ConfigurationError:
 
 
 class CSVFiles(_Files):
-    """CSV files, one after another, each with a header; every cell is text, and a line is read by itself.
+    """CSV files, one after another, each with a header; every cell is text, and a cell is read by itself.
 
     ``separator`` and ``encoding`` go before what a schema declares.
     """
@@ -312,8 +312,7 @@ class CSVFiles(_Files):
         sizes = [seen[2] for seen in self._seen]
         for place, path in enumerate(self.paths):
             with self._file(path) as file:
-                table = self._opened(file, form, path)  # named: the file is closed with it
-                for columns in table.blocks():
+                for columns in self._opened(file, form, path).blocks():
                     yield columns, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1)
         self.check_unchanged()
 

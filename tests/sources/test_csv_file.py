@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow import FileFormatError, SchemaError
 from hedgerow.sources import csv_file
 from hedgerow.sources.csv_file import cells_of
-from hedgerow.sources.table_file import unreadable_cells
+from hedgerow.sources.table_file import unread
 from hedgerow.sources.tables import CSVFormat, open_table, read_table
 
 TEXTS = st.text(st.sampled_from('ab ",;\t0é'), max_size=20)
@@ -162,7 +162,7 @@ def test_bytes_that_are_not_utf_8_are_counted_by_column(tmp_path):
     with open_table(tmp_path / "t.csv") as opened:
         opened.read()
         assert (opened.unreadable, opened.malformed) == ({"a": 2, "b": 1}, 1)
-    [warning] = unreadable_cells(opened)
+    warning, _ = unread([opened])
     assert warning.startswith("3 cells of the columns 'a', 'b' have bytes that are not of the file's encoding")
 
 

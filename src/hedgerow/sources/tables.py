@@ -14,9 +14,10 @@ from hedgerow.sources.file_kinds import HEAD_BYTES, is_text
 from hedgerow.sources.parquet_file import open_parquet
 from hedgerow.sources.table_file import Columns, TableFile
 
-__all__ = ["CSVFormat", "guess_format", "is_parquet", "open_table", "read_table"]
+__all__ = ["ENDINGS", "CSVFormat", "guess_format", "is_parquet", "open_table", "read_table"]
 
 PARQUET = (".parquet", ".pq")
+ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 COMMAS = CSVFormat()
 SEPARATORS = (",", ";", "\t", "|")  # of equals the first
 LINES, LONGEST_LINE = 50, 1 << 16  # that are looked at, and bytes of one

@@ -47,7 +47,9 @@ def short(monkeypatch, length):
 def test_what_a_standard_writer_wrote_is_read_back(rows, separator):
     content = written(rows, delimiter=separator)
     assert rows_of(content, separator) == rows
-    assert rows == [tuple(row) for row in csv.reader(io.StringIO(content.decode(), newline=""), delimiter=separator)][1:]
+    assert (
+        rows == [tuple(row) for row in csv.reader(io.StringIO(content.decode(), newline=""), delimiter=separator)][1:]
+    )
 
 
 @given(ROWS)
@@ -108,7 +110,10 @@ def plain_records(content, length):
         while True:  # a cell begins
             if content[at : at + 1] == b'"':
                 end = at + 1
-                while content[end : end + 1] == b'"' == content[end + 1 : end + 2] or content[end : end + 1] not in (b'"', b""):
+                while content[end : end + 1] == b'"' == content[end + 1 : end + 2] or content[end : end + 1] not in (
+                    b'"',
+                    b"",
+                ):
                     end += 2 if content[end : end + 1] == b'"' else 1
                 closed = content[end : end + 1] == b'"' and end + 1 - at <= length
                 at = end if closed else at
@@ -152,7 +157,7 @@ def test_a_note_of_lines_that_look_like_records_is_one_row():
 
 
 def test_a_header_is_one_line_and_no_record_decides_whether_it_is_refused():
-    for rest in (b"", b'1,2\n', b'1,"secret"\n'):
+    for rest in (b"", b"1,2\n", b'1,"secret"\n'):
         with pytest.raises(hr.SchemaError, match="quote in its first line") as raised:
             opened(b'p,"q\n' + rest)
         assert "secret" not in str(raised.value)
@@ -173,9 +178,7 @@ def test_what_could_not_be_read_is_counted():
     assert quotes.startswith("open quote in 1 record:")
 
 
-SCHEMA = hr.Schema(
-    {"age": hr.Numeric(0, 120), "note": hr.Categorical(["short"])}, classes=["no", "yes"], target="y"
-)
+SCHEMA = hr.Schema({"age": hr.Numeric(0, 120), "note": hr.Categorical(["short"])}, classes=["no", "yes"], target="y")
 
 
 @pytest.fixture
@@ -226,7 +229,9 @@ def test_every_reader_reads_the_records_that_pandas_wrote(notes, run):
 
 def test_predict_says_what_schema_check_says_and_train_says_no_count(notes, run, folder):
     (folder / "odd.csv").write_bytes((folder / "notes.csv").read_bytes() + b'20,caf\xe9,no\n30\n40,"open,no\n')
-    done = run("train", "odd.csv", "--schema", "notes.toml", "--epsilon", "5", "--system", "edprf", "--out", "o.hedgerow")
+    done = run(
+        "train", "odd.csv", "--schema", "notes.toml", "--epsilon", "5", "--system", "edprf", "--out", "o.hedgerow"
+    )
     assert done.exit_code == 0, done.output
     assert not any(word in done.output for word in ("open quote", "not of the file's encoding", "number of cells than"))
     check = run("schema", "check", "odd.csv", "--schema", "notes.toml")
@@ -280,5 +285,7 @@ def test_the_index_of_a_pandas_table_is_named_as_such(notes, run, ending, name):
 
 
 def test_the_certificate_states_the_length():
-    fitted = hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA).fit({"age": [1.0, 2.0], "note": ["short"] * 2}, ["no", "yes"])
+    fitted = hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA).fit(
+        {"age": [1.0, 2.0], "note": ["short"] * 2}, ["no", "yes"]
+    )
     assert f"at most {LONGEST_QUOTED} bytes" in fitted.certificate_.details()

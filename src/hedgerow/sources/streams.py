@@ -320,9 +320,7 @@ class CSVFiles(_Files):
         if found := unread(opened):
             warnings.warn("\n".join(found), UnreadColumnWarning, stacklevel=2)
 
-    def _batches(
-        self, form: CSVFormat, opened: list[CSVFile] | None = None
-    ) -> Iterator[tuple[dict[str, Any], float]]:
+    def _batches(self, form: CSVFormat, opened: list[CSVFile] | None = None) -> Iterator[tuple[dict[str, Any], float]]:
         sizes = [seen[2] for seen in self._seen]
         for place, path in enumerate(self.paths):
             with self._file(path) as file:

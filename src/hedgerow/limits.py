@@ -1,4 +1,4 @@
-"""What a model file may ask of the machine that reads it: every limit, once, with its reason.
+"""What a file may ask of the machine that reads it: every limit, once, with its reason. All but one are of model files.
 
 What a file unpacks to is bounded in bytes, by ``hedgerow.load(path, max_bytes=...)``, and what is made of it follows from
 these bytes. The other limits are far above what ``save`` writes.
@@ -17,6 +17,7 @@ __all__ = [
     "LARGEST_INTEGER",
     "LEAST_MEMORY",
     "LONGEST_NUMBER",
+    "LONGEST_QUOTED",
     "LONGEST_WORDS",
     "MOST_BRANCHES",
     "MOST_DENOMINATOR_BITS",
@@ -26,6 +27,10 @@ __all__ = [
     "SMALLEST_AMOUNT",
     "Allowance",
 ]
+
+# Bytes from the quote that begins a cell to the quote that ends it. A spreadsheet's cell has 2**17 at most, and Python's csv
+# module refuses a cell of more; a stray quote can take no more than this with it. The value is part of the guarantee's unit.
+LONGEST_QUOTED = 2**20
 
 BASE_BYTES = 2**27  # any file may unpack to 128 MiB: a forest of a million leaves takes 40
 MOST_TIMES = 64  # a larger file to so many times its own size: models pack 3 to 30 times, deflated zeros 1000 times

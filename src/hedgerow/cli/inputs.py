@@ -15,7 +15,7 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.schema import Encoder, Schema
-from hedgerow.sources.table_file import Columns, TableFile, places_of
+from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
 from hedgerow.sources.tables import CSVFormat, is_parquet, open_table, read_table
 from hedgerow.systems import load
 from hedgerow.texts import it_or_them, listed
@@ -123,6 +123,7 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
             f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
             f"missing), or pass a schema and a target without {it_or_them(lacking)}."
         )
+    check_no_index(extra, table.index, str(data))
     if extra:
         person = "; a column of persons is named by --person and not declared as a feature"
         raise SchemaError(

@@ -37,7 +37,7 @@ from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.tree_values import tree_values
 from hedgerow.schema.unread import UnreadColumns
-from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.table_file import TableFile, places_of, unread
 from hedgerow.sources.tables import CSVFormat, open_table
 from hedgerow.systems import load
 from hedgerow.systems.booster import BoostingClassifier
@@ -98,9 +98,9 @@ def predict(
     those that --keep names. (In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do. There,
     pass X[list(schema.names)].)
 
-    Records are read and predicted block by block. The output is CSV with a header and one line per record, in the order of DATA.
-    The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A line with a wrong
-    number of cells is a record whose cells are all missing.
+    Records are read and predicted block by block. The output is CSV with a header and one row per record, in the order of DATA.
+    The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A record with a wrong
+    number of cells, or with a quote that does not close, has only missing cells. What could not be read is reported on stderr.
 
     With --interval, an end that reaches the end of the outcome's range is open: inf or -inf in CSV, null in JSON.
     """
@@ -133,7 +133,7 @@ def predict(
         else:
             with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
                 _write_csv(file, chain([header], rows))
-    for warning in look.findings():
+    for warning in [*unread(tables), *look.findings()]:
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,7 +32,6 @@ __all__ = [
     "checked_epsilon",
     "checked_memory",
     "checked_share",
-    "data_argument",
     "data_options",
     "files_argument",
     "force_option",
@@ -124,18 +123,22 @@ class OutputFile(click.Path):
 
 
 class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic before click 8.2
-    """A file of records, or a pattern for several files of one kind, in the order of their names."""
+    """A file of records, or a folder or pattern for several files of one kind, in the order of their names."""
 
-    name = "file or pattern"
+    name = "file, folder or pattern"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
         """Return the paths, or fail if there is no file or they are of two kinds."""
         one = InputFile()
-        if not has_magic(str(value)) or Path(value).exists():
+        folder = os.path.isdir(value)
+        if not folder and (not has_magic(str(value)) or Path(value).exists()):
             return (one.convert(value, param, ctx),)
-        from hedgerow.sources.tables import is_parquet
+        from hedgerow.sources.tables import ENDINGS, is_parquet
 
-        found = sorted(glob(value))
+        patterns = [os.path.join(escape(value), f"*{ending}") for ending in ENDINGS] if folder else [value]
+        found = sorted(path for pattern in patterns for path in glob(pattern))
+        if not found and folder:
+            self.fail(f"the folder {value!r} has no file that ends in {' or '.join(ENDINGS)}.", param, ctx)
         if not found:
             self.fail(f"no file is named like {value!r}.", param, ctx)
         if len({is_parquet(path) for path in found}) > 1:
@@ -221,7 +224,6 @@ def _required_schema(context: click.Context, parameter: click.Parameter, value: 
     return value
 
 
-data_argument = click.argument("data", type=InputFile())
 force_option = click.option("--force", is_flag=True, help="Replace the file of --out if it exists.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON document.")
 separator_option = click.option(

@@ -34,7 +34,7 @@ from hedgerow.cli.output import REFUSALS, ShareProgress, card_values, certificat
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.privacy.began import Watch
-from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.table_file import TableFile, check_no_index, places_of
 from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import load
 from hedgerow.texts import it_or_them, listed
@@ -266,6 +266,7 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
     check_single(wanted, there, data)
     if lacking:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
+    check_no_index(others, table.index, str(data))
     if others:
         raise SchemaError(
             f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "

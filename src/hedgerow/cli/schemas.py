@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from hedgerow.cli import NOTHING_READ
 from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.options import (
     OutputFile,
-    data_argument,
+    files_argument,
     force_option,
     json_option,
     person_option,
@@ -32,7 +34,7 @@ from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.cells import Cells, numbers
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.schema.persons import person_ids
-from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, unreadable_cells
+from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, unread
 from hedgerow.sources.tables import CSVFormat, guess_format, open_table
 from hedgerow.texts import counted, it_or_them, listed, printable
 
@@ -71,7 +73,7 @@ OUTCOME = "  outcome     the range that was known before the data: its ends in t
 
 
 @click.command("init")
-@data_argument
+@files_argument
 @click.option("--target", help="The column of labels. [default: the last column]")
 @click.option("--outcome", is_flag=True, help="The label is a number to predict: draft a regressor's schema.")
 @click.option("--missing", multiple=True, metavar="TEXT", help="A marker of a missing cell, such as '?'; repeatable.")
@@ -79,7 +81,7 @@ OUTCOME = "  outcome     the range that was known before the data: its ends in t
 @force_option
 @separator_option
 def init(
-    data: Path,
+    data: tuple[Path, ...],
     target: str | None,
     outcome: bool,
     missing: Sequence[str],
@@ -87,7 +89,7 @@ def init(
     force: bool,
     separator: str | None,
 ) -> None:
-    """Draft a schema from the records of the file DATA, CSV or Parquet by its name.
+    """Draft a schema from the records of DATA: a CSV or Parquet file by its name, a folder of them, or a quoted pattern.
 
     For a CSV file, the draft declares what it detects: the character between cells, the encoding (UTF-8, otherwise Windows-1252),
     decimal commas, thousands separators and formats of dates.
@@ -95,12 +97,11 @@ def init(
     The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such an
     entry. What the data owner must confirm, and how, is written to stderr. Both show raw values and are for the data owner only.
     """
-    refuse_overwriting(out, force, data)
-    form = guess_format(data, separator)
-    with open_table(data, form) as table:
-        _check_header(table.header, data)
-        columns = table.read()
-    target = _checked_target(columns, target, data)
+    refuse_overwriting(out, force, *data)
+    forms = [guess_format(path, separator) for path in data]
+    form = next((form for form in forms if not form.is_utf8), forms[0])
+    tables, columns = _read(data, form)
+    target = _checked_target(columns, target, data[0])
     labels = columns.pop(target)
     draft, notes = draft_schema(columns, labels, target, missing, outcome=outcome)
     if form != CSVFormat():
@@ -116,10 +117,23 @@ def init(
             part.write_text(text, encoding="utf-8", newline="\n")
     for line in _advice(notes, outcome=outcome):
         click.echo(line, err=True)
-    for warning in unreadable_cells(table):
+    for warning in unread(tables):
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
+
+
+def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Columns]:
+    """Return files that were read, and their columns one after another."""
+    tables, parts = [], []
+    for path in data:
+        with open_table(path, form) as table:
+            _check_header(table.header, path)
+            if tables and set(table.header) != set(tables[0].header):
+                raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
+            tables.append(table)
+            parts.append(table.read())
+    return tables, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _check_header(header: Sequence[str], data: Path) -> None:
@@ -171,23 +185,29 @@ def _advice(notes: Sequence[Note], *, outcome: bool) -> Iterator[str]:
 
 
 @click.command("check")
-@data_argument
+@files_argument
 @schema_option
 @target_option
 @person_option
 @separator_option
 @json_option
 def check(
-    data: Path, schema_path: Path, target: str | None, person: str | None, separator: str | None, as_json: bool
+    data: tuple[Path, ...],
+    schema_path: Path,
+    target: str | None,
+    person: str | None,
+    separator: str | None,
+    as_json: bool,
 ) -> None:
-    """Count the disagreements between the records of the file DATA and a schema.
+    """Count the disagreements between the records of DATA and a schema.
 
     The exit code is 2 if `hedgerow train` would refuse the file. It is 5 if a fit would learn nothing from the labels or from
     some column, because no cell has the declared form, so that a script can stop before it trains. It is 0, with a warning on
     stderr, if few labels have the declared form.
 
     It is for the data owner only. The counts are raw, so they must not leave the building, and a schema that is adjusted to them
-    is read off the records. DATA is CSV or Parquet by its name.
+    is read off the records. DATA is a CSV or Parquet file by its name, a folder of them, or a
+    quoted pattern.
     """
     schema = load_schema(schema_path, target, person)
     found, report = _count(data, schema, CSVFormat.of(schema, separator))
@@ -204,11 +224,13 @@ def check(
         click.get_current_context().exit(NOTHING_READ)
 
 
-def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:
+def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:
     """Return all counts as plain values for JSON, and as a report. Columns that the file lacks have none."""
     label = str(schema.target)
-    with open_table(data, form) as table:
-        lacking, extra = compare_columns(table.header, schema, data)
+    with ExitStack() as stack:
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        compared = [compare_columns(table.header, schema, path) for table, path in zip(tables, data, strict=True)]
+        lacking, extra = (list(dict.fromkeys(chain(*names))) for names in zip(*compared, strict=True))
         labeled = label not in lacking
         checker = Checker(
             {name: feature for name, feature in schema.features.items() if name not in lacking},
@@ -218,11 +240,11 @@ def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any],
             remedy="pass the right --target",
         )
         persons = Persons(schema)
-        for block in table.blocks():
+        for block in chain.from_iterable(table.blocks() for table in tables):
             checker.add(block, block[label] if labeled else None)
             if schema.person in block:
                 persons.add(block[schema.person])
-        malformed = table.malformed
+        malformed = sum(table.malformed for table in tables)
     report = checker.report(malformed)
     labels = report.labels
     return {
@@ -230,21 +252,23 @@ def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any],
         "note": NOT_PRIVATE,
         "lines": report.records,
         "malformed_lines": malformed,
+        "open_quotes": sum(table.open_quotes for table in tables),
         "columns_lacking": lacking,
         "columns_extra": extra,
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
         "persons": persons.values() if schema.person is not None and schema.person not in lacking else None,
         "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
-        "warnings": [*unreadable_cells(table), *report.findings],
-        "refusal": _refusal(table, schema, report.records, data),
+        "warnings": [*unread(tables), *report.findings],
+        "refusal": _refusal(tables, schema, report.records, data),
     }, report
 
 
-def _refusal(table: TableFile, schema: Schema, lines: int, data: Path) -> str | None:
+def _refusal(tables: Sequence[TableFile], schema: Schema, lines: int, data: Sequence[Path]) -> str | None:
     """Return the reason why no model could be trained, with the message of ``hedgerow train``."""
     try:
-        check_columns(table, schema, data)
-        check_records(lines, data)
+        for table, path in zip(tables, data, strict=True):
+            check_columns(table, schema, path)
+        check_records(lines, data[0])
     except ConfigurationError as error:
         return str(error)
     return None
@@ -253,7 +277,7 @@ def _refusal(table: TableFile, schema: Schema, lines: int, data: Path) -> str | 
 def _page(found: dict[str, Any], report: SchemaReport) -> Iterator[str]:
     """Yield the page that a person reads."""
     yield found["note"]
-    yield f"\n{counted(found['lines'], 'line')}, of which {found['malformed_lines']} malformed (their number of cells is wrong)"
+    yield f"\n{counted(found['lines'], 'line')}, of which {found['malformed_lines']} malformed (their number of cells is wrong, or a quote does not close)"
     if found["columns_lacking"]:
         yield f"columns that the file lacks: {listed(found['columns_lacking'])}"
     if found["columns_extra"]:

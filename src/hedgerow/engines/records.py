@@ -141,7 +141,7 @@ class Records:
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Return the records of CSV files, each with a header. All cells are text, and files are read line by line.
+        """Return the records of CSV files, each with a header. All cells are text; in quotes, they may hold line breaks.
 
         ``separator`` is the character between cells and ``encoding`` that of the text. None: the schema's ``delimiter`` and
         ``encoding``, or a comma and UTF-8 if it has none. The other parameters, and errors, are those of ``from_parquet``.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import groupby
 
+from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.privacy.accountants import Concentrated, GaussianDP
 from hedgerow.privacy.events import (
     Event,
@@ -220,6 +221,10 @@ def _foundations(certificate: Guarantee) -> Iterator[str]:
     for release in certificate.releases:
         yield f"but for the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"
     if not certificate.assumptions:
+        yield (
+            "one row being one record: if it is read from CSV, what its writer wrote as one, with quoted cells of at most "
+            f"{LONGEST_QUOTED} bytes (docs/proofs/files.md)"
+        )
         yield "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered"
     if certificate.seeded:
         yield "a seed: for tests and reproduction only"

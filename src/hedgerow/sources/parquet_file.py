@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.table_file import BLOCK_LINES, Columns, TableFile, single_places
 
-__all__ = ["ParquetFile", "open_parquet"]
+__all__ = ["ParquetFile", "index_of", "open_parquet"]
 
 
 @contextmanager
@@ -47,9 +48,10 @@ class ParquetFile(TableFile):
     """
 
     def __init__(self, file: Any, errors: tuple[type[Exception], ...], damaged: FileFormatError) -> None:
-        self.malformed = 0
+        self.malformed = self.open_quotes = 0
         self.unreadable = Counter()
         self.header = tuple(file.schema_arrow.names)
+        self.index = index_of(file.schema_arrow)
         self._file = file
         self._read = 0
         self._errors = errors
@@ -80,6 +82,15 @@ class ParquetFile(TableFile):
                 return
             self._read += batch.num_rows
             yield {self.header[place]: _cells(batch.columns[place]) for place in kept}
+
+
+def index_of(schema: Any) -> tuple[str, ...]:
+    """Return the columns of an Arrow schema that hold the index of a pandas table."""
+    try:
+        named = json.loads(schema.metadata[b"pandas"])["index_columns"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        named = ()
+    return tuple(name for name in schema.names if name in named or name.startswith("__index_level_"))
 
 
 def _cells(column: Any) -> npt.NDArray[Any]:

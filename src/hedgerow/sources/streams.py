@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,13 +17,14 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import get_pyarrow
 
-from hedgerow.errors import ConfigurationError, FileFormatError, MissingExtraError, SchemaError
+from hedgerow.errors import ConfigurationError, FileFormatError, MissingExtraError, SchemaError, UnreadColumnWarning
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.sources.csv_file import CSVFile, CSVFormat
-from hedgerow.sources.table_file import check_no_name_twice
+from hedgerow.sources.parquet_file import index_of
+from hedgerow.sources.table_file import check_no_index, check_no_name_twice, unread
 from hedgerow.texts import listed
 
 __all__ = ["Batches", "Block", "CSVFiles", "Layout", "ParquetFiles", "Stream", "check_source", "files_of"]
@@ -252,6 +254,7 @@ class ParquetFiles(_Files):
             with ExitStack() as stack:
                 file = _opened(path, stack)
                 X, y = layout.split(_checked_names(file.schema_arrow, path).empty_table())
+                check_no_index(_undeclared(X.column_names, schema), index_of(file.schema_arrow), str(path))
                 read_columns(X, schema.features)
                 read_labels(y, schema.labels)
                 rows += file.metadata.num_rows
@@ -329,12 +332,16 @@ def _checked_names(schema: Any, path: Path) -> Any:
     return schema
 
 
+def _undeclared(names: Iterable[str], schema: Schema) -> list[str]:
+    return [name for name in names if name not in schema.features]
+
+
 def _no_records() -> ConfigurationError:
     return ConfigurationError("there are no records, but a fit rests on there being one. Add records.")
 
 
 class CSVFiles(_Files):
-    """CSV files, one after another, each with a header; every cell is text, and a line is read by itself.
+    """CSV files, one after another, each with a header; every cell is text, and a cell is read by itself.
 
     ``separator`` and ``encoding`` go before what a schema declares.
     """
@@ -361,6 +368,7 @@ class CSVFiles(_Files):
                 table = self._opened(file, layout.form, path)
                 check_no_name_twice(table.header, str(path))
                 X, _ = layout.split({name: object_array((), 0) for name in table.header})
+                check_no_index(_undeclared(X, schema), table.index, str(path))
                 read_columns(X, schema.features)
                 empty = empty and next(table.blocks(), None) is None
         if empty:
@@ -372,13 +380,19 @@ class CSVFiles(_Files):
 
     def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables."""
-        return (columns for columns, _ in self._batches(form))
+        opened: list[CSVFile] = []
+        for columns, _ in self._batches(form, opened):
+            yield columns
+        if found := unread(opened):
+            warnings.warn("\n".join(found), UnreadColumnWarning, stacklevel=2)
 
-    def _batches(self, form: CSVFormat) -> Iterator[tuple[dict[str, Any], float]]:
+    def _batches(self, form: CSVFormat, opened: list[CSVFile] | None = None) -> Iterator[tuple[dict[str, Any], float]]:
         sizes = [seen[2] for seen in self._seen]
         for place, path in enumerate(self.paths):
             with self._file(path) as file:
-                table = self._opened(file, form, path)  # named: the file is closed with it
+                table = self._opened(file, form, path)
+                if opened is not None:
+                    opened.append(table)
                 for columns in table.blocks():
                     yield columns, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1)
         self.check_unchanged()

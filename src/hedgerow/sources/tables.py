@@ -9,14 +9,15 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from os import PathLike, fspath
 
-from hedgerow.sources.csv_file import CSVFormat, cells_of_line, open_csv
+from hedgerow.sources.csv_file import CSVFormat, cells_of, open_csv, records_in
 from hedgerow.sources.file_kinds import HEAD_BYTES, is_text
 from hedgerow.sources.parquet_file import open_parquet
 from hedgerow.sources.table_file import Columns, TableFile
 
-__all__ = ["CSVFormat", "guess_format", "is_parquet", "open_table", "read_table"]
+__all__ = ["ENDINGS", "CSVFormat", "guess_format", "is_parquet", "open_table", "read_table"]
 
 PARQUET = (".parquet", ".pq")
+ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 COMMAS = CSVFormat()
 SEPARATORS = (",", ";", "\t", "|")  # of equals the first
 LINES, LONGEST_LINE = 50, 1 << 16  # that are looked at, and bytes of one
@@ -77,18 +78,17 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSV
             encoding = "utf-8"
         except UnicodeDecodeError:
             encoding = "windows-1252"
-    texts = [text for line in lines if (text := line.decode(encoding, "replace").strip("\r\n"))]
-    return CSVFormat(separator or _separator_of(texts), encoding)
+    lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+    return CSVFormat(separator or _separator_of(lines, encoding), encoding)
 
 
-def _separator_of(lines: list[str]) -> str:
-    """Return the character that parts the first line, and most others into as many cells; a comma where none does."""
-    if not lines:
-        return COMMAS.separator
+def _separator_of(lines: list[bytes], encoding: str) -> str:
+    """Return the character that parts the first record, and most others into as many cells; a comma where none does."""
 
     def fit(separator: str) -> tuple[float, int]:
-        width = len(cells_of_line(lines[0], separator))
-        alike = sum(len(cells_of_line(line, separator)) == width for line in lines)
-        return (alike / len(lines) if width > 1 else 0.0, width)
+        texts = [(record or b"").decode(encoding, "replace") for record in records_in(iter(lines), separator.encode())]
+        widths = [len(cells_of(text, separator)) for text in texts if text.strip("\r\n")]
+        width = widths[0] if widths else 0
+        return (widths.count(width) / len(widths) if width > 1 else 0.0, width)
 
     return max(SEPARATORS, key=fit)

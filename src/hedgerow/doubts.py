@@ -191,8 +191,8 @@ def _category_doubts(
     elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
         yield (
             f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
-            "noise, while clearly some cells of the column are none of its declared values. The schema may spell these values otherwise "
-            "than the records, which are then read as undeclared. See by schema.check(X, y), or hedgerow schema check, which are "
+            "noise, while clearly some cells of the column are none of its declared values. The schema may spell these values "
+            "otherwise than the records, which are then read as undeclared. See by schema.check(X, y), or hedgerow schema check, which are "
             "for the records' owner."
         )
     elif (counts < clear).all():

@@ -7,10 +7,10 @@ import json
 import math
 import warnings
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, FileFormatError
+from hedgerow.lazy_values import lazy
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
 from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import check_adjacency
@@ -80,7 +80,7 @@ class Certificate(Guarantee):
     (False, 1)
     """
 
-    @cached_property
+    @lazy
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of the certificate as ``to_dict`` writes it without warnings."""
         plain = {name: value for name, value in self.to_dict().items() if name != "warnings"}

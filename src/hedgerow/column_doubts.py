@@ -81,7 +81,7 @@ def _narrow_ends(kind: Feature, edges: npt.NDArray[np.float64], counts: Integers
     """Yield the counts of the end bins that are a small part of the range and do not hold zero: many values are often that."""
     if not isinstance(kind, Numeric) or not len(edges):
         return
-    ends = (("lowest", kind.low, edges[0], counts[0]), ("highest", edges[-1], kind.high, counts[-2]))
+    ends = (("lowest", kind.low, edges[0], counts[0]), ("highest", edges[-1], kind.end, counts[-2]))
     for side, low, high, count in ends:
         if high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high:
             yield side, float(count)

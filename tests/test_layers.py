@@ -17,6 +17,7 @@ RANKS = (
         "errors",
         "files",
         "lazy_names",
+        "lazy_values",
         "limits",
         "margins",
         "progress",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,8 +13,17 @@ from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 
 __all__ = ["compiled", "kept_in"]
+
+# A process that is forked while another thread compiles would wait for the end of a compilation that is not its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -192,7 +192,8 @@ def _category_doubts(
         yield (
             f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
             "noise, while clearly some cells of the column are none of its declared values. The schema may spell these values "
-            "otherwise than the records, which are then read as undeclared. See by schema.check(X, y), or hedgerow schema check, which are "
+            "otherwise than the records, which are then read as undeclared. "
+            "See by schema.check(X, y), or hedgerow schema check, which are "
             "for the records' owner."
         )
     elif (counts < clear).all():
@@ -217,7 +218,7 @@ def _narrow_ends(kind: Feature, edges: npt.NDArray[np.float64], counts: Integers
     """Yield the counts of the end bins that are a small part of the range and do not hold zero: many values are often that."""
     if not isinstance(kind, Numeric) or not len(edges):
         return
-    ends = (("lowest", kind.low, edges[0], counts[0]), ("highest", edges[-1], kind.high, counts[-2]))
+    ends = (("lowest", kind.low, edges[0], counts[0]), ("highest", edges[-1], kind.end, counts[-2]))
     for side, low, high, count in ends:
         if high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high:
             yield side, float(count)

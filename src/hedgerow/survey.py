@@ -229,7 +229,7 @@ class Survey:
         """Return the widths of a feature's fine bins, or a quarter of each where the range passes the largest float64."""
         kind = self.encoder.schema.features[self.encoder.schema.names[feature]]
         assert isinstance(kind, Numeric)
-        ends = np.concatenate([[kind.low], self.encoder.edges[feature], [kind.high]])
+        ends = np.concatenate([[kind.low], self.encoder.edges[feature], [kind.end]])
         with np.errstate(over="ignore"):
             widths = np.diff(ends)
         return widths if np.isfinite(kind.high - kind.low) else np.diff(ends / 4)

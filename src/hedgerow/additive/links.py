@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeLog, OutcomeRange
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.schema.outcome import OutcomeGrid
 
@@ -102,7 +102,7 @@ class LogOutcome(Link):
         """The log of the range's low end."""
         return math.log(self.grid.low)
 
-    @cached_property
+    @lazy
     def _logs(self) -> Integers:
         """The code of the log of each code, and at the end -1, for that of no outcome."""
         logs = np.log(self.grid.values(np.arange(self.grid.steps + 1)) / self.grid.low)
@@ -147,7 +147,7 @@ class LogLink(Link):
         """The log of the range's high end."""
         return math.log(self.grid.high)
 
-    @cached_property
+    @lazy
     def table(self) -> Integers:
         """The code that each margin from ``-LOWEST`` to 0 says, at least 1."""
         said = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)

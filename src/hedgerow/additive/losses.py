@@ -6,7 +6,6 @@ A loss is all that the engine knows of a task: its channels and their norms, its
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
@@ -110,7 +110,7 @@ class Logistic:
         """How many channels there are: as many curvatures after the gradients."""
         return 2 * self.scored if self.measures else self.scored
 
-    @cached_property
+    @lazy
     def scores(self) -> Logistic:
         """The gradients alone."""
         return replace(self, measures=False)
@@ -223,12 +223,12 @@ class Logistic:
     def _thousandths(self) -> int:
         return MULTIPLES[self.n_classes == 2, self.normal]
 
-    @cached_property
+    @lazy
     def _exponentials(self) -> Integers:
         table = np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS)
         return np.asarray(np.rint(table * EXPONENTIALS), dtype=np.int64)
 
-    @cached_property
+    @lazy
     def _by_lead(self) -> npt.NDArray[np.int32]:
         """The channels of two classes by label and lead of the second, (2, leads, channels); the ends stand for all beyond."""
         most = len(self._exponentials) - 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -16,6 +15,7 @@ from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import Term, joined
 from hedgerow.arrays import Floats, Integers
 from hedgerow.export import Link, ScoringForm, Softmax, readings_of
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
@@ -77,7 +77,7 @@ class AdditiveModel:
         """What a fit learned itself: the model, or what it holds beyond its start."""
         return self if self.parts is None else self.parts[1]
 
-    @cached_property
+    @lazy
     def packed(self) -> Packed:
         """The terms as predictions read them."""
         return Packed(self.start, joined(self.terms), self.encoder.dtype)

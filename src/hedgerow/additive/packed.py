@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.terms import Term
 from hedgerow.arrays import Integers
+from hedgerow.lazy_values import lazy
 
 __all__ = ["Packed"]
 
@@ -39,12 +39,12 @@ class Packed:
     terms: Sequence[Term]
     dtype: np.dtype[Any]
 
-    @cached_property
+    @lazy
     def reads(self) -> list[int]:
         """The features whose codes are read."""
         return sorted({feature for term in self.terms for feature in term.features})
 
-    @cached_property
+    @lazy
     def ends(self) -> Integers:
         """Bounds of every margin, (2, columns)."""
         low, high = self.start.copy(), self.start.copy()
@@ -53,7 +53,7 @@ class Packed:
             high += term.votes.max(axis=(0, 1))
         return np.stack([low, high])
 
-    @cached_property
+    @lazy
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """What the kernel reads of terms."""
         steps, counts, votes = [], [], []

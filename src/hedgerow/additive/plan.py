@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from hedgerow.additive.starts import StartVotes, restored_parts, start_on, toget
 from hedgerow.additive.terms import Term
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PublicChoice
 from hedgerow.privacy.accounting import Cost, cost
@@ -113,7 +113,7 @@ class Opening:
         """What it leaves of the budget."""
         return self.budget * (self.survey.left - self.share - self.lacks)
 
-    @cached_property
+    @lazy
     def _noise(self) -> Any:
         return (self.budget * self.share).noise()
 
@@ -130,7 +130,7 @@ class Opening:
             return ()
         return (self._lack.event("what the start lacks", draws=self.loss.channels),)
 
-    @cached_property
+    @lazy
     def _lack(self) -> Noise:
         return (self.budget * self.lacks).noise_for(self.loss.l1, self.loss.l2_squared)
 
@@ -184,15 +184,15 @@ class Rounds:
     most_codes: int
     _made: dict[tuple[int, int], OneRound] = field(default_factory=dict)
 
-    @cached_property
+    @lazy
     def _unit(self) -> OneRound:
         return OneRound(self.loss, self.budget / self.units, self.most_cuts, self.most_codes)
 
-    @cached_property
+    @lazy
     def _cost(self) -> Cost:
         return cost(self._unit.event)
 
-    @cached_property
+    @lazy
     def event(self) -> Event:
         """What they cost at most."""
         alternatives: list[Event] = [Sequence((self._unit.event,) * self.units)]
@@ -308,7 +308,7 @@ class AdditivePlan:
     def _lacks(self) -> Fraction:
         return self._rules.lacks if self._started else Fraction(0)
 
-    @cached_property
+    @lazy
     def _votes(self) -> StartVotes | None:
         """What the start says of records as they are read."""
         return None if self._start is None else StartVotes.of(self._start, self._encoder)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from hedgerow.additive.starts import StartVotes
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
 from hedgerow.doubts import outcome_doubts
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
@@ -117,7 +117,7 @@ class OutcomeOpening(Opening):
         """What it leaves of the budget."""
         return self.budget * (self.survey.left - self.share - self.lacks - self.renewals * self.renewal)
 
-    @cached_property
+    @lazy
     def _watching(self) -> Noise:
         return (self.budget * self.renewal).noise()
 
@@ -134,11 +134,11 @@ class OutcomeOpening(Opening):
             return ()
         return (self._lack.event("histogram of residuals of the start", draws=self._of_start.channels),)
 
-    @cached_property
+    @lazy
     def _lack(self) -> Noise:
         return (self.budget * self.lacks).noise()
 
-    @cached_property
+    @lazy
     def _of_start(self) -> Counts:
         return counts_of_signed_residuals(self.loss.link.grid.steps, self.loss.link)
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from hedgerow.additive.terms import Term, Terms
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
 from hedgerow.doubts import column_doubts
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event
@@ -98,12 +98,12 @@ class OneRound:
     cuts: int  # K
     most_codes: int  # of any feature
 
-    @cached_property
+    @lazy
     def selection(self) -> Selection:
         """The mechanism of each selection."""
         return (self.budget * SELECTION / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
-    @cached_property
+    @lazy
     def noise(self) -> Noise:
         """The noise of a sum."""
         return (self.budget * (1 - SELECTION)).noise_for(self.loss.l1, self.loss.l2_squared)

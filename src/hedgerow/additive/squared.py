@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from hedgerow.additive import kernels
 from hedgerow.additive.estimate import Prior
 from hedgerow.additive.links import Link, LogLink
 from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema.outcome import STEPS, OutcomeGrid
 from hedgerow.table.rules import Margins
@@ -92,7 +92,7 @@ class Squared:
         """How many channels there are."""
         return 2 if self.measures else 1
 
-    @cached_property
+    @lazy
     def scores(self) -> Squared:
         """The residuals alone."""
         return replace(self, measures=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut, cells_of
+from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.table import Cells
 from hedgerow.texts import short_repr
@@ -62,12 +62,12 @@ class Term:
         """The features that it reads: those that are cut, and the one in bins."""
         return (*(cut.by for cut in self.cuts), self.feature)
 
-    @cached_property
+    @lazy
     def cells(self) -> Cells:
         """The cells of its cuts."""
         return cells_of(self.cuts)
 
-    @cached_property
+    @lazy
     def key(self) -> tuple[Any, ...]:
         """What it tells apart: its cuts and its feature."""
         return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature)
@@ -89,7 +89,7 @@ class Term:
         """What it says in steps of its loss, (2**K, codes, columns)."""
         return np.asarray(self.votes * UNIT / self.unit)
 
-    @cached_property
+    @lazy
     def mass(self) -> Floats:
         """The weight of each cell and code in averages, (2**K, codes): its released curvature, above zero; 1 if not kept."""
         if self.sums is None:

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +28,7 @@ from hedgerow.estimator import (
     result_of,
 )
 from hedgerow.estimator.exported import format_of
+from hedgerow.lazy_values import lazy
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
@@ -271,7 +271,7 @@ def surplus(held: Any, declared: Any, path: str, depth: int = 0) -> Iterator[str
             yield from surplus(mine, theirs, f"{path}[{i}]", depth + 1)
     elif hasattr(held, "__dict__") and not isinstance(held, type) and not callable(held):
         for name in vars(held):
-            if name in vars(declared) or isinstance(getattr(type(held), name, None), cached_property):
+            if name in vars(declared) or isinstance(getattr(type(held), name, None), lazy):
                 yield from surplus(getattr(held, name), getattr(declared, name), f"{path}.{name}", depth + 1)
             else:
                 yield f"the fitted model has the attribute {path}.{name}, which no step releases"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers
 from hedgerow.cells.hierarchy import Edges, Hierarchy
+from hedgerow.lazy_values import lazy
 
 __all__ = ["CellCut"]
 
@@ -35,12 +35,12 @@ class CellCut:
         """Return the cut in which every feature is one group."""
         return cls(hierarchy, hierarchy.features.copy())
 
-    @cached_property
+    @lazy
     def shape(self) -> tuple[int, ...]:
         """How many groups each feature has."""
         return tuple(np.diff(np.searchsorted(self.edges, self.hierarchy.features)).tolist())
 
-    @cached_property
+    @lazy
     def divided(self) -> tuple[int, ...]:
         """The features with more than one group."""
         return tuple(feature for feature, groups in enumerate(self.shape) if groups > 1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from hedgerow.arrays import Integers
+from hedgerow.lazy_values import lazy
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.schema.features import Codes
 
@@ -60,7 +60,7 @@ class Hierarchy:
             line[start:stop] = start + np.array(leaves)
         return cls(line, features, tuple(isinstance(entry, Numeric) for entry in entries), taxonomy)
 
-    @cached_property
+    @lazy
     def place_of_code(self) -> Integers:
         """The place of each code, of shape (codes of all features,)."""
         return np.argsort(self.line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from hedgerow.cells.hierarchy import Edges, Hierarchy
 from hedgerow.cells.specializer import Release
 from hedgerow.errors import FileFormatError
 from hedgerow.export import Mean, ScoringForm, readings_of
+from hedgerow.lazy_values import lazy
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.schema.features import Feature
 from hedgerow.texts import short_repr
@@ -52,12 +52,12 @@ class CellsModel:
 
     __repr__ = short_repr
 
-    @cached_property
+    @lazy
     def cut(self) -> CellCut:
         """The cut that all specializations together make."""
         return self._cuts[-1]
 
-    @cached_property
+    @lazy
     def _cuts(self) -> list[CellCut]:
         """The root, and the cut after each specialization."""
         cuts = [CellCut.root(self.hierarchy)]
@@ -65,7 +65,7 @@ class CellsModel:
             cuts.append(cuts[-1].specialized(edges))
         return cuts
 
-    @cached_property
+    @lazy
     def _shares(self) -> Floats:
         """The class shares of every cell, in units that whole votes can stand for."""
         return np.asarray(np.rint(class_shares(self._cuts, self.release.counts, self.deviation) * UNIT) / UNIT)
@@ -268,6 +268,6 @@ def _representative(entry: Feature, max_bins: int, codes: list[int]) -> float | 
     """Return the middle of an interval, NaN for missing cells alone, or the values of a group as text."""
     if not isinstance(entry, Numeric):
         return ", ".join(entry.code_label(code, max_bins) for code in sorted(codes))
-    edges = [entry.low, *entry.bin_edges(max_bins).tolist(), entry.high]
+    edges = [entry.low, *entry.bin_edges(max_bins).tolist(), entry.end]
     bins = [code for code in codes if code < len(edges) - 1]
     return edges[bins[0]] / 2 + edges[bins[-1] + 1] / 2 if bins else np.nan

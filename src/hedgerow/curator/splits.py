@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from hedgerow.arrays import Integers, Truth, frozen_copy
+from hedgerow.lazy_values import lazy
 from hedgerow.table import Cells, CodeGroups
 
 __all__ = ["Cut", "Splits", "cells_of", "cut_scores", "feature_scores"]
@@ -92,12 +92,12 @@ class Splits:
         object.__setattr__(self, "group", tuple(frozen_copy(group, np.int64) for group in self.group))
         object.__setattr__(self, "ordered", tuple(self.ordered))
 
-    @cached_property
+    @lazy
     def starts(self) -> Integers:
         """The first group of each feature that is cut, and the number of all groups."""
         return np.cumsum([0, *(int(group.max()) + 1 for group in self.group)])
 
-    @cached_property
+    @lazy
     def groups(self) -> CodeGroups:
         """The groups of all features that are cut, by which a table sums."""
         together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)

@@ -88,6 +88,8 @@ class Held:
 _TABLES: dict[str, Held] = {}
 _SPILLS: list[Spill] = []
 _LOCK = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 def _held(table: str, folder: str | os.PathLike[str] | None, memory: int) -> Held:

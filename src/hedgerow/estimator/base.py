@@ -137,8 +137,8 @@ class PrivateEstimator(Exported, Planned):
         UserWarning
             If delta is 1/1000 or more, or epsilon is above 20. If released counts (the number of records, of a class, or the
             counts of a column) do not stand out from their noise, or show that most of a column cannot be read, or that nearly
-            all outcomes lie at an end of their range. Once, if this is the third fit of the class in this process that is not charged
-            to a ledger.
+            all outcomes lie at an end of their range. Once, if this is the third fit of the class in this process that is not
+            charged to a ledger.
         """
         estimator = plain(self)
         randomness = Randomness(estimator.random_state)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
 from hedgerow.export.readings import Reading
+from hedgerow.lazy_values import lazy
 from hedgerow.schema.features import Value
 
 __all__ = [
@@ -173,7 +173,7 @@ class ScoringForm:
         """Return the children of a node with a test, in the order of its branches."""
         return np.asarray(self.first_child[node] + np.arange(self.arity[self.test[node]]))
 
-    @cached_property
+    @lazy
     def arity(self) -> Integers:
         """How many branches each test has, of shape (tests,)."""
         return np.array([self.codes_to_branches(test).max() + 1 for test in range(len(self.feature))], dtype=np.int64)

@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, get_args
 
 from hedgerow.errors import BudgetExceeded, LedgerDamaged
+from hedgerow.lazy_values import lazy
 from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.ledgers.ledger import LedgerEntry, State
 from hedgerow.privacy.certificate import Certificate
@@ -231,7 +232,7 @@ class BookedPlan(dict[str, Any]):
     def __init__(self, text: str) -> None:
         super().__init__(json.loads(text))
 
-    @cached_property
+    @lazy
     def certificate(self) -> Certificate:
         """The certificate."""
         return Certificate.from_dict(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ class Repeats:
     def __init__(self) -> None:
         self.told_at: float = TOLD_AT
         self._fits: dict[str, list[tuple[Fraction, Fraction]]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def count(self, kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
         """Count a fit with this claim. Return a warning for its user, once for each class."""
@@ -56,3 +57,6 @@ class Repeats:
 
 
 repeats = Repeats()
+_lock = repeats._lock
+if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from hedgerow.arrays import Integers
 from hedgerow.errors import ConfigurationError
+from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import Gaussian, Pure, Thresholded
@@ -52,7 +52,7 @@ class Geometric:
     def __post_init__(self) -> None:
         check_positive(self.name, self.epsilon, self.sensitivity)
 
-    @cached_property
+    @lazy
     def rate(self) -> Dyadic:
         """The decay of the noise per integer step."""
         return dyadic_below(self.epsilon / self.sensitivity, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
@@ -141,7 +141,7 @@ class PassesThreshold:
     def __post_init__(self) -> None:
         check_positive("a threshold", self.delta, self.records)
 
-    @cached_property
+    @lazy
     def threshold(self) -> int:
         """The least T above k with ``max(k g(1), g(k)) <= delta``, ``g(j) = exp(-rate (T - j)) / (1 + exp(-rate))``."""
         rate, k = float(self.noise.rate.fraction), self.records
@@ -194,7 +194,7 @@ class RoundedNormal:
     def __post_init__(self) -> None:
         check_positive(self.name, self.mu_squared, self.squared_sensitivity)
 
-    @cached_property
+    @lazy
     def sigma(self) -> Dyadic:
         """The standard deviation before rounding."""
         variance = self.squared_sensitivity / self.mu_squared

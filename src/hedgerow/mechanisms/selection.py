@@ -7,13 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import check_shape
+from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import BoundedRange, Pure
@@ -54,7 +55,7 @@ class Selection(ABC):
     def __post_init__(self) -> None:
         check_positive("a selection", self.epsilon, self.score_range)
 
-    @cached_property
+    @lazy
     def rate(self) -> Dyadic:
         """The factor in front of the score."""
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=RATE_BITS)

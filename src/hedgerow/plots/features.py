@@ -48,7 +48,7 @@ class FeatureAxis:
         kind, codes = encoder.schema.features[name], int(encoder.n_codes[feature])
         labels = tuple(kind.code_label(code, encoder.max_bins) for code in range(codes))
         if isinstance(kind, Numeric):
-            ends = np.array([kind.low, *encoder.edges[feature], kind.high])
+            ends = np.array([kind.low, *encoder.edges[feature], kind.end])
             return cls(name, labels, ends, codes - 1, kind.edge_label if isinstance(kind, Date) else None)
         return cls(name, labels, None, codes - 2)
 

@@ -9,10 +9,10 @@ import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.lazy_values import lazy
 from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.certificate_text import WEAK_DELTA, details, facts, summary, title_of
@@ -84,7 +84,7 @@ class Certificate(Guarantee):
     (False, 1)
     """
 
-    @cached_property
+    @lazy
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of the certificate as ``to_dict`` writes it without warnings."""
         plain = {name: value for name, value in self.to_dict().items() if name != "warnings"}

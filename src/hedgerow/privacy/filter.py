@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.lazy_values import lazy
 from hedgerow.privacy.accounting import Cost
 
 __all__ = ["PrivacyFilter"]
@@ -42,7 +43,7 @@ class Roots:
         """What the assignment costs, amplified where a record may be in no root."""
         return self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion)
 
-    @cached_property
+    @lazy
     def together(self) -> Cost:
         """What this assignment and those before it cost."""
         return self.before + self.cost

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import groupby
 
+from hedgerow.lazy_values import lazy
 from hedgerow.privacy.accounting import Adjacency, Cost, cost, unprotected
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import (
@@ -91,12 +91,12 @@ class Guarantee:
             found.append("the steps cost more than the claim")
         return tuple(found)
 
-    @cached_property
+    @lazy
     def unprotected(self) -> tuple[str, ...]:
         """What reads records without protection, each reason once."""
         return unprotected(self.event)
 
-    @cached_property
+    @lazy
     def total(self) -> Cost:
         """What all steps cost together under the adjacency."""
         return cost(self.event).under(self.adjacency, self.records_per_person)

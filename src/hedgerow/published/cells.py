@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +23,7 @@ from hedgerow.cells.model import CellsModel, read_release
 from hedgerow.cells.specializer import Release
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.estimator import RawPlan
+from hedgerow.lazy_values import lazy
 from hedgerow.limits import LARGEST_COUNT
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Pure, Sequence, Unprotected
@@ -110,7 +110,7 @@ class Interval:
 
     extra = 1
 
-    @cached_property
+    @lazy
     def spans(self) -> tuple[Floats, Floats, Integers]:
         """The spans between the records' own values, their left and right ends, and the class counts on both sides."""
         values = self.records.columns[self.rows, self.feature]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.lazy_values import lazy
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.threads import available_threads, for_each
@@ -40,7 +40,7 @@ class RawRecords:
         """How many classes there are."""
         return len(self.branching.schema.classes)
 
-    @cached_property
+    @lazy
     def sorted_cuts(self) -> tuple[npt.NDArray[np.int32], Floats, Integers]:
         """The features that are cut: the rank of each value (cuts, records), the distinct values, and where each one's begin."""
         ranks, values = [], []
@@ -76,7 +76,7 @@ class NodeRecords:
         """The branches of the tests."""
         return self.data.branching
 
-    @cached_property
+    @lazy
     def offsets(self) -> Integers:
         """Where the codes of each feature begin in a histogram, and where they end, of shape (features + 1,)."""
         return np.concatenate(([0], np.cumsum(self.branching.arity)))

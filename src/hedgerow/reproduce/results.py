@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 
 from hedgerow.files import atomic_file
+from hedgerow.lazy_values import lazy
 from hedgerow.plots.utility import Line
 from hedgerow.reproduce.experiment import Cell, Curve, Experiment, Form, Panel
 from hedgerow.reproduce.fits import number_of
@@ -36,7 +36,7 @@ class Results:
         self.seeds = seeds
         self._rows = rows
 
-    @cached_property
+    @lazy
     def cells(self) -> Mapping[Place, Cell]:
         """The runs of every point that has any; all points of a form as many as the one with the fewest.
 

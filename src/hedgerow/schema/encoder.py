@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import SchemaError
+from hedgerow.lazy_values import lazy
 from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeric_markers
 from hedgerow.schema.columns import Columns, label_part, read_columns
 from hedgerow.schema.features import Categorical, Feature, Numeric
@@ -81,7 +81,7 @@ class Encoder:
         self._readers = category_readers(schema)
         self._label_reader = label_reader(schema)
 
-    @cached_property
+    @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
         return slots_of(self._all_edges, self._starts)
 

@@ -35,6 +35,7 @@ Value = bool | int | float | str
 Groups = Sequence["Value | Groups"]
 Codes = tuple["int | Codes", ...]
 
+LONGEST_CUTS = 200  # characters of a list of cut points in messages
 MOST_VALUES = 12  # values of a category that descriptions list
 DEEPEST = 32  # levels of groups in a taxonomy
 HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
@@ -142,13 +143,23 @@ class Numeric:
         given = tuple(given)
         numbers = set(map(type, given)) <= {float}  # a merged encoder has hundreds of them
         cuts = given if numbers and np.isfinite(given).all() else tuple(_finite(cut, "cut point") for cut in given)
-        ends = np.array([self.low, *cuts, self.high])
-        if (ends[1:] <= ends[:-1]).any():
+        ends = np.array([self.low, *cuts])
+        if (ends[1:] <= ends[:-1]).any() or not self._has_value_from(ends[-1]):
             raise SchemaError(
-                f"The cut points {list(cuts)} do not ascend strictly inside ({_short(self.low)}, {_short(self.high)}), so some "
-                "bins would be empty. Pass each cut once, in ascending order, without the ends of the range."
+                f"The cut points {shortened(str(list(cuts)), LONGEST_CUTS)} do not ascend strictly inside ({_short(self.low)}, "
+                f"{_short(self.high)}), so some bins would be empty. Pass each cut once, in ascending order, without the ends of "
+                "the range."
             )
         return cuts or None
+
+    def _has_value_from(self, cut: float) -> bool:
+        """Whether the bin from a cut, or from the low end, to the high end has values."""
+        return cut < self.high
+
+    @property
+    def end(self) -> float:
+        """Where the last bin ends."""
+        return self.high
 
     def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
         """Return the inner cut points of at most ``max_bins`` bins, ascending.

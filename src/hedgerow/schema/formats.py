@@ -10,13 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import SchemaError, shown
+from hedgerow.lazy_values import lazy
 from hedgerow.schema.cells import MACHINE_NUMBERS, SPACE, TIMES, WORDS, Cells, as_objects, number_by, numbers
 
 __all__ = ["DateFormat", "NumberFormat", "check_delimiter", "checked_encoding"]
@@ -77,7 +77,7 @@ class NumberFormat:
         """Whether Python reads text in this format without a declaration."""
         return self == PLAIN
 
-    @cached_property
+    @lazy
     def _pattern(self) -> re.Pattern[str]:
         mark, point = GROUP_MARKS.get(self.thousands, re.escape(self.thousands)), re.escape(self.decimal)
         whole = f"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+|[0-9]+" if mark else "[0-9]+"
@@ -159,7 +159,7 @@ class DateFormat:
         """Whether it has a time of day."""
         return "%H" in self.text
 
-    @cached_property
+    @lazy
     def _pattern(self) -> re.Pattern[str]:
         pieces = re.split("(%.)", self.text)
         return re.compile("".join(FIELDS.get(piece, re.escape(piece)) for piece in pieces))

@@ -39,6 +39,10 @@ class _Whole(Numeric):
         firsts = steps * (count // bins) + steps * (count % bins) // bins
         return np.asarray(self.low + firsts - self.below, dtype=np.float64)
 
+    def _has_value_from(self, cut: float) -> bool:
+        """Whether the bin from a cut, or from the low end, to the high end has values: the high end itself is one."""
+        return cut <= self.high
+
     def interval_label(self, first: int, last: int, max_bins: int) -> str:
         """Return what the bins from ``first`` to ``last`` mean together, such as "3 to 5"."""
         ends = [self.low, *self.bin_edges(max_bins).tolist(), self.high + 1]
@@ -65,7 +69,7 @@ class Integer(_Whole):
     low, high
         The range. Values outside it are clipped to it. Values that are not numbers are missing.
     cuts
-        Public cut points in ascending order, strictly inside the range: 18 separates 17 from 18. Without them, all bins
+        Public cut points in ascending order, above ``low`` and at most ``high``: 18 separates 17 from 18. Without them, all bins
         have the same number of values, or one more, and cut points are between whole numbers, so that 4.9999 is read as 5.
     decimal, thousands, origin, release
         As for ``Numeric``.
@@ -108,7 +112,7 @@ class Date(_Whole):
         The range: dates and moments of Python, numpy or pandas, or ISO 8601 text. If both ends are dates, bins are of whole days;
         if an end has a time of day, bins are of whole seconds. The ends are stored as days or seconds since 1970.
     cuts
-        Public cut points in ascending order, strictly inside the range. Each of them begins a bin.
+        Public cut points in ascending order, after ``low`` and at most ``high``. Each of them begins a bin.
     date_format
         The format of text that is not in ISO 8601, such as "%d.%m.%Y", with ``%d %m %Y %y %H %M %S``. None: no such text is read.
     origin, release
@@ -164,6 +168,11 @@ class Date(_Whole):
         if isinstance(cut, float):
             return cut
         return float(_moment(cut, "cut point")[0] // (10**6 * SECONDS[self.unit]))
+
+    @property
+    def end(self) -> float:
+        """Where the last bin ends: a day or a second after its last one begins."""
+        return self.high + 1
 
     def count_text(self, count: int) -> str:
         """Return a number of days or seconds since 1970 as a date or a moment."""

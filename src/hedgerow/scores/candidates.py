@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers, Truth, check_shape, frozen_copy
 from hedgerow.errors import ConfigurationError
+from hedgerow.lazy_values import lazy
 from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 
@@ -87,12 +87,12 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.feature)
 
-    @cached_property
+    @lazy
     def arity(self) -> npt.NDArray[np.int32]:
         """How many branches each test has, of shape (tests,)."""
         return _immutable(np.where(self.kind == EACH, self.n_codes[self.feature], 2), np.int32)
 
-    @cached_property
+    @lazy
     def offsets(self) -> Integers:
         """Where each feature's codes begin when all stand one after another, and their number, of shape (features + 1,)."""
         return _immutable(np.concatenate(([0], np.cumsum(self.n_codes))), np.int64)
@@ -107,7 +107,7 @@ class Candidates:
         """Whether codes are cut in another order than that of the schema."""
         return bool(np.any(self.order != np.arange(self.order.shape[1])))
 
-    @cached_property
+    @lazy
     def _place(self) -> npt.NDArray[np.int32]:
         """The place of each code in its feature's order, of shape (features, codes)."""
         moved = np.flatnonzero(np.any(self.order != np.arange(self.order.shape[1]), axis=1))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers
+from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Coins
 from hedgerow.table import kernels
 from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, classes_among, grouped
@@ -82,12 +82,12 @@ class Records:
         self._partition, self._arrays, self._task = partition, arrays, task
         self._votes: RecordVotes | None = None  # that are not in the margins yet
 
-    @cached_property
+    @lazy
     def codes(self) -> npt.NDArray[np.unsignedinteger]:
         """The codes, after all merges."""
         return self._arrays[CODES] if CODES in self._arrays else self._partition.arrays[CODES]
 
-    @cached_property
+    @lazy
     def labels(self) -> npt.NDArray[np.signedinteger]:
         """The classes; -1 also for records that are not in the sample."""
         return self._arrays[LABELS] if LABELS in self._arrays else self._partition.arrays[LABELS]
@@ -98,7 +98,7 @@ class Records:
         self.update_margins()
         return self._table
 
-    @cached_property
+    @lazy
     def _table(self) -> MemoryTable:
         margins = self._arrays.get(MARGINS)
         first_row, n_codes = self._partition.first_row, self._task.n_codes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, ScoringForm, readings_of
+from hedgerow.lazy_values import lazy
 from hedgerow.limits import MOST_BRANCHES
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
@@ -122,7 +122,7 @@ class Forest:
         if margins is not None:
             check_shape(margins, (len(codes), margins.shape[-1]), "margins (records, classes)")
 
-    @cached_property
+    @lazy
     def _walk(self) -> tuple[Any, ...]:
         """The trees as the kernel reads them: a leaf has a test with one branch, which leads back to the leaf."""
         leaf = self.test < 0
@@ -139,7 +139,7 @@ class Forest:
             int(self.levels().max()) - 1,
         )
 
-    @cached_property
+    @lazy
     def parents(self) -> Integers:
         """The node above each node, -1 above a root, of shape (nodes,)."""
         return parents(self.roots, self.test >= 0, self.first_child)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
 from hedgerow.published.boosting import kernels
@@ -99,7 +99,7 @@ class Ranked:
         """Which features are numbers that are cut."""
         return np.asarray(self.data.branching.bins == CUT)
 
-    @cached_property
+    @lazy
     def candidates(self) -> Integers:
         """How many tests each feature has: cuts between its numbers, or one for each code."""
         missing = np.add.reduceat(np.isnan(self.values), self.start[:-1])

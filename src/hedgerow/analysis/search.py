@@ -121,7 +121,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
     certificate_ : Certificate
         The cost of the search and the fit together.
     classes_ : ndarray of shape (n_classes,)
-        The schema's classes, in its order; for classifiers.
+        The schema's classes, sorted; for classifiers.
 
     Examples
     --------

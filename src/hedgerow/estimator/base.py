@@ -20,8 +20,9 @@ from hedgerow.curator.given import read_given
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
+from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.explanation import Explanation
-from hedgerow.estimator.exported import Exported, format_of
+from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.planning import (
     Planned,
     certificate_of,
@@ -311,7 +312,7 @@ class PrivateEstimator(Exported, Planned):
         True
         """
         check_is_fitted(self)
-        return self._explained(self._features_of(X))
+        return ClassOrder.of(self.schema_).explanation(self._explained(self._features_of(X)))
 
     def _explained(self, X: Any) -> Explanation:
         explained = getattr(self.model_, "explained", None)
@@ -348,8 +349,11 @@ class PrivateEstimator(Exported, Planned):
                 raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
             schema = Schema.from_dict(document["schema"])
             check_size(schema, document["parameters"].get("max_bins"), allowed)
+            parameters = document["parameters"]
+            if follows_schema(document, schema) and parameters.get("monotonic_cst"):
+                parameters = {**parameters, "monotonic_cst": _opposite(parameters["monotonic_cst"])}
             certificate = Certificate.from_dict(document["certificate"])
-            estimator = plain(cls(**{**document["parameters"], "schema": schema}))
+            estimator = plain(cls(**{**parameters, "schema": schema}))
             claimed = certificate.system, certificate.variant, certificate.claim
             if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
                 raise FileFormatError(
@@ -434,6 +438,11 @@ def _read_coins(values: object) -> PublicCoins:
     if not isinstance(values, list) or not all(type(value) is int and 0 <= value < LARGEST_INTEGER for value in values):
         raise FileFormatError("the model file's public coins are damaged; save the model again.")
     return tuple(values)
+
+
+def _opposite(signs: Mapping[str, int] | Sequence[int]) -> Mapping[str, int] | Sequence[int]:
+    """Return ``monotonic_cst`` of the other of two classes."""
+    return {name: -sign for name, sign in signs.items()} if isinstance(signs, Mapping) else [-sign for sign in signs]
 
 
 def _tell(doubts: Sequence[str]) -> None:

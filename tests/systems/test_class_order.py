@@ -6,6 +6,7 @@ import zipfile
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import get_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -42,7 +43,7 @@ def models():
             yield pytest.param(name, variant, ["b", "c", "a"], THREE, id=f"{name}-{variant}-3")
 
 
-@pytest.mark.parametrize(("name", "variant", "classes", "y"), models())
+@pytest.mark.parametrize(("name", "variant", "classes", "y"), list(models()))
 def test_columns_margins_explanations_and_exports_follow_the_sorted_classes(name, variant, classes, y, tmp_path):
     model = fitted(name, variant, classes, y)
     p, labels = model.predict_proba(X), sorted(classes)
@@ -84,10 +85,11 @@ def test_columns_margins_explanations_and_exports_follow_the_sorted_classes(name
 
 
 def test_scorers_and_searches_read_the_right_column():
+    frame = pd.DataFrame(X)
     schema = hr.Schema(FEATURES, classes=["well", "ill"])
     model = hr.HedgerowClassifier(epsilon=5.0, schema=schema, random_state=0)
-    assert get_scorer("roc_auc")(model.fit(X, TWO), X, TWO) > 0.9
-    search = GridSearchCV(model, {"epsilon": [0.01, 10]}, cv=2, scoring="roc_auc").fit(X, TWO)
+    assert get_scorer("roc_auc")(model.fit(frame, TWO), frame, TWO) > 0.9
+    search = GridSearchCV(model, {"epsilon": [0.01, 10]}, cv=2, scoring="roc_auc").fit(frame, TWO)
     assert search.best_params_ == {"epsilon": 10}
 
 

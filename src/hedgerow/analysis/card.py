@@ -64,7 +64,7 @@ class ReportCard(Card):
     Parameters
     ----------
     classes : sequence
-        The labels, in the order of probabilities. Of two, the second is the positive class.
+        The labels, sorted: the order of ``classes_`` and of probabilities. Of two, the second is the positive class.
     grid : ScoreGrid
         The public bins.
     counts, deviation, certificate_, model_unit

@@ -19,7 +19,7 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.given import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator import ClassModel, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest
+from hedgerow.estimator import ClassModel, ClassOrder, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
@@ -198,7 +198,8 @@ class Scored(Labelled):
         return self.grid.n_codes
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
-        return self.grid.codes(self.model.probabilities(block), truth)
+        order = ClassOrder.of(self.schema)
+        return self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
 
     def event(self, noise: Noise) -> Event:
         """Return what the query costs."""
@@ -206,7 +207,7 @@ class Scored(Labelled):
 
     def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> ReportCard:
         """Return the report card of noisy counts."""
-        classes = self.schema.classes
+        classes = ClassOrder.of(self.schema).classes
         return ReportCard(counts, noise.deviation, certificate, classes=classes, grid=self.grid, model_unit=unit)
 
 

@@ -15,7 +15,7 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import as_frame, as_list, as_series, read_columns, read_labels
+from hedgerow.schema.columns import as_frame, as_list, as_series, check_same_order, read_columns, read_labels
 from hedgerow.schema.persons import person_ids, read_groups, split_groups
 
 __all__ = ["HeldOut", "hold_out", "rows_of"]
@@ -111,6 +111,8 @@ def hold_out(
         raise ConfigurationError(
             "hr.Records are not in memory, so they are not divided; pass a frame, or a mapping of columns."
         )
+    check_same_order(X, y, "y")
+    check_same_order(X, groups, "groups")
     features, ids = split_groups(X, groups, None if schema is None else schema.person)
     rows = len(features) if isinstance(features, list | tuple) else read_columns(features).n_rows
     if len(read_labels(y)) != rows:

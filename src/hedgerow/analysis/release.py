@@ -15,7 +15,7 @@ from hedgerow.parameters import RandomSource
 from hedgerow.privacy.certificate import certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.columns import Columns, read_columns, read_records
+from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.persons import read_groups, split_groups
 from hedgerow.table import keep_of
@@ -148,6 +148,7 @@ def private_schema(
     if isinstance(X, Records):
         check_alone(y, groups)
     else:
+        check_same_order(X, groups, "groups")
         X, groups = split_groups(X, groups, person)
     records, labels = _read(X, y, stand_in, with_labels=with_classes or with_outcome)
     if isinstance(records, Records):

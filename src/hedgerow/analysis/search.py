@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.trials import ByError, ByRight, Disjoint, Found, Scoring, Stopping, Tables, Trials, planned
 from hedgerow.curator.given import RULES, promised, read_given
+from hedgerow.curator.sklearn_tools import current_call
 from hedgerow.engines.progress import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
@@ -123,7 +124,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
     certificate_ : Certificate
         The cost of the search and the fit together.
     classes_ : ndarray of shape (n_classes,)
-        The schema's classes, in its order; for classifiers.
+        The schema's classes, sorted; for classifiers.
 
     Examples
     --------
@@ -196,7 +197,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
         """
         whole, randomness, grid, schema = self._checked()
         scoring = self._scoring(schema)
-        records, labels, named, persons = read_given(X, y, groups, schema, again=True)
+        call = current_call(schema, self.estimator._cloned_by)
+        records, labels, named, persons = read_given(X, y, groups, schema, again=True, call=call)
         keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))
         tables = Tables(schema, self._unwatched(records), labels, keep)

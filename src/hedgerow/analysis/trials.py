@@ -16,6 +16,7 @@ from hedgerow.curator.contest import Contest
 from hedgerow.engines.records import table_of
 from hedgerow.estimator import (
     ClassModel,
+    ClassOrder,
     Model,
     OutcomeModel,
     Plan,
@@ -75,8 +76,9 @@ class Right(Labelled):
         return np.full(len(self.models), 2)
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
-        said = [cast(ClassModel, model).probabilities(block).argmax(axis=1) for model in self.models]
-        return np.stack(said, axis=1) == truth[:, None]
+        order = ClassOrder.of(self.schema)
+        said = [order.columns(cast(ClassModel, model).probabilities(block)).argmax(axis=1) for model in self.models]
+        return np.stack(said, axis=1) == order.codes(truth)[:, None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ from hedgerow.cli.options import (
 from hedgerow.cli.output import ShareProgress, model_values, tree_lines, write_json
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import SchemaError, UnreadColumnWarning
-from hedgerow.estimator import PrivateEstimator, PrivateRegressor
+from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.tree_values import tree_values
@@ -116,7 +116,7 @@ def predict(
         tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
             _check_columns(table, estimator, keep, path)
-        classes = list(estimator.schema_.classes)
+        classes = list(ClassOrder.of(estimator.schema_).classes)
         header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
         shown = (
             out is not None or sys.stdout is None or not sys.stdout.isatty()

@@ -29,7 +29,7 @@ from hedgerow.cli.inputs import (
 from hedgerow.cli.options import DataOptions, refuse_overwriting
 from hedgerow.cli.output import ShareProgress, Spending, card_values, check_stdout, model_values, write_json
 from hedgerow.engines.records import Records
-from hedgerow.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from hedgerow.estimator import ClassOrder, PrivateClassifier, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.table_file import Columns
@@ -275,7 +275,7 @@ def _accuracy(model: PrivateClassifier, X: Columns, truth: npt.NDArray[np.signed
     """Return how often the most probable class is the label."""
     if not len(truth):
         return HoldOutScore(0, None, None)
-    probabilities = model.predict_proba(X)
+    probabilities, truth = model.predict_proba(X), ClassOrder.of(model.schema_).codes(truth)
     accuracy = float(np.mean(probabilities.argmax(axis=1) == truth))
     ranks = probabilities.shape[1] == 2 and 0 < truth.sum() < len(truth)
     auc = float(roc_auc_score(truth, probabilities[:, 1])) if ranks else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from hedgerow.curator.sklearn_tools import Call, check_call
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import Ledger
@@ -15,8 +16,8 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_records
-from hedgerow.schema.persons import Groups, read_groups, split_groups
+from hedgerow.schema.columns import check_same_order, read_records
+from hedgerow.schema.persons import Groups, read_groups, split_groups, split_target
 
 __all__ = ["RULES", "check_alone", "promised", "read_given"]
 
@@ -45,22 +46,28 @@ def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
 
 
 def read_given(
-    X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False
+    X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False, call: Call | None = None
 ) -> tuple[Any, Any, bool, Groups | None]:
     """Return the records and their labels, whether the records have column names, and the person of each record.
 
-    ``again`` means that records are read several times.
+    ``again`` means that records are read several times. ``call`` is the tools of scikit-learn that pass these arguments; if they
+    change the labels, labels are read from the column of ``X`` that the schema names as ``target``.
 
     Raises
     ------
     SchemaError, ConfigurationError
-        As ``read_records`` and ``Records.check`` do; for ``Records`` also with labels beside them.
+        As ``read_records``, ``Records.check`` and ``check_call`` do; for ``Records`` also with labels beside them.
     """
     if isinstance(X, Records):
         check_alone(y, groups)
         X.check(schema, again=again)
         return X, None, True, X.groups_by(schema)
+    check_same_order(X, groups, "groups")
     X, groups = split_groups(X, groups, schema.person)
+    X, target = split_target(X, schema.target)
+    from_column = call is not None and check_call(call, schema, has_target=target is not None)
+    if from_column or (y is None and target is not None):
+        y = target
     columns, labels = read_records(X, y, schema.features, schema.labels)
     return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
 

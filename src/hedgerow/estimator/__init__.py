@@ -1,9 +1,10 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
 from hedgerow.estimator.base import PrivateEstimator, restored, result_of, with_result
+from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
-from hedgerow.estimator.exported import FORMATS
+from hedgerow.estimator.exported import FORMATS, follows_schema
 from hedgerow.estimator.planning import (
     ShowsResult,
     answered,
@@ -31,6 +32,7 @@ from hedgerow.estimator.regressor import PrivateRegressor
 __all__ = [
     "FORMATS",
     "ClassModel",
+    "ClassOrder",
     "Draw",
     "Explanation",
     "Fitted",
@@ -47,6 +49,7 @@ __all__ = [
     "certificate_of",
     "claim_of",
     "draw_coins",
+    "follows_schema",
     "model_digest",
     "plan_of",
     "restored",

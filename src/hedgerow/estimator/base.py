@@ -17,10 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hedgerow.archive import write_archive
 from hedgerow.curator.given import read_given
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
+from hedgerow.curator.sklearn_tools import Call, current_call
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
+from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.explanation import Explanation
-from hedgerow.estimator.exported import Exported, format_of
+from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.planning import (
     Planned,
     certificate_of,
@@ -46,7 +48,7 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
-from hedgerow.schema.persons import without_person
+from hedgerow.schema.persons import without_column
 from hedgerow.schema.size import check_size
 from hedgerow.schema.unread import UnreadColumns
 from hedgerow.table import keep_of
@@ -78,6 +80,7 @@ class PrivateEstimator(Exported, Planned):
     """
 
     _fitted: Fitted
+    _cloned_by: Call | None = None
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
@@ -113,7 +116,8 @@ class PrivateEstimator(Exported, Planned):
             The records. The columns of a frame are matched by name; those of an array are in the schema's order. ``hr.Records``
             are read block by block.
         y : sequence of length n_samples
-            The labels, classes or outcomes; None with ``hr.Records``, which contain them. A public rule leaves out each record
+            The labels, classes or outcomes. None with ``hr.Records``, which contain them, or if ``X`` has the column that the
+            schema names as ``target``. A public rule leaves out each record
             whose label is missing or not in the schema, or whose outcome is not a number.
         groups : sequence of length n_samples, optional
             The person of each record: text, whole numbers, or a column of a frame, whose name is then shown in the certificate
@@ -128,7 +132,9 @@ class PrivateEstimator(Exported, Planned):
         Raises
         ------
         ConfigurationError
-            If a parameter is wrong, or the schema does not match the columns. Nothing was charged or drawn.
+            If a parameter is wrong, or the schema does not match the columns, or the index of ``y`` is that of ``X`` in another
+            order. If a tool of scikit-learn changes labels or draws records several times (docs/guide/scikit-learn.md). Nothing
+            was charged or drawn.
         BudgetExceeded
             If the ledger refuses the plan. Nothing was drawn.
 
@@ -144,7 +150,7 @@ class PrivateEstimator(Exported, Planned):
         randomness = Randomness(estimator.random_state)
         # Errors in the shape of X and y are raised before the ledger is charged.
         schema = self._schema_for(X, y)
-        columns, labels, named, persons = read_given(X, y, groups, schema)
+        columns, labels, named, persons = read_given(X, y, groups, schema, call=self._call())
         column = None if persons is None else persons.name
         claim = claim_of(estimator)
         coins = draw_coins(estimator, claim, randomness.draw)
@@ -163,6 +169,21 @@ class PrivateEstimator(Exported, Planned):
             self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
         _tell([*doubts, *told])
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        clone, call = self._cloned(), current_call(self.schema, self._cloned_by)
+        if call != Call():
+            clone._cloned_by = call
+        return clone
+
+    def _cloned(self) -> Self:
+        clone: Self = super().__sklearn_clone__()
+        return clone
+
+    def _call(self) -> Call | None:
+        """Return the tools of scikit-learn that call ``fit``; None if the schema is inferred from what they pass."""
+        known = self.__dict__.pop("_cloned_by", None)
+        return None if self.schema is None else current_call(self.schema, known)
 
     def _count(self, certificate: Certificate) -> list[str]:
         """Count a fit whose guarantee holds and that is not charged to a ledger; return the warnings about it."""
@@ -313,7 +334,7 @@ class PrivateEstimator(Exported, Planned):
         True
         """
         check_is_fitted(self)
-        return self._explained(self._features_of(X))
+        return ClassOrder.of(self.schema_).explanation(self._explained(self._features_of(X)))
 
     def _explained(self, X: Any) -> Explanation:
         explained = getattr(self.model_, "explained", None)
@@ -354,8 +375,11 @@ class PrivateEstimator(Exported, Planned):
                 raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
             schema = Schema.from_dict(document["schema"])
             check_size(schema, document["parameters"].get("max_bins"), allowed)
+            parameters = document["parameters"]
+            if follows_schema(document, schema) and parameters.get("monotonic_cst"):
+                parameters = {**parameters, "monotonic_cst": _opposite(parameters["monotonic_cst"])}
             certificate = Certificate.from_dict(document["certificate"])
-            estimator = plain(cls(**{**document["parameters"], "schema": schema}))
+            estimator = plain(cls(**{**parameters, "schema": schema}))
             claimed = certificate.system, certificate.variant, certificate.claim
             if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
                 raise FileFormatError(
@@ -420,13 +444,14 @@ class PrivateEstimator(Exported, Planned):
         return found
 
     def _features_of(self, X: Any) -> Any:
-        """Return ``X`` without the column of persons.
+        """Return ``X`` without the columns of persons and of labels.
 
         Under an inferred schema, raise scikit-learn's errors if the columns of ``X`` differ from those of the fit.
         """
         if not self.schema_.is_given:
             self._check_columns(X)
-        return without_person(X, self.schema_.person)[0]
+        X, _ = without_column(X, self.schema_.person)
+        return without_column(X, self.schema_.target)[0]
 
     def _check_columns(self, X: Any) -> None:
         """Compare columns with those of the fit, with scikit-learn's messages: an inferred schema only has their order."""
@@ -440,6 +465,11 @@ def _read_coins(values: object) -> PublicCoins:
     if not isinstance(values, list) or not all(type(value) is int and 0 <= value < LARGEST_INTEGER for value in values):
         raise FileFormatError("the model file's public coins are damaged; save the model again.")
     return tuple(values)
+
+
+def _opposite(signs: Mapping[str, int] | Sequence[int]) -> Mapping[str, int] | Sequence[int]:
+    """Return ``monotonic_cst`` of the other of two classes."""
+    return {name: -sign for name, sign in signs.items()} if isinstance(signs, Mapping) else [-sign for sign in signs]
 
 
 def _tell(doubts: Sequence[str]) -> None:

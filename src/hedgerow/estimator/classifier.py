@@ -10,10 +10,10 @@ from sklearn.base import ClassifierMixin
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.base import PrivateEstimator
+from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.inferred import inferred_schema
 from hedgerow.estimator.plans import ClassModel
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import object_array
 
 __all__ = ["PrivateClassifier"]
 
@@ -26,7 +26,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The schema's classes, in its order.
+        The schema's classes, sorted as ``numpy.unique`` sorts labels, which scikit-learn's scorers and calibration assume. If
+        the schema has numbers and text, numbers come first.
     """
 
     def _check_labels(self, schema: Schema) -> None:
@@ -46,8 +47,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The schema's classes, in its order."""
-        return _class_array(self.schema_)
+        """The schema's classes, sorted."""
+        return self._order.array()
+
+    @property
+    def _order(self) -> ClassOrder:
+        return ClassOrder.of(self.schema_)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class of ``classes_``.
@@ -57,22 +62,16 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         UnreadColumnWarning
             Once for each column that has no cell that can be read, or has nearly all its numbers outside the declared range.
         """
-        return self._looked_at(X, self.model_.probabilities)
+        return self._order.columns(self._looked_at(X, self.model_.probabilities))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each record. Ties go to the first class in the schema's order.
+        """Return the most probable class of each record. Ties go to the first class in ``classes_``.
 
         The warnings are those of ``predict_proba``.
         """
-        said = self._looked_at(X, self.model_.probabilities)
+        order = self._order
+        said = order.columns(self._looked_at(X, self.model_.probabilities))
         # For two classes, a comparison takes a tenth of the time.
         best = (said[:, 1] > said[:, 0]).astype(np.intp) if said.shape[1] == 2 else said.argmax(axis=1)
-        labels: npt.NDArray[Any] = self.classes_[best]
+        labels: npt.NDArray[Any] = order.array()[best]
         return labels
-
-
-def _class_array(schema: Schema) -> npt.NDArray[Any]:
-    kinds = {type(label) for label in schema.classes}
-    if len(kinds) == 1:
-        return np.array(schema.classes)
-    return object_array(schema.classes, len(schema.classes))

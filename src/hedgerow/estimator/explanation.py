@@ -28,7 +28,7 @@ class Explanation:
     names : tuple of str
         The features.
     classes : tuple
-        The classes. For two classes, columns are those of the second class only.
+        The classes, sorted. For two classes, contributions are to the second class only.
     scale : {"log-odds", "probability", "outcome"}
         The scale on which contributions add up.
     baseline : float or ndarray of shape (classes,)

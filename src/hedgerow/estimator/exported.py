@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hedgerow import __version__
+from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.plans import Fitted
+from hedgerow.export import ScoringForm
 from hedgerow.export.json_text import json_text
 from hedgerow.export.onnx_graph import onnx_model
 from hedgerow.export.sql_text import sql_statement
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.certificate_text import shared_in_words
 from hedgerow.privacy.unit import RECORD
+from hedgerow.schema import Schema
 
-__all__ = ["FORMATS", "Exported", "format_of"]
+__all__ = ["FORMATS", "Exported", "follows_schema", "format_of"]
 
 FORMATS = (1, 2, 3, 4)  # versions of the model files
 SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would ignore
+
+SORTED = {
+    "class_order": "sorted"
+}  # in files whose schema has another order, which those of version 0.3 and before followed
 
 
 def format_of(names: Iterable[str]) -> int:
     """Return the format of a model file with arrays of these names: the first format that has all of them."""
     return max((SINCE.get(name, 1) for name in names), default=1)
+
+
+def follows_schema(document: Mapping[str, Any], schema: Schema) -> bool:
+    """Return whether a model file was written when ``classes_`` was in the schema's order, and this is not the sorted one."""
+    return not ClassOrder.of(schema).is_given and any(document.get(name) != value for name, value in SORTED.items())
 
 
 class Exported:
@@ -74,7 +86,7 @@ class Exported:
             "hedgerow.class": about["class"],
             **{f"hedgerow.{part}": json.dumps(about[part]) for part in ("certificate", "schema")},
         }
-        return onnx_model(result.model.scoring(), metadata, result.certificate.details())
+        return onnx_model(self._scoring(), metadata, result.certificate.details())
 
     def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
         """Return one SELECT statement that predicts the records of a table as ``predict`` and ``predict_proba`` do.
@@ -111,7 +123,7 @@ class Exported:
         """
         result = self._result
         lines = (f"-- {line}" for line in _about(type(self).__name__, result.certificate))
-        return "\n".join([*lines, sql_statement(result.model.scoring(), table, dialect, keep)])
+        return "\n".join([*lines, sql_statement(self._scoring(), table, dialect, keep)])
 
     def to_json(self) -> str:
         """Return the model as JSON text, which ``hedgerow.load`` reads from a file.
@@ -135,8 +147,11 @@ class Exported:
         >>> json.loads(model.to_json())["answers"]["features"][0]["name"]
         'a'
         """
-        model = self._result.model
-        return json_text(self._document(), model.to_arrays(), model.scoring())
+        return json_text(self._document(), self._result.model.to_arrays(), self._scoring())
+
+    def _scoring(self) -> ScoringForm:
+        """Return the model's scoring rule, with the classes in the order of ``classes_``."""
+        return ClassOrder.of(self._result.schema).form(self._result.model.scoring())
 
     def _document(self) -> dict[str, Any]:
         """Return the document in the files of a fitted model, or raise SchemaError if UTF-8 cannot encode it."""
@@ -149,6 +164,7 @@ class Exported:
             "named": result.named,
             "coins": list(result.coins),
             "schema": result.schema.to_dict(),
+            **({} if ClassOrder.of(result.schema).is_given else SORTED),
             "certificate": result.certificate.to_dict(),
         }
 

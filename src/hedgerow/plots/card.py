@@ -13,7 +13,7 @@ from hedgerow.analysis.figures import Card
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import PrivateEstimator
+from hedgerow.estimator import ClassOrder, PrivateEstimator
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import StoredLedger
 from hedgerow.plots.axes import new_figure
@@ -218,7 +218,7 @@ def _curve_displays(estimator: PrivateEstimator) -> tuple[list[FeatureDisplay], 
     if not panels:
         raise ConfigurationError("the model uses no feature.")
     target = outcome_words(estimator)
-    displays = [FeatureDisplay([panel], estimator.schema_.classes, target=target) for panel in panels]
+    displays = [FeatureDisplay([panel], ClassOrder.of(estimator.schema_).classes, target=target) for panel in panels]
     return displays, f"what each feature adds to {target or 'the log-odds'}, with 90 % bands for noise, where known"
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown, wrapped
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
 
 __all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels", "outcome_words"]
 
+
+Shown = TypeVar("Shown", Curve, Pair)
 
 FIRST = 6  # panels if no features are named
 MOST_VALUES = 20  # values of a category that are drawn
@@ -102,7 +105,8 @@ def feature_panels(
         largest = np.argsort(-estimator.feature_importances_, kind="stable")[:FIRST]
         features = [names[place] for place in largest]
     asked = [features] if isinstance(features, str) else list(features)
-    return tuple(_panel(model, names, one) for one in asked)
+    order = ClassOrder.of(estimator.schema_)
+    return tuple(_panel(model, names, order, one) for one in asked)
 
 
 def outcome_words(estimator: Any) -> str | None:
@@ -114,7 +118,7 @@ def outcome_words(estimator: Any) -> str | None:
 
 
 def _panel(
-    model: AdditiveModel | BoostedModel, names: list[str], asked: str | tuple[str, str]
+    model: AdditiveModel | BoostedModel, names: list[str], order: ClassOrder, asked: str | tuple[str, str]
 ) -> FeaturePanel | PairPanel:
     of = (asked,) if isinstance(asked, str) else tuple(asked)
     unknown = [name for name in of if name not in names]
@@ -122,7 +126,7 @@ def _panel(
         raise ConfigurationError(f"there is no feature {unknown[0]!r}; pass one of {', '.join(map(str, names))}.")
     places = [names.index(name) for name in of]
     if len(places) == 1:
-        return FeaturePanel(FeatureAxis.of(model.encoder, places[0]), _curve(model, places[0]))
+        return FeaturePanel(FeatureAxis.of(model.encoder, places[0]), _ordered(_curve(model, places[0]), order))
     if not isinstance(model, AdditiveModel) or len(set(places)) != 2:
         raise ConfigurationError(
             f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier or "
@@ -130,7 +134,15 @@ def _panel(
         )
     first, second = sorted(places)
     axes = FeatureAxis.of(model.encoder, first), FeatureAxis.of(model.encoder, second)
-    return PairPanel(*axes, pair_of(model, first, second))
+    return PairPanel(*axes, _ordered(pair_of(model, first, second), order))
+
+
+def _ordered(shown: Shown, order: ClassOrder) -> Shown:
+    """Return a curve or pair with the classes in the order of ``classes_``. For two classes it has one column."""
+    deviation = shown.deviation
+    if deviation is not None and deviation.shape[-1] > 1:
+        deviation = order.columns(deviation)
+    return replace(shown, values=order.margins(shown.values), deviation=deviation)
 
 
 def _curve(model: AdditiveModel | BoostedModel, feature: int) -> Curve:
@@ -160,8 +172,8 @@ class FeatureDisplay:
     panels : sequence of FeaturePanel or PairPanel
         The panels to draw.
     classes : tuple
-        The classes. For two classes, the log-odds are those of the second. None for a regressor, whose curves are in the unit of
-        the outcome or of its log.
+        The classes, sorted. For two classes, the log-odds are those of the second. None for a regressor, whose curves are in the
+        unit of the outcome or of its log.
     confidence : float
         The coverage of the bands.
     target : str or None
@@ -221,8 +233,8 @@ class FeatureDisplay:
         ax : axes, sequence of axes, or None
             The axes to draw on, one for each panel. None makes a new figure.
         """
-        panels, schema = feature_panels(estimator, features), estimator.schema_
-        return cls(panels, schema.classes, confidence=confidence, target=outcome_words(estimator)).plot(ax)
+        panels, classes = feature_panels(estimator, features), ClassOrder.of(estimator.schema_).classes
+        return cls(panels, classes, confidence=confidence, target=outcome_words(estimator)).plot(ax)
 
     @property
     def sureness(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import COLORS, GREY, Display, short, shown
 from hedgerow.plots.tree_values import leaf_text, tree_values
 from hedgerow.trees import ForestModel
@@ -132,7 +133,9 @@ class TreeDisplay(Display):
         if not 0 <= tree < trees:
             raise ConfigurationError(f"tree {tree} does not exist; the model has {trees}, counted from 0.")
         nodes = placed_nodes(tree_values(model, tree), max_depth)
-        return cls(nodes, tuple(map(str, estimator.schema_.classes)), f"{name}, tree {tree + 1} of {trees}")
+        return cls(
+            nodes, tuple(map(str, ClassOrder.of(estimator.schema_).classes)), f"{name}, tree {tree + 1} of {trees}"
+        )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boosting.plan import BoostedModel, lead
+from hedgerow.estimator import ClassOrder
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
 from hedgerow.texts import printable
@@ -18,7 +19,8 @@ __all__ = ["branch_text", "leaf_text", "tree_values"]
 def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
     """Return a tree (from 0) as nested plain values: a leaf has a label, every other node a feature and branches.
 
-    A leaf of a booster has its contribution to the log-odds: of each class, or of two classes the second's alone.
+    A leaf of a booster has its contribution to the log-odds: of each class, or of two classes the second's alone. Classes are in
+    the order of ``classes_``.
     """
     return _node(model, int(model.forest.roots[tree]))
 
@@ -38,9 +40,9 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
         leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
         if isinstance(model, BoostedModel) and model.share is not None:
             # The counts may be weights in other units.
-            leaf["log_odds"] = lead(model.share[[node]]).ravel().tolist()
+            leaf["log_odds"] = ClassOrder.of(schema).margins(lead(model.share[[node]])[0]).reshape(-1).tolist()
         elif forest.counts is not None:
-            leaf["noisy_counts"] = forest.counts[node].tolist()
+            leaf["noisy_counts"] = ClassOrder.of(schema).columns(forest.counts[node]).tolist()
         return leaf
     feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
     branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.schema.cells import CategoryReader, Cells, category_key
 from hedgerow.schema.columns import read_columns, read_records
 from hedgerow.schema.features import Feature, Numeric, Value
-from hedgerow.schema.persons import without_person
+from hedgerow.schema.persons import split_target, without_column
 from hedgerow.texts import listed, printable, short_repr
 
 __all__ = ["NOT_PRIVATE", "Checker", "ColumnReport", "SchemaReport", "check_records"]
@@ -304,10 +304,18 @@ def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
 
 
 def check_records(
-    X: Any, y: Any, features: Mapping[str, Feature], labels: Feature, missing: Sequence[str], person: str | None
+    X: Any,
+    y: Any,
+    features: Mapping[str, Feature],
+    labels: Feature,
+    missing: Sequence[str],
+    person: str | None,
+    target: str | None,
 ) -> SchemaReport:
     """Return the disagreements of records, and of their labels unless ``y`` is None, with a schema; see ``Schema.check``."""
-    X, _ = without_person(X, person)
+    X, _ = without_column(X, person)
+    X, own = split_target(X, target)
+    y = own if y is None else y
     if y is None:
         columns, found = read_columns(X, features, allow_empty=False), None
     else:

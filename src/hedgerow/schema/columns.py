@@ -24,6 +24,7 @@ __all__ = [
     "as_frame",
     "as_list",
     "as_series",
+    "check_same_order",
     "label_part",
     "one_column",
     "read_columns",
@@ -397,6 +398,23 @@ def one_column(y: Any, what: str = "y") -> AnyPart:
     return _array_part(cells.reshape(len(cells)), holds)
 
 
+def check_same_order(X: Any, other: Any, what: str) -> None:
+    """Raise ConfigurationError if pandas objects have the same index in different orders, because rows are matched by position.
+
+    Indexes of which one has a label that the other lacks are not compared: one part may have been given a new index.
+    """
+    pandas = get_pandas()
+    if pandas is None or not all(isinstance(given, pandas.DataFrame | pandas.Series) for given in (X, other)):
+        return
+    rows, cells = X.index, other.index
+    if len(rows) != len(cells) or rows.equals(cells) or not (rows.isin(cells).all() and cells.isin(rows).all()):
+        return
+    raise ConfigurationError(
+        f"{what} has the index of X in another order, but records are matched by position, so cells would go to other records. "
+        f"Pass {what}.loc[X.index], or {what}.to_numpy() if the positions are right."
+    )
+
+
 def read_records(X: Any, y: Any, features: Mapping[str, Feature], entry: Feature | None) -> tuple[Columns, Cells]:
     """Return at least one record as columns in the order of the schema's features, and the labels, as ``entry`` declares them.
 
@@ -405,6 +423,7 @@ def read_records(X: Any, y: Any, features: Mapping[str, Feature], entry: Feature
     SchemaError, ConfigurationError
         As ``read_columns`` and ``read_labels`` do, and if there is not one label per record.
     """
+    check_same_order(X, y, "y")
     columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)
     if columns.n_rows != len(labels):
         raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")

@@ -57,7 +57,8 @@ __all__ = [
     "person_text",
     "read_groups",
     "split_groups",
-    "without_person",
+    "split_target",
+    "without_column",
 ]
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
@@ -258,18 +259,24 @@ def _rows(pairs: Iterable[tuple[int, int]], count: int) -> Ids:
     return ids.reshape(count, 2)
 
 
-def without_person(X: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column of persons, and that column; None if X has no such column."""
-    if person is None or isinstance(X, Columns):
+def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
+    """Return records without a column that is no feature, and that column; None if X has no such column."""
+    if name is None or isinstance(X, Columns):
         return X, None
     if isinstance(X, Mapping):
-        if person not in X:
+        if name not in X:
             return X, None
-        return {name: column for name, column in X.items() if name != person}, {person: X[person]}
+        return {other: column for other, column in X.items() if other != name}, {name: X[name]}
     frame = as_frame(X, "X")
-    if frame is None or person not in frame.columns:
+    if frame is None or name not in frame.columns:
         return X, None
-    return frame.drop([person]).to_native(), frame[person].to_native()
+    return frame.drop([name]).to_native(), frame[name].to_native()
+
+
+def split_target(X: Any, target: str | None) -> tuple[Any, Any]:
+    """Return records without the column of labels, and its cells; None if X has no such column."""
+    X, found = without_column(X, target)
+    return X, found[target] if isinstance(found, dict) else found
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
@@ -280,7 +287,7 @@ def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
     ConfigurationError
         If the schema names a column of persons, ``person``, and there is none, another one, or two.
     """
-    X, own = without_person(X, person)
+    X, own = without_column(X, person)
     if person is None:
         return X, groups
     if own is not None and groups is not None:

@@ -393,7 +393,7 @@ class Schema:
         Parameters
         ----------
         X, y
-            Records and their labels, as for ``fit``. None: no labels.
+            Records and their labels, as for ``fit``. None: the labels of the target column of ``X``, if it has one.
 
         Returns
         -------
@@ -415,7 +415,7 @@ class Schema:
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
         """
-        return check_records(X, y, self.features, self.labels, self.missing, self.person)
+        return check_records(X, y, self.features, self.labels, self.missing, self.person, self.target)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, with the features as a list in order."""

@@ -72,24 +72,24 @@ class BoostingClassifier(PrivateClassifier):
         return cast(Booster, self.model_)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margins, of shape (n_samples, n_classes), or for two classes the second's log-odds, (n_samples,).
+        """Return the margins, of shape (n_samples, n_classes), or for two classes the log-odds of ``classes_[1]``, (n_samples,).
 
         They are log-odds for every booster, in both forms, on the scale of curves and contributions (docs/log-odds.md).
         ``predict_proba`` is their softmax, for two classes the sigmoid. ``HedgerowClassifier`` also calibrates probabilities for
         the cap, which changes them but not the order of the classes.
         """
         booster = self._booster
-        return booster.decision(self._features_of(X))
+        return self._order.margins(booster.decision(self._features_of(X)))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision_function`` after the first round, after the second, and so on."""
         booster = self._booster
-        yield from booster.staged_decision(self._features_of(X))
+        yield from map(self._order.margins, booster.staged_decision(self._features_of(X)))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict_proba`` after the first round, after the second, and so on."""
         booster = self._booster
-        yield from booster.staged_probabilities(self._features_of(X))
+        yield from map(self._order.columns, booster.staged_probabilities(self._features_of(X)))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield ``predict`` after the first round, after the second, and so on."""

@@ -157,7 +157,7 @@ class CellsClassifier(PrivateClassifier):
             The noisy number of records, an integer in the private form.
         """
         model = self._cells()
-        columns, weight = model.columns(), model.release.counts.ravel()
+        columns, weight = model.columns(), self._order.columns(model.release.counts).ravel()
         kept = weight > 0 if clip else np.ones(len(weight), dtype=np.bool_)
         columns = {name: np.repeat(column, len(self.classes_))[kept] for name, column in columns.items()}
         y = np.tile(self.classes_, model.cut.n_cells)[kept]

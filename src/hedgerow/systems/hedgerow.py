@@ -15,7 +15,7 @@ from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Explanation, Plan, PrivateEstimator, PublicCoins
+from hedgerow.estimator import ClassOrder, Explanation, Plan, PrivateEstimator, PublicCoins
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.parameters import Choice, ClassNumbers, Constraint, RandomSource, Signs, WholeNumber
@@ -102,7 +102,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         round has at most one cut. None: as many as the budget supports. Choose it from public knowledge, or for a model that is
         easier to read.
     monotonic_cst : dict of str to int, list of int, or None
-        How the second class's log-odds may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a
+        How the log-odds of ``classes_[1]`` may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a
         list has all features in the schema's order. It requires two classes and ordered features. Missing values are not
         constrained. It is post-processing of released steps, so it costs nothing. It must be public knowledge (docs/curves.md).
         No other classifier takes it.
@@ -196,7 +196,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             rounds=self.n_estimators,
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=signs_of(self.monotonic_cst, schema),
+            signs=ClassOrder.of(schema).signs(signs_of(self.monotonic_cst, schema)),
             weights=weights,
             init=self._initial(),
             started=coins == STARTED,
@@ -209,15 +209,16 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what each code of a feature means, and what it adds to ``decision_function``. Released values: no cost.
 
-        The second array is of shape (codes, classes), or (codes,) for two classes: the second class's log-odds. It omits what the
-        feature adds in cells of cuts, which is in ``interactions_``. See docs/log-odds.md for the relation to ``predict_proba``.
+        The second array is of shape (codes, classes), or (codes,) for two classes: the log-odds of ``classes_[1]``. It omits what
+        the feature adds in cells of cuts, which is in ``interactions_``. See docs/log-odds.md for the relation to
+        ``predict_proba``.
         """
         model = self._model
         names = model.encoder.schema.names
         if feature not in names:
             raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(names)}.")
         number = names.index(feature)
-        return self._labels(number), model.shown(model.curve(number))
+        return self._labels(number), self._order.margins(model.shown(model.curve(number)))
 
     def _explained(self, X: Any) -> Explanation:
         return explained(self._model, X)
@@ -235,7 +236,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         for term in joined(model.terms):
             total += (spread := float(term.spread().sum()))
             if term.cuts:
-                curves = model.shown(term.votes.reshape(*(2 for _ in term.cuts), -1, term.columns) / VOTE_STEPS)
+                votes = term.votes.reshape(*(2 for _ in term.cuts), -1, term.columns)
+                curves = self._order.margins(model.shown(votes / VOTE_STEPS))
                 conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
                 part = CellCurves(names[term.feature], conditions, tuple(self._labels(term.feature)), curves)
                 found[tuple(sorted(term.features))].append((spread, part))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -10,7 +11,7 @@ from hedgerow.archive import file_content, unpacked
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMATS, PrivateEstimator, restored, result_of
+from hedgerow.estimator import FORMATS, ClassOrder, PrivateEstimator, follows_schema, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
 from hedgerow.file_objects import Place, place_name
 from hedgerow.limits import Allowance
@@ -83,6 +84,11 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     OSError
         If the file cannot be opened.
 
+    Warns
+    -----
+    UserWarning
+        If version 0.3 or earlier wrote the file, and its schema's classes are not sorted: columns are now in another order.
+
     Examples
     --------
     >>> import os, tempfile
@@ -97,7 +103,7 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     if content.lstrip()[:1] == b"{":
         return _load_json(name, content, Allowance.of_file(len(content), max_bytes))
     document, arrays = unpacked(name, content, max_bytes)
-    return restored(_kind(name, document), document, arrays, arrays.allowed)
+    return _told(restored(_kind(name, document), document, arrays, arrays.allowed), document)
 
 
 def _load_json(path: str, content: bytes, allowed: Allowance) -> PrivateEstimator:
@@ -114,11 +120,29 @@ def _load_json(path: str, content: bytes, allowed: Allowance) -> PrivateEstimato
         raise FileFormatError(f"{path} is no model of hedgerow as JSON, or one that a newer version wrote.")
     model = restored(_kind(path, document), document, JsonArrays(document.get("arrays")), allowed)
     try:
-        same = plain_answers(result_of(model).model.scoring()) == document.get("answers")
+        form = result_of(model).model.scoring()
+        if not follows_schema(document, model.schema_):
+            form = ClassOrder.of(model.schema_).form(form)
+        same = plain_answers(form) == document.get("answers")
     except ConfigurationError as error:  # so large that it was never written
         raise FileFormatError(f"{path} is no model that to_json writes: {error}") from error
     if not same:
         raise FileFormatError(f"{path} says under 'answers' something else than its arrays do; write it again.")
+    return _told(model, document)
+
+
+def _told(model: PrivateEstimator, document: Mapping[str, Any]) -> PrivateEstimator:
+    """Return a model, and warn if its file was written when columns were in another order."""
+    if follows_schema(document, model.schema_):
+        was, now = (", ".join(map(str, classes)) for classes in (model.schema_.classes, model.classes_.tolist()))
+        warnings.warn(
+            "the file was written by hedgerow 0.3 or earlier. There, classes_ and the columns of predict_proba were in the order "
+            f"of the schema ({was}); now they are sorted ({now}), as scikit-learn expects. decision_function, explain, feature "
+            "curves and monotonic_cst follow: for two classes they mean the second of the sorted ones. Check code that reads "
+            "columns by number, then save the model again.",
+            UserWarning,
+            stacklevel=3,
+        )
     return model
 
 

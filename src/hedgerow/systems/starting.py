@@ -75,7 +75,7 @@ class StartingEstimator(PrivateEstimator):
         parameters: dict[str, Any] = super().get_params(deep=False)
         return parameters
 
-    def __sklearn_clone__(self) -> Self:
+    def _cloned(self) -> Self:
         """Return an unfitted estimator with the same parameters and the same fitted ``init``."""
         parameters = self.get_params()
         others = {name: clone(value, safe=False) for name, value in parameters.items() if name != "init"}

@@ -1,0 +1,196 @@
+"""What scikit-learn's tools do to labels and records before they call ``fit``.
+
+Some tools number the labels that they find, so a label may reach ``fit`` as the number of another class. Others draw a record
+several times. Both are recognized by the functions that are being called, which depend on no record. A function that runs in a
+worker process does not see its callers, so a clone keeps what was known where it was made.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.schema import Schema
+from hedgerow.schema.cells import category_key
+
+__all__ = ["Call", "check_call", "current_call"]
+
+BY_COLUMN = (
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+)  # methods for which cross_val_predict numbers labels
+
+# What passes X and y on as they are.
+TRANSPARENT = ("sklearn.base", "sklearn.pipeline", "sklearn.utils.")
+TRANSPARENT_FUNCTIONS = {
+    ("sklearn.model_selection._validation", "cross_val_predict"),
+    ("sklearn.model_selection._validation", "_fit_and_predict"),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """The tools that call ``fit``, by their names; None where there is no such tool.
+
+    Parameters
+    ----------
+    numbers : str or None
+        The tool that numbers the labels that it finds.
+    keeps_columns : bool
+        Whether this tool passes on all columns of X, and reads the labels of predictions from ``classes_``.
+    indicators : str or None
+        The tool that replaces labels by 0 and 1.
+    repeats : str or None
+        The tool that may draw a record several times.
+    reader : str or None
+        The tool between ``fit`` and the one that numbers labels: it compares predictions with these numbers.
+    """
+
+    numbers: str | None = None
+    keeps_columns: bool = False
+    indicators: str | None = None
+    repeats: str | None = None
+    reader: str | None = None
+
+    @property
+    def changes_labels(self) -> bool:
+        """Whether y is not what the caller of the tool passed."""
+        return self.numbers is not None or self.indicators is not None
+
+
+def current_call(schema: Schema | None, known: Call | None = None) -> Call:
+    """Return the tools that are calling now. ``known`` is what was known where the estimator was cloned."""
+    call, reader, in_task = Call(), None, False
+    for module, function, values in _scikit_learn_calls():
+        found = _tool(module, function, values, schema)
+        in_task = in_task or (module, function) == ("sklearn.utils.parallel", "__call__")
+        if found is not None:
+            call = _joined(call, found, reader)
+        elif not module.startswith(TRANSPARENT) and (module, function) not in TRANSPARENT_FUNCTIONS:
+            reader = reader or _name(values, function)
+    return _joined(call, known, reader) if in_task and known is not None else call
+
+
+def _joined(inner: Call, outer: Call, reader: str | None) -> Call:
+    """Return what two tools do together, of which the inner one decides about labels."""
+    repeats = inner.repeats or outer.repeats
+    if inner.changes_labels or not outer.changes_labels:
+        return replace(inner, repeats=repeats)
+    return replace(outer, repeats=repeats, reader=outer.reader or (reader if outer.numbers else None))
+
+
+def _scikit_learn_calls() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the module, the function and the variables of each call that is scikit-learn's, the latest first."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("sklearn."):
+            yield module, frame.f_code.co_name, frame.f_locals
+        frame = frame.f_back  # type: ignore[assignment]
+
+
+def _tool(module: str, function: str, values: Mapping[str, Any], schema: Schema | None) -> Call | None:
+    """Return what a function of scikit-learn does to labels and records; None if it does nothing to them."""
+    match module.removeprefix("sklearn."), function:
+        case "ensemble._voting", "fit":
+            return Call(numbers="VotingClassifier")
+        case "ensemble._base", "_fit_single_estimator":
+            if values.get("message_clsname") == "Voting":
+                return Call(numbers="VotingClassifier")
+            return Call(numbers="StackingClassifier", keeps_columns=True)
+        case "ensemble._stacking", "fit":
+            return Call(numbers="StackingClassifier", keeps_columns=True)
+        case "model_selection._validation", "_fit_and_predict" if values.get("method") in BY_COLUMN:
+            return Call(numbers=f"cross_val_predict(method={values['method']!r})", keeps_columns=True)
+        case "calibration", "_fit_classifier_calibrator_pair" if values.get("method") == "temperature":
+            # It numbers labels that are text only.
+            if schema is not None and any(isinstance(label, str) for label in schema.classes):
+                return Call(numbers="CalibratedClassifierCV(method='temperature')")
+        case "ensemble._gb", "fit":
+            return Call(numbers="GradientBoostingClassifier")
+        case "multiclass", "_fit_binary":
+            return Call(indicators="OneVsRestClassifier, OneVsOneClassifier or OutputCodeClassifier")
+        case "ensemble._bagging", "_parallel_build_estimators":
+            kind = _name(values, "BaggingClassifier", "ensemble")
+            numbers = None if kind.endswith("Regressor") else kind
+            return Call(numbers=numbers, repeats=kind if values.get("bootstrap", True) else None)
+        case "ensemble._weight_boosting", "_boost":
+            return Call(repeats=_name(values, "AdaBoostRegressor"))
+    return None
+
+
+def _name(values: Mapping[str, Any], default: str, variable: str = "self") -> str:
+    """Return the class of the object that a function belongs to."""
+    return type(values[variable]).__name__ if variable in values else default
+
+
+def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
+    """Return whether labels must be read from the target column of X, because y does not hold them.
+
+    Parameters
+    ----------
+    call : Call
+        The tools that call.
+    schema : Schema
+        Its classes and the name of the target column.
+    has_target : bool
+        Whether X has this column.
+
+    Raises
+    ------
+    ConfigurationError
+        If a tool changes labels or draws records in a way that the model cannot support.
+    """
+    if call.repeats is not None:
+        raise ConfigurationError(
+            f"{call.repeats} draws records with replacement, so a record may be used several times, and it is protected less "
+            "than the certificate would state. Use the trees of this library: hr.ForestClassifier(n_estimators=...), "
+            "hr.HedgerowClassifier or hr.HedgerowRegressor is an ensemble by itself."
+            + (" BaggingRegressor(bootstrap=False) draws each record once." if "Regressor" in call.repeats else "")
+        )
+    if schema.outcome is not None:
+        return False
+    if call.indicators is not None:
+        if {category_key(label) for label in schema.classes} != {0.0, 1.0}:
+            raise ConfigurationError(
+                f"{call.indicators} replaces labels by 0 and 1, which are not the classes of the schema, so each record would be "
+                "read as another class or as none. Declare classes=[0, 1] in the schema of this estimator, or fit it alone: it "
+                "supports several classes."
+            )
+        return False
+    if call.numbers is None:
+        return False
+    begin = (
+        f"{call.numbers} numbers the labels that it finds before it fits, so a number may stand for another class than in the "
+        "schema. "
+    )
+    if not call.keeps_columns:
+        raise ConfigurationError(f"{begin}{_instead_of(call.numbers)}")
+    if call.reader is not None:
+        raise ConfigurationError(
+            f"{begin}{call.reader}, which it calls, compares predictions with these numbers. Use {call.reader} outside of it, or "
+            "cross_val_predict with method='predict'."
+        )
+    if not has_target:
+        column = "the target in the schema" if schema.target is None else f"{schema.target!r}, the schema's target"
+        other = ", or use method='predict'" if call.numbers.startswith("cross_val_predict") else ""
+        raise ConfigurationError(
+            f"{begin}Pass X as a data frame that also has the column of labels, and name it as target in the schema ({column}): "
+            f"then labels are read from it, and it is no feature{other}."
+        )
+    return True
+
+
+def _instead_of(tool: str) -> str:
+    if tool.startswith("Voting"):
+        return (
+            "It also reads predictions as these numbers. Fit the models one by one and average their predict_proba, or use "
+            "StackingClassifier with the column of labels in X, named as target in the schema."
+        )
+    if tool.startswith("Calibrated"):
+        return "Use method='sigmoid' or 'isotonic', or declare classes that are numbers."
+    return "Use hr.ForestClassifier(n_estimators=...) or hr.HedgerowClassifier, each of which is an ensemble by itself."

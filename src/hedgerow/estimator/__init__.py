@@ -11,7 +11,6 @@ from hedgerow.estimator.planning import (
     claim_of,
     draw_coins,
     plan_of,
-    rules_of,
     run,
     starts_of,
 )
@@ -51,7 +50,6 @@ __all__ = [
     "plan_of",
     "restored",
     "result_of",
-    "rules_of",
     "run",
     "starts_of",
     "with_result",

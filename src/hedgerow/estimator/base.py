@@ -39,6 +39,7 @@ from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
     checks_keywords,
+    rules_of,
     stored_parameters,
 )
 from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
@@ -76,8 +77,6 @@ class PrivateEstimator(Exported, Planned):
     feature_importances_ : ndarray of shape (n_features_in_,)
         The share of the model that each feature accounts for, from released values only.
     """
-
-    _fitted: Fitted
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
@@ -244,7 +243,7 @@ class PrivateEstimator(Exported, Planned):
 
     def _stored(self) -> dict[str, Any]:
         """Return the parameters as they are stored in a model file."""
-        return stored_parameters(self.get_params(deep=False), self._rules())
+        return stored_parameters(self.get_params(deep=False), rules_of(type(self)))
 
     def _forget(self) -> None:
         """Remove the result of an earlier fit, so that it is not mistaken for the result of a fit that is interrupted."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from copy import copy, deepcopy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sklearn.base import clone
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins, result_of
-from hedgerow.parameters import Instance
+from hedgerow.parameters import Instance, parameter
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.certificate_text import origin_in_words
 from hedgerow.privacy.claim import Claim
@@ -36,8 +36,7 @@ class FittedInstance(Instance):
 class StartingEstimator(PrivateEstimator):
     """An estimator with the parameter ``init``: a fitted estimator of the same class to start from."""
 
-    init: PrivateEstimator | None
-    _init_rule: ClassVar[FittedInstance] = FittedInstance(PrivateEstimator, RULE)
+    init: PrivateEstimator | None = parameter(FittedInstance(PrivateEstimator, RULE), default=None)
 
     def _initial(self) -> AdditiveModel | None:
         """Return the model to start from, or raise ConfigurationError if it is not of this class."""

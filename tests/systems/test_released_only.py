@@ -25,7 +25,7 @@ from hedgerow.curator.splits import cut_scores
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
 from hedgerow.trees.grower import Grower
-from hedgerow.trees.leaves import LabelChoice
+from hedgerow.trees.parts import SelectLabel
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
 
@@ -176,12 +176,12 @@ def close_nodes_without_records(plant):
 
 
 def label_nodes_without_records_by_the_first_class(plant):
-    ask = LabelChoice.ask
+    ask = SelectLabel.ask
 
     def asked(self, curator, nodes):
         return np.where(sizes_of(curator, nodes)[:, None] == 0, 0, ask(self, curator, nodes))
 
-    plant.setattr(LabelChoice, "ask", asked)
+    plant.setattr(SelectLabel, "ask", asked)
 
 
 def end_when_there_are_as_many_trees_as_records(plant):

@@ -14,7 +14,7 @@ from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.claim import Unit
 from hedgerow.schema.features import Value
 from hedgerow.texts import short_repr
 

@@ -14,7 +14,7 @@ from hedgerow.analysis.residuals import ResidualGrid, error_of_sums
 from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.claim import Unit
 from hedgerow.texts import short_repr
 
 __all__ = ["OutcomeCalibration", "RegressionCard"]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers
-from hedgerow.boosting.votes import Votes
-from hedgerow.boosting.weights import WeightFamily
+from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, Softmax
@@ -22,11 +20,153 @@ from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
-from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
+from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted, kernels
 from hedgerow.trees.forest import OF_ROUNDS, ForestModel
-from hedgerow.trees.leaves import CountRelease
+from hedgerow.trees.parts import NoisyCounts
 
-__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "columns_of", "lead"]
+DEEPEST = 12  # exp(-12) is below half a unit
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """The weights of one round: ``table[margin - shift]`` in units of 1 / ``unit``, its ends beyond its ends.
+
+    Parameters
+    ----------
+    table : ndarray of shape (places,), uint64
+        The weights.
+    shift : int
+        The margin of the table's first place.
+    unit : int
+        The largest weight.
+    """
+
+    table: npt.NDArray[np.uint64]
+    shift: int = 0
+    unit: int = UNIT
+
+    def __call__(
+        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]
+    ) -> npt.NDArray[np.uint64]:
+        """Return the weight of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: weighs nothing)."""
+        check_shape(margins, (len(labels), margins.shape[-1]), "margins (records, classes)")
+        out = np.empty(len(labels), dtype=np.uint64)
+        kernels.look_up(margins, labels, self.shift, self.table, out)
+        return out
+
+    def within(self, unit: int) -> Lookup:
+        """Return the same weights in other units, rounded down."""
+        return Lookup(self.table * np.uint64(unit) // np.uint64(self.unit), self.shift, unit)
+
+
+class WeightFamily(Protocol):
+    """The weights of every round."""
+
+    def lookup(self, rounds: int) -> Lookup:
+        """Return the weights after so many rounds."""
+
+
+@dataclass(frozen=True)
+class MadaBoost:
+    """min(1, exp(-margin / 2)): AdaBoost's weight, never above the one that a record starts with.
+
+    Domingo and Watanabe, COLT 2000.
+    """
+
+    def lookup(self, rounds: int) -> Lookup:
+        """Return the weights after so many rounds; they do not depend on how many."""
+        return Lookup(_table(lambda margin: np.exp(-margin / 2), 2 * DEEPEST))
+
+
+@dataclass(frozen=True)
+class SmoothBoost:
+    """1 while N <= 0, then (1 - gamma)**(N / 2); N is half the margin less theta = gamma / (2 + gamma) for each round.
+
+    Servedio, JMLR 2003. Its votes in [-1, 1] are log-odds in [-2, 2].
+    """
+
+    gamma: float = 0.2
+
+    def lookup(self, rounds: int) -> Lookup:
+        """Return the weights after so many rounds."""
+        theta = self.gamma / (2 + self.gamma)
+        decay = -np.log1p(-self.gamma) / 4
+        table = _table(lambda margin: np.exp(-decay * margin), DEEPEST / decay)
+        return Lookup(table, round(2 * theta * rounds * VOTE_STEPS))
+
+
+def _table(weight: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], end: float) -> npt.NDArray[np.uint64]:
+    """Return the weights of margins from 0 to an end in units, rounded to the nearest; nothing is above 1."""
+    margins = np.arange(round(end * VOTE_STEPS) + 1) / VOTE_STEPS
+    return np.minimum(np.rint(weight(margins) * UNIT), UNIT).astype(np.uint64)
+
+
+class Votes(Protocol):
+    """A rule that turns the released counts of a tree's leaves into votes."""
+
+    def of(self, forest: Forest, noise: float) -> Integers:
+        """Return the vote of every node for every class, of shape (nodes, classes), in steps of 1 / VOTE_STEPS.
+
+        ``noise`` is about the standard deviation of the noise of one count.
+        """
+
+
+@dataclass(frozen=True)
+class Real:
+    """v_k = ln(max(W_k, 0) + sqrt(2) noise) less the mean of these over the classes, W the noisy counts of a leaf.
+
+    For two classes the votes differ by the log-odds, twice what real AdaBoost tells; a margin changes by at most ``clip``.
+    """
+
+    clip: float = 2.0
+
+    def of(self, forest: Forest, noise: float) -> Integers:
+        """Return the vote of every node for every class, of shape (nodes, classes), in steps of 1 / VOTE_STEPS."""
+        logs = np.log(_counts(forest) + np.sqrt(2) * max(noise, 0.5))
+        votes = logs - logs.mean(axis=1, keepdims=True)
+        return _fixed(np.clip(votes, -self.clip / 2, self.clip / 2), forest)
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """Each leaf votes for its largest count, with the weight of the whole tree: discrete AdaBoost.
+
+    The weight is the log-odds of the error, the share of the counts outside the leaves' largest, kept from ``least`` to 1/2,
+    which is twice AdaBoost's; for K classes ln(K - 1) is added to it (Zhu, Zou, Rosset and Hastie 2009). ``level`` fixes the
+    weight instead.
+    """
+
+    least: float = 0.01
+    level: float | None = None
+
+    def of(self, forest: Forest, noise: float) -> Integers:
+        """Return the vote of every node for every class, of shape (nodes, classes), in steps of 1 / VOTE_STEPS."""
+        counts = _counts(forest)
+        n_classes = counts.shape[1]
+        alpha = self.level if self.level is not None else self._alpha(forest, counts)
+        votes = np.full(counts.shape, -alpha / n_classes)
+        votes[np.arange(len(votes)), counts.argmax(axis=1)] += alpha
+        return _fixed(votes, forest)
+
+    def _alpha(self, forest: Forest, counts: Floats) -> float:
+        leaf = counts[forest.test < 0]
+        total = max(float(leaf.sum()), 1.0)
+        n_classes = counts.shape[1]
+        if n_classes == 1:
+            return 0.0
+        most = 1 - 1 / n_classes  # what a tree that knows nothing gets wrong
+        error = min(max(1 - float(leaf.max(axis=1).sum()) / total, self.least), most)
+        return float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)
+
+
+def _counts(forest: Forest) -> Floats:
+    assert forest.counts is not None, "votes are made of released counts"
+    return np.maximum(forest.counts, 0).astype(np.float64)
+
+
+def _fixed(votes: Floats, forest: Forest) -> Integers:
+    """Return votes in fixed point, rounded towards zero; nodes that are no leaves have none."""
+    return np.where(forest.test[:, None] < 0, np.trunc(votes * VOTE_STEPS), 0).astype(np.int64)
 
 
 SURE = 1 << 32  # as a threshold of a coin
@@ -71,7 +211,7 @@ class BoostingRecipe:
                 "boosting keeps one list of tests; give the weak learner candidates that need no counts."
             )
         leaf = schedule.levels[-1].leaf
-        if not isinstance(leaf, CountRelease):
+        if not isinstance(leaf, NoisyCounts):
             raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
         return TreeRound(self, schedule, leaf.noise)
 

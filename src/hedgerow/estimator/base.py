@@ -43,8 +43,8 @@ from hedgerow.parameters import (
     stored_parameters,
 )
 from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
+from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
 from hedgerow.schema.persons import without_person

@@ -13,7 +13,7 @@ from hedgerow.export.json_text import json_text
 from hedgerow.export.onnx_graph import onnx_model
 from hedgerow.export.sql_text import sql_statement
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.unit import RECORD
+from hedgerow.privacy.claim import RECORD
 
 __all__ = ["FORMATS", "Exported", "format_of"]
 

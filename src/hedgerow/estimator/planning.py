@@ -27,9 +27,8 @@ from hedgerow.parameters import (
 )
 from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.claim import RECORD, Claim, Unit
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
 

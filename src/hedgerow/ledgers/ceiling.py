@@ -9,12 +9,10 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, shown
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.privacy.accountants import Concentrated
-from hedgerow.privacy.accounting import SAMPLER_ERROR, Adjacency, check_adjacency, cost
+from hedgerow.privacy.accounting import FLOAT_GUARD, SAMPLER_ERROR, Adjacency, check_adjacency, concentrated_delta, cost
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
+from hedgerow.privacy.claim import RECORD, Unit
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, read_fraction
-from hedgerow.privacy.unit import RECORD, Unit
 
 __all__ = ["DRAWS", "Amount", "Ceiling"]
 
@@ -164,7 +162,7 @@ class Ceiling:
         if self.rho is None:
             return Amount(epsilon, delta, fits=1, seeded=seeded)
         total = cost(certificate.event).under(self.adjacency, self.records_per_person)
-        rho = total.by(Concentrated).rho
+        rho = total.rho
         return Amount(delta=total.thresholds, rho=rho, draws=total.draws, fits=1, seeded=seeded)
 
     def check(self, label: str, amount: Amount, before: Amount, name: str = "the ledger") -> Amount:

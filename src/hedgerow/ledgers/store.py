@@ -21,7 +21,7 @@ from hedgerow.ledgers.chain import Standing
 from hedgerow.ledgers.database import Database
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry, Reservation, State
 from hedgerow.ledgers.tables import identify, make, migrate
-from hedgerow.privacy.began import began
+from hedgerow.privacy.atomic import began
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
 
 __all__ = ["LedgerStore", "StoredLedger"]

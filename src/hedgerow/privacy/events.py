@@ -7,7 +7,7 @@ share the records. ``hedgerow.privacy.accounting`` gives them their meaning, whi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -203,7 +203,8 @@ def event_to_dict(event: Event) -> dict[str, Any]:
             return [plain(part) for part in value]
         return str(value) if isinstance(value, Fraction) else value
 
-    written = {name: plain(value) for name, value in vars(event).items() if (name, value) != ("records", 1)}
+    values = ((part.name, getattr(event, part.name)) for part in fields(event))
+    written = {name: plain(value) for name, value in values if (name, value) != ("records", 1)}
     return {"event": type(event).__name__} | written
 
 

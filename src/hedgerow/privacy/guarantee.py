@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 
 from hedgerow.privacy.accounting import Adjacency, Cost, cost, unprotected
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.claim import Claim, Unit
 from hedgerow.privacy.events import (
     Event,
     Gaussian,
@@ -22,7 +22,6 @@ from hedgerow.privacy.events import (
     Thresholded,
 )
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.privacy.unit import Unit
 
 __all__ = ["CertificateLine", "Guarantee", "runs", "steps"]
 

@@ -10,29 +10,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Integers
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.export import Link, Mean, ScoringForm, shares_of_votes, whole_votes_of_labels
-from hedgerow.privacy.events import Event
+from hedgerow.mechanisms import Budget
+from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
+from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays
 from hedgerow.table import RecordRule
 from hedgerow.texts import short_repr
-from hedgerow.trees.grower import Grower
-from hedgerow.trees.model import Forest, Integers, parents
-from hedgerow.trees.recipe import Recipe, Schedule
-
-__all__ = [
-    "OF_ROUNDS",
-    "OF_TESTS",
-    "ForestModel",
-    "ForestPlan",
-    "importances",
-    "node_means",
-    "path_contributions",
-    "share_unit",
-]
+from hedgerow.trees.grower import Grower, Recipe, Schedule
+from hedgerow.trees.model import Forest, parents
 
 MOST_TESTS = 128  # on a path, with room to spare
 PSEUDO_COUNT = 2.0  # in units of the noise of one count
@@ -267,3 +257,167 @@ def path_contributions(forest: Forest, codes: npt.NDArray[np.unsignedinteger], v
             out[at, feature] += means[child] - means[here]
             node[at] = child
     return means[forest.roots].sum(axis=0), out
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyedForestModel(ForestModel):
+    """A grown forest with the released cut points of a survey."""
+
+    __repr__ = short_repr
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees and the cut points as named arrays."""
+        return {**super().to_arrays(), **merged_to_arrays(self.encoder)}
+
+
+class SurveyedForestPlan:
+    """The plan of a private forest with bins that follow the noisy histograms of the records.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The parts of the forest.
+    survey : SurveyRecipe
+        The first queries, about numeric features.
+    schema, epsilon, n_estimators, max_depth, max_bins
+        See ``ForestPlan``; the survey places at most ``max_bins`` bins.
+    fine : Encoder or None
+        The bins that the survey merges, at most 255 per feature; None: those of ``fine_encoder``.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        survey: SurveyRecipe,
+        schema: Schema,
+        epsilon: Fraction,
+        *,
+        n_estimators: int,
+        max_depth: int,
+        max_bins: int,
+        fine: Encoder | None = None,
+    ) -> None:
+        self._recipe, self._bins = recipe, max_bins
+        self._parts, self._schema, self._epsilon = survey, schema, epsilon
+        self._trees, self._depth = n_estimators, max_depth
+        self._encoder = fine_encoder(schema) if fine is None else fine
+        self._survey = survey.survey(Budget(epsilon), self._encoder)
+        self._left = epsilon * self._survey.left
+        most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self._encoder.n_codes.tolist()]
+        self._most = self._forest(self._encoder.merged(most))  # which does not change categories
+
+    def _forest(self, encoder: Encoder) -> ForestPlan:
+        """Return the plan of the trees on merged bins. Its cost depends on the budget and the schema, not on the bins."""
+        return ForestPlan(
+            self._recipe,
+            encoder.schema,
+            self._left,
+            n_estimators=self._trees,
+            max_depth=self._depth,
+            max_bins=FINE,
+        )
+
+    def on(self, encoder: Encoder) -> SurveyedForestPlan:
+        """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
+        if encoder.max_bins != FINE:
+            return self
+        size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
+        return SurveyedForestPlan(self._recipe, self._parts, self._schema, self._epsilon, **size, fine=encoder)
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+        return Sequence((*self._survey.event.parts, self._most.event))
+
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read: numeric features in fine bins, which the survey merges."""
+        return self._encoder
+
+    def fit(self, curator: Queryable) -> ForestModel:
+        """Place the bins and grow the model from a curator's answers."""
+        histograms = self._survey.histograms(curator.open_round(Ones()))
+        curator.doubts += self._survey.column_doubts(histograms)
+        merges = self._survey.merged(histograms, self._bins)
+        curator.merge(merges)
+        return surveyed(self._forest(self._encoder.merged(merges)).fit(curator))
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
+        """Return the model of the trees and cut points in the arrays, or raise FileFormatError."""
+        if "edges" not in arrays:  # a file of 0.1.0, whose bins have one width
+            size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
+            return ForestPlan(self._recipe, self._schema, self._epsilon, **size).restore(arrays)
+        return surveyed(self._forest(merged_encoder(arrays, self._encoder)).restore(arrays))
+
+
+def surveyed(model: ForestModel) -> SurveyedForestModel:
+    """Return a model that keeps its cut points."""
+    return SurveyedForestModel(model.encoder, model.forest, model.share)
+
+
+@dataclass(frozen=True, eq=False)
+class HardRecords:
+    """The probability that a record takes part: 1 if the vote of released trees is wrong, otherwise ``easy``.
+
+    It is given as a number of 2**32 equally probable values. With equal votes the first class wins.
+    """
+
+    easy: Fraction
+
+    def __call__(self, margins: npt.NDArray[np.int64], labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
+        """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,)."""
+        right = margins.argmax(axis=1) == labels
+        return np.where(right, np.uint64(int(self.easy * 2**32)), np.uint64(2**32))
+
+
+@dataclass(frozen=True, eq=False)
+class ForestVotes:
+    """The number of trees of a forest that predict each class, in the ``columns`` of margins, for a record."""
+
+    forest: Forest
+    columns: int
+
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
+        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
+        self.forest.add_votes(codes, margins)
+
+
+class TwoPhasePlan:
+    """The plan of two private forests that are grown one after the other on the same records; all their trees vote.
+
+    Parameters
+    ----------
+    first, second : ForestPlan
+        The forests, of the same schema and bins; the second samples records by weighted coins. Their budgets add up.
+    easy : Fraction
+        The probability that a record that the first forest gets right takes part in a tree of the second.
+    """
+
+    def __init__(self, first: ForestPlan, second: ForestPlan, easy: Fraction) -> None:
+        self._first, self._second, self._easy = first, second, easy
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+        return Sequence((self._first.event, self._second.event))
+
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read."""
+        return self._first.encoder
+
+    @property
+    def most_trees(self) -> int:
+        """How many trees the model has at most."""
+        return self._first.most_trees + self._second.most_trees
+
+    def fit(self, curator: Queryable) -> ForestModel:
+        """Grow the forests from a curator's answers."""
+        first = self._first.grow(curator)
+        curator.update_margins(ForestVotes(first, curator.n_classes))
+        second = self._second.grow(curator, HardRecords(self._easy))
+        return self._first.model(Forest.joined(first, second))
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
+        """Return the model of the trees in the arrays."""
+        return self._first.restore(arrays)

@@ -44,9 +44,9 @@ def drop_a_level(plant):
     """The tests of the first level are charged by nobody, so the leaves get their budget once more."""
     level = Recipe._level
 
-    def whole_leaves(self, number, budget, left, candidates):
+    def whole_leaves(self, number, budget, left, *, last):
         again = left * Fraction(3, 2)  # the first of two harmonic levels has half of what the second has
-        return level(self, number, budget, left if number == 1 else again, candidates)
+        return level(self, number, budget, left if number == 1 else again, last=last)
 
     plant.setattr(SelectTest, "events", lambda self, level, candidates: ())
     plant.setattr(Recipe, "_level", whole_leaves)

@@ -74,7 +74,6 @@ class MadaBoost:
     """
 
     def lookup(self, rounds: int) -> Lookup:
-        """Return the weights after so many rounds; they do not depend on how many."""
         return Lookup(_table(lambda margin: np.exp(-margin / 2), 2 * DEEPEST))
 
 
@@ -88,7 +87,6 @@ class SmoothBoost:
     gamma: float = 0.2
 
     def lookup(self, rounds: int) -> Lookup:
-        """Return the weights after so many rounds."""
         theta = self.gamma / (2 + self.gamma)
         decay = -np.log1p(-self.gamma) / 4
         table = _table(lambda margin: np.exp(-decay * margin), DEEPEST / decay)
@@ -121,7 +119,6 @@ class Real:
     clip: float = 2.0
 
     def of(self, forest: Forest, noise: float) -> Integers:
-        """Return the vote of every node for every class, of shape (nodes, classes), in steps of 1 / VOTE_STEPS."""
         logs = np.log(_counts(forest) + np.sqrt(2) * max(noise, 0.5))
         votes = logs - logs.mean(axis=1, keepdims=True)
         return _fixed(np.clip(votes, -self.clip / 2, self.clip / 2), forest)
@@ -140,7 +137,6 @@ class Discrete:
     level: float | None = None
 
     def of(self, forest: Forest, noise: float) -> Integers:
-        """Return the vote of every node for every class, of shape (nodes, classes), in steps of 1 / VOTE_STEPS."""
         counts = _counts(forest)
         n_classes = counts.shape[1]
         alpha = self.level if self.level is not None else self._alpha(forest, counts)
@@ -226,12 +222,10 @@ class TreeRound:
 
     @property
     def candidates(self) -> Candidates:
-        """The tests of its tree."""
         return self.schedule.candidates
 
     @property
     def event(self) -> Event:
-        """What it costs."""
         return self.schedule.event
 
     def run(self, curator: Queryable, number: int) -> tuple[Forest, Integers]:
@@ -262,7 +256,6 @@ class BoostedModel(ForestModel):
         return self.encoder.answers(X, lambda codes: answer(self.forest.shares(codes, share)))
 
     def staged_sums(self, X: Any) -> Iterator[Floats]:
-        """Yield the sum of the votes of the first trees, one more each time."""
         assert self.share is not None
         codes = self.encoder.transform(X)
         total = np.zeros((len(codes), self.share.shape[1]))
@@ -291,28 +284,22 @@ class BoostedModel(ForestModel):
         return self._answers(X, lead)
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision`` of the first trees, one more each time."""
         return map(lead, self.staged_sums(X))
 
     def probabilities(self, X: Any) -> Floats:
-        """Return the classes' probabilities, of shape (records, classes)."""
         return self._answers(X, self.said)
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` of the first trees, one more each time."""
         return map(self.said, self.staged_sums(X))
 
     def said(self, sums: Floats) -> Floats:
-        """Return the probabilities that sums of votes (records, classes) stand for."""
         return probabilities(sums)
 
     def whole_votes(self) -> tuple[Integers, Link]:
-        """Return each node's integer votes by class, (nodes, classes), and the link from sums to probabilities."""
         assert self.share is not None
         return np.rint(self.share * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees and their votes as named arrays."""
         return {**super().to_arrays(), "votes": self.whole_votes()[0]}
 
 
@@ -335,11 +322,9 @@ class TreeVotes:
 
     @property
     def columns(self) -> int:
-        """How many margins a record has."""
         return int(self.votes.shape[1])
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
         self.tree.add_shares(codes, self.votes, margins)
 
 
@@ -387,16 +372,13 @@ class BoostingPlan:
 
     @property
     def event(self) -> Event:
-        """Everything that will read records."""
         return self._together(self._round)
 
     @property
     def encoder(self) -> Encoder:
-        """How records are read."""
         return self._encoder
 
     def fit(self, curator: Queryable) -> BoostedModel:
-        """Boost by asking a curator."""
         trees: list[Forest] = []
         votes: list[Integers] = []
         for number in range(self._rounds):
@@ -408,7 +390,6 @@ class BoostingPlan:
         return BoostedModel(self._encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:
-        """Return the model whose trees and votes stand in the arrays, or raise FileFormatError."""
         return restored(arrays, self._encoder, self._round.candidates, self._rounds)
 
 

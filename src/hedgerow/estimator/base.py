@@ -34,7 +34,7 @@ from hedgerow.estimator.planning import (
     run,
 )
 from hedgerow.estimator.plans import Fitted, Model, PublicCoins
-from hedgerow.ledgers.repeats import repeats
+from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (

@@ -14,8 +14,6 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import RECORD, Unit
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, read_fraction
 
-__all__ = ["DRAWS", "Amount", "Ceiling"]
-
 DRAWS = 2**30  # default ceiling on normal draws beside a rho: their term is about 1e-9 at epsilon 1
 MOST_DRAWS = 2**60
 LONGEST_SUM = 12_000  # bits of the numerator and denominator of a sum: Python reads and writes at most 4300 digits
@@ -38,16 +36,13 @@ class Amount:
         return Amount(**{part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)})
 
     def covers(self, other: Amount) -> bool:
-        """Whether no part of the other amount is above this one."""
         return all(getattr(self, part.name) >= getattr(other, part.name) for part in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the amount as plain values for JSON."""
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Amount:
-        """Return the amount that ``to_dict`` wrote."""
         epsilon, delta, rho = (_sum(data[name]) for name in ("epsilon", "delta", "rho"))
         return cls(epsilon, delta, rho, int(data["draws"]), int(data["fits"]), int(data["seeded"]))
 
@@ -112,12 +107,10 @@ class Ceiling:
         return cls(None, allowed, exact(rho, "rho"), most, kind, *unit)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ceiling as plain values for JSON."""
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Ceiling:
-        """Return the ceiling that ``to_dict`` wrote."""
         epsilon, rho = (None if data[name] is None else read_fraction(data[name]) for name in ("epsilon", "rho"))
         adjacency = check_adjacency(data["adjacency"])
         return cls(
@@ -132,7 +125,6 @@ class Ceiling:
 
     @property
     def unit(self) -> Unit:
-        """The unit of protection."""
         return Unit(self.records_per_person, self.person)
 
     def amount(self, certificate: Certificate) -> Amount:
@@ -211,7 +203,6 @@ class Ceiling:
 
     @property
     def limit(self) -> Fraction:
-        """The ceiling's epsilon, or its rho."""
         limit = self.epsilon if self.rho is None else self.rho
         assert limit is not None
         return limit
@@ -310,6 +301,5 @@ def _group_delta(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _as_arguments(unit: Unit) -> str:
-    """Return the arguments that open a ledger for a unit."""
     person = "" if not unit.person else f", person={unit.person!r}"
     return f"records_per_person={unit.records}{person}"

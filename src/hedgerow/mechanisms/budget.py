@@ -14,8 +14,6 @@ from hedgerow.mechanisms.selection import Exponential, Selection
 from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.events import Event
 
-__all__ = ["Budget", "Noise"]
-
 ROOT_GUARD = Fraction(1, 2**40)  # relative; a float's root is accurate to the 53rd bit
 
 Noise = Geometric | RoundedNormal
@@ -88,11 +86,9 @@ class Budget:
         return replace(self, amount=self.amount - other.amount)
 
     def weighing(self, unit: int) -> Budget:
-        """Return the same budget for records that weigh up to ``unit``."""
         return replace(self, unit=unit)
 
     def noise(self, cells: int = 1) -> Noise:
-        """Return the noise of counts of which a record is in so many cells."""
         return self.noise_for(cells * self.unit, cells * self.unit**2)
 
     def noise_for(self, l1: int, l2_squared: int) -> Noise:

@@ -65,7 +65,6 @@ class PoissonCoin:
 
     @property
     def inclusion(self) -> Fraction:
-        """The probability with which a record takes part, exact."""
         return Fraction(self.threshold, 2**32)
 
     def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
@@ -75,7 +74,6 @@ class PoissonCoin:
         return part
 
     def law(self, records: int) -> npt.NDArray[np.float64]:
-        """Return the probabilities that one record takes part and that it does not."""
         return np.array([float(self.inclusion), 1 - float(self.inclusion)])
 
 
@@ -107,7 +105,6 @@ class WeightedCoin:
         return part
 
     def law(self, threshold: np.uint64) -> npt.NDArray[np.float64]:
-        """Return the probabilities that one record takes part and that it does not."""
         probability = float(self._allowed(np.array([threshold], dtype=np.uint64))[0]) / 2**32
         return np.array([probability, 1 - probability])
 
@@ -194,11 +191,9 @@ class Randomness:
         self._process = os.getpid()
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
-        """Return one outcome of the mechanism for every item of the batch."""
         return mechanism.sample(open_stream(self._key, self._number()), *statistics)
 
     def coins(self, coin: Coin) -> Coins:
-        """Return the coins of one assignment."""
         return Coins(coin, self._sub_key(b"hedgerow coins"))
 
     def words(self) -> Words:
@@ -225,7 +220,6 @@ def _next(number: int) -> int:
 
 
 def _fresh_key() -> bytes:
-    """Return a key that nobody knows."""
     return os.urandom(32)
 
 

@@ -55,7 +55,6 @@ class Selection(ABC):
 
     @cached_property
     def rate(self) -> Dyadic:
-        """The factor in front of the score."""
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
     @abstractmethod
@@ -88,7 +87,6 @@ class PermuteAndFlip(Selection):
     name = "permute-and-flip"
 
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
         rate = self.rate
         check_shape(offered, scores.shape, "offered (rows, candidates)")
         left, chosen = _room(scores)
@@ -120,7 +118,6 @@ class Exponential(Selection):
     ranged = True
 
     def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
-        """Return the base weights of the tests that are ``offered`` (rows, candidates), zero for the others."""
         return np.where(offered, weight, 0)
 
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -132,7 +129,6 @@ class Exponential(Selection):
         return chosen
 
     def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
-        """Return the probability of each candidate of one row."""
         mass = _acceptance(self.rate, scores, offered > 0) * offered
         return np.asarray(mass / math.fsum(mass))
 
@@ -145,13 +141,11 @@ class PublicChoice:
     """Choose by public weights, whatever the records are: it costs nothing."""
 
     def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
-        """Choose one candidate in each row of ``weights`` (rows, candidates), integers with a positive sum."""
         total, chosen = _room(weights)
         kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights, total, chosen)
         return chosen
 
     def law(self, weights: Scores) -> Probabilities:
-        """Return the probability of each candidate of one row."""
         return np.asarray(weights / weights.sum())
 
 
@@ -201,7 +195,6 @@ class RandomStopping:
 
     @property
     def factor(self) -> int:
-        """How many times the epsilon of one run all of them cost together."""
         return 2 if self.logarithmic else 3
 
     def sample(self, stream: Stream) -> int:
@@ -214,7 +207,6 @@ class RandomStopping:
                 return runs
 
     def law(self, most: int) -> npt.NDArray[np.float64]:
-        """Return the probabilities of 1 to ``most`` runs."""
         gamma, runs = 2.0**-self.bits, np.arange(1, most + 1)
         if not self.logarithmic:
             return np.asarray(gamma * (1 - gamma) ** (runs - 1.0))

@@ -184,7 +184,6 @@ class Cost:
 
     @property
     def is_pure(self) -> bool:
-        """Whether the epsilon is the whole cost."""
         return self.protected and self.mu_squared == 0 and self.draws == 0 and self.thresholds == 0
 
     def __add__(self, other: Cost) -> Cost:
@@ -213,7 +212,6 @@ class Cost:
         )
 
     def times(self, count: int) -> Cost:
-        """The cost of this many equal plans, one after another."""
         return replace(self._times(count, count), draws=count * self.draws, thresholds=count * self.thresholds)
 
     def _times(self, linear: int, of_squares: int) -> Cost:
@@ -288,7 +286,6 @@ class Cost:
         return self.thresholds * (1 + Fraction(math.exp(min(float(factor), 700.0))) * (1 + Fraction(1, 2**40)))
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Return whether this cost is (epsilon, delta)-DP."""
         if (
             self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon
         ):  # without any rounding
@@ -341,8 +338,11 @@ def _cost(event: Event) -> Cost:
         case Pure() | Gaussian():
             return _cost_of_step(event)
         case Sequence():
-            runs = (list(run) for _, run in groupby(event.parts))  # rounds are equal, and there may be many
-            return reduce(add, (cost(run[0]).times(len(run)) if len(run) > 1 else cost(run[0]) for run in runs), Cost())
+            total = Cost()
+            for part, run in groupby(event.parts):  # rounds are equal, and there may be many
+                count = len(list(run))
+                total += cost(part).times(count) if count > 1 else cost(part)
+            return total
         case OneOf():
             choices = [cost(part) for part in event.parts]
             draws, thresholds = max(one.draws for one in choices), max(one.thresholds for one in choices)

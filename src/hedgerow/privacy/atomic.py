@@ -35,7 +35,6 @@ class Atomic(Generic[Value]):
 
     @property
     def value(self) -> Value:
-        """The value as it is now."""
         return self._last().value
 
     def update(self, change: Callable[[Value], Value]) -> Value:

@@ -49,7 +49,6 @@ class Claim:
 
     @property
     def _of_one_added(self) -> Fraction:
-        """The epsilon for one person added or removed."""
         return self.epsilon if self.adjacency == "add-remove" else self.epsilon / 2
 
     @property
@@ -64,7 +63,6 @@ class Claim:
         return Fraction(int(self.delta / factor * 2**200), 2**200)
 
     def covers(self, event: Event) -> bool:
-        """Say whether an event costs no more than the claim."""
         return self._spent(event).within(self.epsilon, self.delta)
 
     def _spent(self, event: Event) -> Cost:

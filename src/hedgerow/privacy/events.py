@@ -24,27 +24,9 @@ from hedgerow.limits import (
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
-__all__ = [
-    "BoundedRange",
-    "Event",
-    "Gaussian",
-    "OneOf",
-    "Parallel",
-    "PerRecordAssignment",
-    "Pure",
-    "Sequence",
-    "Subsampled",
-    "Thresholded",
-    "Unprotected",
-    "event_from_dict",
-    "event_to_dict",
-]
-
 
 @dataclass(frozen=True, repr=False)
 class Event:
-    """The parent of all events."""
-
     __repr__ = short_repr
 
 

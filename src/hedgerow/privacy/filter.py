@@ -17,8 +17,6 @@ import numpy.typing as npt
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.privacy.accounting import Cost
 
-__all__ = ["PrivacyFilter"]
-
 Index = npt.NDArray[np.intp]
 
 NONE = Fraction(0)
@@ -39,12 +37,10 @@ class Roots:
 
     @property
     def cost(self) -> Cost:
-        """What the assignment costs, amplified where a record may be in no root."""
         return self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion)
 
     @cached_property
     def together(self) -> Cost:
-        """What this assignment and those before it cost."""
         return self.before + self.cost
 
 
@@ -66,7 +62,6 @@ class Paths:
         return Paths(self.assignment, self.costs + new, path), new
 
     def without(self, index: Index) -> Paths:
-        """Return the paths after some nodes were partitioned."""
         path = self.path.copy()
         path[index] = PARTITIONED
         return replace(self, path=path)
@@ -140,14 +135,12 @@ class PrivacyFilter:
         return self.assignments[self.generations[generation].assignment].unit
 
     def charged(self, generation: int, index: Index, amount: Cost) -> PrivacyFilter:
-        """Return the filter after a query to nodes, or raise BudgetExceeded."""
         paths = self.generations[generation]
         after, costs = paths.charged(index, replace(amount, draws=0, thresholds=NONE))
         generations = {**self.generations, generation: after}
         return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount)
 
     def charged_all(self, amount: Cost) -> PrivacyFilter:
-        """Return the filter after a query to all records, or raise BudgetExceeded."""
         if self.everyone is None:
             everybody = Roots(before=self._together)
             opened = replace(self, assignments=(*self.assignments, everybody), everyone=len(self.assignments))

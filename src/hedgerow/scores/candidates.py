@@ -15,9 +15,6 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 
-__all__ = ["Candidates", "binary", "mixed", "multiway", "multiway_or_binary"]
-
-
 MOST_WEIGHT = 1 << 62
 KINDS = {
     "n_codes": np.int64,
@@ -99,7 +96,6 @@ class Candidates:
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """The tests as the kernels read them."""
         return self.offsets, self.feature, self.kind, self.at, self.order
 
     @property
@@ -150,7 +146,6 @@ class Candidates:
         return children
 
     def ordered(self, order: npt.NDArray[np.int32]) -> Self:
-        """Return the tests with cuts along another order of the codes, which must be public or released."""
         return replace(self, order=order)
 
 
@@ -167,7 +162,6 @@ def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
 
 
 def _listed(n_codes: Integers, feature: Integers, kind: Integers, at: Integers, weight: Integers) -> Candidates:
-    """Return candidates of these columns, in the natural order of the codes."""
     order = np.tile(np.arange(n_codes.max(), dtype=np.int32), (len(n_codes), 1))
     return Candidates(
         n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64), order

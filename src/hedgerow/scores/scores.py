@@ -41,7 +41,6 @@ class Score(ABC):
 
     @property
     def _steps(self) -> tuple[int, Integers]:
-        """The fraction bits and the table that the kernel reads."""
         return 0, NO_TABLE
 
     def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
@@ -72,12 +71,10 @@ class Gini(Score):
 
     @property
     def range(self) -> int:
-        """R under add/remove adjacency, in steps of the score."""
         return 2 << self.fraction_bits
 
     @property
     def detail(self) -> str:
-        """The score's name with the size of its steps, for certificates."""
         return f"{self.name} in steps of 1/{1 << self.fraction_bits}"
 
     @property
@@ -111,13 +108,11 @@ class InformationGain(Score):
 
     @property
     def range(self) -> int:
-        """R under add/remove adjacency, in steps of the score."""
         table = _entropy_table(self.cap, self.fraction_bits)
         return int(table[-1] - table[-2])
 
     @property
     def detail(self) -> str:
-        """The score's name with its cap and the size of its steps, for certificates."""
         return f"{self.name} of up to {self.cap} records in steps of 1/{1 << self.fraction_bits}"
 
     @property
@@ -149,7 +144,6 @@ class Max(Score):
 
     @property
     def range(self) -> int:
-        """R under add/remove adjacency."""
         return 1
 
 
@@ -163,7 +157,6 @@ class Error(Max):
     name = "error score"
 
     def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
-        """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
         super().score(histogram, candidates, out)
         out -= histogram[:, : candidates.n_codes[0]].sum(axis=(1, 2))[:, None]
 
@@ -191,7 +184,6 @@ class Minority:
     sensitivity = 1
 
     def of(self, counts: Integers) -> Integers:
-        """Return the minority of each row of class counts (nodes, classes)."""
         out = np.empty(len(counts), dtype=np.int64)
         kernels.minority(counts, out)
         return out
@@ -236,7 +228,6 @@ class Majority:
     range = 1
 
     def of(self, counts: Integers) -> Integers:
-        """Return the score of each row of class counts (branches, classes)."""
         return np.asarray(counts.max(axis=1))
 
 
@@ -253,7 +244,6 @@ class Purity:
     range = 2 << FRACTION_BITS
 
     def of(self, counts: Integers) -> Integers:
-        """Return the score of each row of class counts (branches, classes)."""
         squares = (counts * counts).sum(axis=1)
         size = np.maximum(counts.sum(axis=1), 1)
         whole, rest = np.divmod(squares, size)
@@ -296,7 +286,6 @@ class Specializations:
 
     @property
     def flat(self) -> Integers:
-        """All edges, one specialization after another."""
         return np.array([place for edges in self.edges for place in edges], dtype=np.int64)
 
     @property

@@ -86,7 +86,6 @@ class ForestModel:
         return np.rint(self.share * unit).astype(np.int64), Mean(trees * unit)
 
     def scoring(self) -> ScoringForm:
-        """Return the scoring rule of the model, for programs that do not know this library."""
         return self.forest.scoring(self.encoder, *self.whole_votes())
 
     def importances(self) -> npt.NDArray[np.float64]:
@@ -96,7 +95,6 @@ class ForestModel:
         return importances(forest.roots, feature, forest.first_child, len(self.encoder.schema.names))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees as named arrays."""
         return self.forest.to_arrays()
 
 
@@ -183,12 +181,10 @@ class ForestPlan:
 
     @property
     def event(self) -> Event:
-        """Everything that will read records."""
         return self._schedule.event
 
     @property
     def encoder(self) -> Encoder:
-        """How records are read."""
         return self._encoder
 
     @property
@@ -197,7 +193,6 @@ class ForestPlan:
         return self._schedule.sampling.rounds * self._schedule.sampling.coin.parts
 
     def model(self, forest: Forest) -> ForestModel:
-        """Return a grown forest as a model that reads raw records."""
         if not self._soft and not self._weights:
             return ForestModel(self._encoder, forest)
         noise = 1 / float(self._schedule.sampling.budget.amount)
@@ -208,7 +203,6 @@ class ForestPlan:
         return ForestModel(self._encoder, forest, share if self._soft else None)
 
     def fit(self, curator: Queryable) -> ForestModel:
-        """Grow the model from a curator's answers."""
         return self.model(self.grow(curator))
 
     def grow(self, curator: Queryable, rule: RecordRule | None = None) -> Forest:
@@ -216,7 +210,6 @@ class ForestPlan:
         return Grower(curator, self._schedule, rule).grow()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        """Return the model of the trees in the arrays."""
         forest = Forest.from_arrays(arrays, self._schedule.candidates, len(self._encoder.schema.classes))
         return self.model(forest)
 
@@ -266,7 +259,6 @@ class SurveyedForestModel(ForestModel):
     __repr__ = short_repr
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees and the cut points as named arrays."""
         return {**super().to_arrays(), **merged_to_arrays(self.encoder)}
 
 
@@ -326,16 +318,13 @@ class SurveyedForestPlan:
 
     @property
     def event(self) -> Event:
-        """Everything that will read records."""
         return Sequence((*self._survey.event.parts, self._most.event))
 
     @property
     def encoder(self) -> Encoder:
-        """How records are read: numeric features in fine bins, which the survey merges."""
         return self._encoder
 
     def fit(self, curator: Queryable) -> ForestModel:
-        """Place the bins and grow the model from a curator's answers."""
         histograms = self._survey.histograms(curator.open_round(Ones()))
         curator.doubts += self._survey.column_doubts(histograms)
         merges = self._survey.merged(histograms, self._bins)
@@ -351,7 +340,6 @@ class SurveyedForestPlan:
 
 
 def surveyed(model: ForestModel) -> SurveyedForestModel:
-    """Return a model that keeps its cut points."""
     return SurveyedForestModel(model.encoder, model.forest, model.share)
 
 
@@ -365,7 +353,6 @@ class HardRecords:
     easy: Fraction
 
     def __call__(self, margins: npt.NDArray[np.int64], labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
-        """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,)."""
         right = margins.argmax(axis=1) == labels
         return np.where(right, np.uint64(int(self.easy * 2**32)), np.uint64(2**32))
 
@@ -378,7 +365,6 @@ class ForestVotes:
     columns: int
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
         self.forest.add_votes(codes, margins)
 
 
@@ -398,26 +384,21 @@ class TwoPhasePlan:
 
     @property
     def event(self) -> Event:
-        """Everything that will read records."""
         return Sequence((self._first.event, self._second.event))
 
     @property
     def encoder(self) -> Encoder:
-        """How records are read."""
         return self._first.encoder
 
     @property
     def most_trees(self) -> int:
-        """How many trees the model has at most."""
         return self._first.most_trees + self._second.most_trees
 
     def fit(self, curator: Queryable) -> ForestModel:
-        """Grow the forests from a curator's answers."""
         first = self._first.grow(curator)
         curator.update_margins(ForestVotes(first, curator.n_classes))
         second = self._second.grow(curator, HardRecords(self._easy))
         return self._first.model(Forest.joined(first, second))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        """Return the model of the trees in the arrays."""
         return self._first.restore(arrays)

@@ -205,13 +205,11 @@ class Layer:
 
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
-        """Return nodes without tests, children or anything released."""
         none = np.full(count, -1)
         return cls(start, none, np.zeros(count, dtype=np.int64), np.full((count, columns), -1), none.copy())
 
     @property
     def end(self) -> int:
-        """The start of the next layer."""
         return self.start + len(self.test)
 
 
@@ -267,7 +265,6 @@ class Grower:
         self._layers: list[Layer] = []
 
     def grow(self) -> Forest:
-        """Return the grown forest."""
         if self._schedule.sorting is not None:
             everyone = self._curator.assign(PerRecordCoin(1))
             self._candidates = self._schedule.sorting.apply(self._curator, everyone, self._candidates)

@@ -6,8 +6,6 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["shares", "votes"]
-
 BLOCK = 512  # records that walk side by side: while one waits for a node, the others move on
 
 

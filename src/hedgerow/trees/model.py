@@ -77,12 +77,10 @@ class Forest:
 
     @property
     def n_nodes(self) -> int:
-        """The number of nodes of all trees together."""
         return len(self.test)
 
     @property
     def n_leaves(self) -> int:
-        """The number of leaves of all trees together."""
         return int(np.count_nonzero(self.test < 0))
 
     def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
@@ -140,11 +138,9 @@ class Forest:
 
     @cached_property
     def parents(self) -> Integers:
-        """The node above each node, -1 above a root, of shape (nodes,)."""
         return parents(self.roots, self.test >= 0, self.first_child)
 
     def levels(self, most: int | None = None) -> npt.NDArray[np.int32]:
-        """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
         return levels(self.roots, self.test, self.first_child, self.candidates.arity, most)
 
     def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:

@@ -17,8 +17,6 @@ import numpy as np
 from hedgerow.arrays import Truth
 from hedgerow.mechanisms import Draw, PublicChoice
 
-__all__ = ["AfterFirst", "EvenRounds", "RandomRounds", "RoundSchedule", "ThinnedRounds"]
-
 
 class RoundSchedule(Protocol):
     """A rule that marks rounds; the first one is never among them."""
@@ -38,15 +36,12 @@ class AfterFirst:
     """Every round from the second on: DPAda, equation 21."""
 
     def marked(self, rounds: int, draw: Draw) -> Truth:
-        """Return which rounds are marked, of shape (rounds,)."""
         return np.asarray(np.arange(1, rounds + 1) > 1)
 
     def most(self, rounds: int) -> int:
-        """Return the largest number of marked rounds."""
         return rounds - 1
 
     def expected(self, rounds: int) -> Fraction:
-        """Return the mean number of marked rounds."""
         return Fraction(rounds - 1)
 
 
@@ -55,15 +50,12 @@ class EvenRounds:
     """Every second round, from the second on: DPAda_Swing, equation 18."""
 
     def marked(self, rounds: int, draw: Draw) -> Truth:
-        """Return which rounds are marked, of shape (rounds,)."""
         return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
 
     def most(self, rounds: int) -> int:
-        """Return the largest number of marked rounds."""
         return rounds // 2
 
     def expected(self, rounds: int) -> Fraction:
-        """Return the mean number of marked rounds."""
         return Fraction(rounds // 2)
 
 
@@ -72,15 +64,12 @@ class RandomRounds:
     """Every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
 
     def marked(self, rounds: int, draw: Draw) -> Truth:
-        """Return which rounds are marked, of shape (rounds,)."""
         return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
 
     def most(self, rounds: int) -> int:
-        """Return the largest number of marked rounds."""
         return rounds - 1
 
     def expected(self, rounds: int) -> Fraction:
-        """Return the mean number of marked rounds."""
         return Fraction(rounds - 1, 2)
 
 
@@ -93,19 +82,15 @@ class ThinnedRounds:
     """
 
     def marked(self, rounds: int, draw: Draw) -> Truth:
-        """Return which rounds are marked, of shape (rounds,)."""
         coin = _coins(rounds, draw)
         return np.asarray(coin & ~np.append(True, coin[:-1]))
 
     def most(self, rounds: int) -> int:
-        """Return the largest number of marked rounds."""
         return rounds // 2
 
     def expected(self, rounds: int) -> Fraction:
-        """Return the mean number of marked rounds."""
         return Fraction(rounds - 1, 4)
 
 
 def _coins(rounds: int, draw: Draw) -> Truth:
-    """Return a fair coin for every round."""
     return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)

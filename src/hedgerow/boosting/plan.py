@@ -1,10 +1,15 @@
-"""Boosting about to be fitted, and the model it leaves: small trees whose votes add up."""
+"""Boosting by record-local weights: what a record weighs, what a tree votes, the plan of a fit, and the model it leaves.
+
+A record's margin is its own class's vote less the largest vote of the others, in fixed point. Weights lie in [0, 1], are
+never normalized, and come from a public table of integers, so what one record adds to any count is at most one unit,
+whatever the others are (docs/proofs/boosting.md). Votes are post-processing of released counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +19,7 @@ from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
-from hedgerow.mechanisms import Budget, Noise
+from hedgerow.mechanisms import Budget
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
@@ -25,6 +30,8 @@ from hedgerow.trees.forest import OF_ROUNDS, ForestModel
 from hedgerow.trees.parts import NoisyCounts
 
 DEEPEST = 12  # exp(-12) is below half a unit
+SURE = 1 << 32  # as a threshold of a coin
+LARGEST_VOTE = 1 << 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +66,6 @@ class Lookup:
         return Lookup(self.table * np.uint64(unit) // np.uint64(self.unit), self.shift, unit)
 
 
-class WeightFamily(Protocol):
-    """The weights of every round."""
-
-    def lookup(self, rounds: int) -> Lookup:
-        """Return the weights after so many rounds."""
-
-
 @dataclass(frozen=True)
 class MadaBoost:
     """min(1, exp(-margin / 2)): AdaBoost's weight, never above the one that a record starts with.
@@ -93,20 +93,13 @@ class SmoothBoost:
         return Lookup(table, round(2 * theta * rounds * VOTE_STEPS))
 
 
+WeightFamily = MadaBoost | SmoothBoost  # what records weigh in each round
+
+
 def _table(weight: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], end: float) -> npt.NDArray[np.uint64]:
     """Return the weights of margins from 0 to an end in units, rounded to the nearest; nothing is above 1."""
     margins = np.arange(round(end * VOTE_STEPS) + 1) / VOTE_STEPS
     return np.minimum(np.rint(weight(margins) * UNIT), UNIT).astype(np.uint64)
-
-
-class Votes(Protocol):
-    """A rule that turns the released counts of a tree's leaves into votes."""
-
-    def of(self, forest: Forest, noise: float) -> Integers:
-        """Return the vote of every node for every class, of shape (nodes, classes), in steps of 1 / VOTE_STEPS.
-
-        ``noise`` is about the standard deviation of the noise of one count.
-        """
 
 
 @dataclass(frozen=True)
@@ -155,6 +148,11 @@ class Discrete:
         return float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)
 
 
+# A rule that makes votes (nodes, classes) of the released counts of a tree's leaves, in steps of 1 / VOTE_STEPS, and of about the
+# standard deviation of the noise of one count.
+Votes = Real | Discrete
+
+
 def _counts(forest: Forest) -> Floats:
     assert forest.counts is not None, "votes are made of released counts"
     return np.maximum(forest.counts, 0).astype(np.float64)
@@ -163,10 +161,6 @@ def _counts(forest: Forest) -> Floats:
 def _fixed(votes: Floats, forest: Forest) -> Integers:
     """Return votes in fixed point, rounded towards zero; nodes that are no leaves have none."""
     return np.where(forest.test[:, None] < 0, np.trunc(votes * VOTE_STEPS), 0).astype(np.int64)
-
-
-SURE = 1 << 32  # as a threshold of a coin
-LARGEST_VOTE = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -188,13 +182,10 @@ class BoostingRecipe:
     votes: Votes
     weights: WeightFamily
 
-    def round(
-        self, budget: Budget, encoder: Encoder, max_depth: int, candidates: Candidates | None = None
-    ) -> TreeRound:
-        """Return a round that costs at most the budget, with up to so many tests on a path; see ``Recipe.schedule``."""
-        unit = 1 if isinstance(self.tree.assign, Weighted) else UNIT
+    def schedule(self, budget: Budget, encoder: Encoder, max_depth: int, candidates: Candidates) -> Schedule:
+        """Return the schedule of a round's tree that costs at most the budget, with up to so many tests on a path."""
         schedule = self.tree.schedule(
-            budget.weighing(unit),
+            budget.weighing(1 if isinstance(self.tree.assign, Weighted) else UNIT),
             encoder.n_codes,
             encoder.schema.is_numeric,
             n_estimators=1,
@@ -206,36 +197,19 @@ class BoostingRecipe:
             raise ConfigurationError(
                 "boosting keeps one list of tests; give the weak learner candidates that need no counts."
             )
-        leaf = schedule.levels[-1].leaf
-        if not isinstance(leaf, NoisyCounts):
+        if not schedule.releases_counts:
             raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
-        return TreeRound(self, schedule, leaf.noise)
+        return schedule
 
-
-@dataclass(frozen=True, eq=False)
-class TreeRound:
-    """Grow one tree on weighted or sampled records."""
-
-    recipe: BoostingRecipe
-    schedule: Schedule
-    noise: Noise
-
-    @property
-    def candidates(self) -> Candidates:
-        return self.schedule.candidates
-
-    @property
-    def event(self) -> Event:
-        return self.schedule.event
-
-    def run(self, curator: Queryable, number: int) -> tuple[Forest, Integers]:
-        """Return a tree and its votes, (nodes, classes) in fixed point, as round ``number``, counted from 0."""
-        weights, assign = self.recipe.weights.lookup(number), self.recipe.tree.assign
+    def grow(self, schedule: Schedule, curator: Queryable, number: int) -> tuple[Forest, Integers]:
+        """Return a tree on weighted or sampled records and its votes, as round ``number``, counted from 0."""
+        weights, assign, leaf = self.weights.lookup(number), self.tree.assign, schedule.levels[-1].leaf
         if isinstance(assign, Weighted):
-            tree = Grower(curator, self.schedule, rule=weights.within(int(assign.inclusion * SURE))).grow()
+            tree = Grower(curator, schedule, rule=weights.within(int(assign.inclusion * SURE))).grow()
         else:
-            tree = Grower(curator, self.schedule, weights=weights).grow()
-        return tree, self.recipe.votes.of(tree, self.noise.deviation)
+            tree = Grower(curator, schedule, weights=weights).grow()
+        assert isinstance(leaf, NoisyCounts)
+        return tree, self.votes.of(tree, leaf.noise.deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,55 +223,51 @@ class BoostedModel(ForestModel):
 
     __repr__ = short_repr
 
-    def _answers(self, X: Any, answer: Callable[[Floats], Floats]) -> Floats:
-        """Return what ``answer`` says of the sums of the trees' votes, (records, classes), few records at a time."""
-        share = self.share
-        assert share is not None
-        return self.encoder.answers(X, lambda codes: answer(self.forest.shares(codes, share)))
-
-    def staged_sums(self, X: Any) -> Iterator[Floats]:
+    @property
+    def votes(self) -> Floats:
         assert self.share is not None
+        return self.share
+
+    def _answers(self, X: Any, answer: Callable[[Floats], Floats]) -> Floats:
+        return self.encoder.answers(X, lambda codes: answer(self.forest.shares(codes, self.votes)))
+
+    def _staged_sums(self, X: Any) -> Iterator[Floats]:
         codes = self.encoder.transform(X)
-        total = np.zeros((len(codes), self.share.shape[1]))
+        total = np.zeros((len(codes), self.votes.shape[1]))
         for tree in range(len(self.forest.roots)):
-            total = total + self.forest.shares(codes, self.share, slice(tree, tree + 1))
+            total = total + self.forest.shares(codes, self.votes, slice(tree, tree + 1))
             yield total
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
-        assert self.share is not None
         codes = int(self.encoder.n_codes[feature])
-        total = np.zeros((codes, self.share.shape[1]))
+        total = np.zeros((codes, self.votes.shape[1]))
         tests = self.forest.test[self.forest.roots]
         own = (tests >= 0) & (self.forest.candidates.feature[tests] == feature)
         for root in self.forest.roots[own]:
             branches = self.forest.candidates.branches(self.forest.test[[root]])[0, :codes]
-            total += self.share[self.forest.first_child[root] + branches]
+            total += self.votes[self.forest.first_child[root] + branches]
         return lead(total)
 
     def _said_by_nodes(self) -> tuple[Literal["log-odds"], Floats]:
-        assert self.share is not None
-        return "log-odds", columns_of(lead(self.share))
+        return "log-odds", columns_of(lead(self.votes))
 
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes, (records, classes), or for two classes the second's log-odds, (records,)."""
         return self._answers(X, lead)
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
-        return map(lead, self.staged_sums(X))
+        """Yield ``decision`` of the first trees, one more each time."""
+        return map(lead, self._staged_sums(X))
 
     def probabilities(self, X: Any) -> Floats:
-        return self._answers(X, self.said)
+        return self._answers(X, probabilities)
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        return map(self.said, self.staged_sums(X))
-
-    def said(self, sums: Floats) -> Floats:
-        return probabilities(sums)
+        return map(probabilities, self._staged_sums(X))
 
     def whole_votes(self) -> tuple[Integers, Link]:
-        assert self.share is not None
-        return np.rint(self.share * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
+        return np.rint(self.votes * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {**super().to_arrays(), "votes": self.whole_votes()[0]}
@@ -347,36 +317,18 @@ class BoostingPlan:
     """
 
     def __init__(
-        self,
-        recipe: BoostingRecipe,
-        schema: Schema,
-        claim: Claim,
-        *,
-        rounds: int,
-        max_depth: int,
-        max_bins: int,
+        self, recipe: BoostingRecipe, schema: Schema, claim: Claim, *, rounds: int, max_depth: int, max_bins: int
     ) -> None:
-        self._encoder = Encoder(schema, max_bins)
-        self._rounds = rounds
-
+        self.encoder = Encoder(schema, max_bins)
+        self._recipe, self._rounds = recipe, rounds
         # Looking for the budget tries many rounds; all have these tests.
-        candidates = recipe.tree.candidates.build(self._encoder.n_codes, schema.is_numeric)
+        candidates = recipe.tree.candidates.build(self.encoder.n_codes, schema.is_numeric)
 
-        def one(budget: Budget) -> TreeRound:
-            return recipe.round(budget, self._encoder, max_depth, candidates)
+        def one(budget: Budget) -> Schedule:
+            return recipe.schedule(budget, self.encoder, max_depth, candidates)
 
-        self._round = one(Budget.of(claim, lambda budget: self._together(one(budget)), rounds))
-
-    def _together(self, one: TreeRound) -> Event:
-        return Sequence((one.event,) * self._rounds)
-
-    @property
-    def event(self) -> Event:
-        return self._together(self._round)
-
-    @property
-    def encoder(self) -> Encoder:
-        return self._encoder
+        self._round = one(Budget.of(claim, lambda budget: Sequence((one(budget).event,) * rounds), rounds))
+        self.event: Event = Sequence((self._round.event,) * rounds)
 
     def fit(self, curator: Queryable) -> BoostedModel:
         trees: list[Forest] = []
@@ -384,28 +336,21 @@ class BoostingPlan:
         for number in range(self._rounds):
             if number:  # what the last tree says nobody reads
                 curator.update_margins(TreeVotes(trees[-1], votes[-1]))
-            tree, vote = self._round.run(curator, number)
+            tree, vote = self._recipe.grow(self._round, curator, number)
             trees.append(tree)
             votes.append(vote)
-        return BoostedModel(self._encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
+        return BoostedModel(self.encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:
-        return restored(arrays, self._encoder, self._round.candidates, self._rounds)
-
-
-def restored(
-    arrays: Mapping[str, npt.NDArray[Any]], encoder: Encoder, candidates: Candidates, most: int
-) -> BoostedModel:
-    """Return the model of at most so many trees whose votes stand in the arrays, or raise FileFormatError."""
-    n_classes = len(encoder.schema.classes)
-    forest = Forest.from_arrays(arrays, candidates, n_classes)
-    votes = arrays.get("votes")
-    if (
-        votes is None
-        or votes.dtype != np.int64
-        or votes.shape != (forest.n_nodes, n_classes)
-        or len(forest.roots) > most
-        or np.any((votes > LARGEST_VOTE) | (votes < -LARGEST_VOTE))
-    ):
-        raise FileFormatError("the file's votes are damaged; fit the model again.")
-    return BoostedModel(encoder, forest, votes / VOTE_STEPS)
+        n_classes = len(self.encoder.schema.classes)
+        forest = Forest.from_arrays(arrays, self._round.candidates, n_classes)
+        votes = arrays.get("votes")
+        if (
+            votes is None
+            or votes.dtype != np.int64
+            or votes.shape != (forest.n_nodes, n_classes)
+            or len(forest.roots) > self._rounds
+            or np.any((votes > LARGEST_VOTE) | (votes < -LARGEST_VOTE))
+        ):
+            raise FileFormatError("the file's votes are damaged; fit the model again.")
+        return BoostedModel(self.encoder, forest, votes / VOTE_STEPS)

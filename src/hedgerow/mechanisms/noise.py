@@ -67,7 +67,7 @@ class Geometric:
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
         rate = self.rate
-        noisy = _flat_copy(values)
+        noisy = np.array(values, dtype=np.int64, order="C").ravel()  # 64 bits: sums with noise do not wrap
         kernels.add_geometric(stream, rate.numerator, rate.bits, noisy)
         return noisy.reshape(values.shape)
 
@@ -207,7 +207,7 @@ class RoundedNormal:
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
         sigma = self.sigma
-        noisy = _flat_copy(values)
+        noisy = np.array(values, dtype=np.int64, order="C").ravel()  # 64 bits: sums with noise do not wrap
         kernels.add_normal(stream, sigma.numerator, sigma.bits, noisy)
         return noisy.reshape(values.shape)
 
@@ -220,8 +220,3 @@ class RoundedNormal:
     def quantile(self, chance: float) -> int:
         """Return the least positive integer that the noise alone reaches with at most this probability."""
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
-
-
-def _flat_copy(values: Integers) -> Integers:
-    """Return a copy of the values in one row of 64 bits each, where sums with noise do not wrap."""
-    return np.array(values, dtype=np.int64, order="C").ravel()

@@ -219,7 +219,7 @@ def _next(number: int) -> int:
     return number + 1
 
 
-def _fresh_key() -> bytes:
+def _fresh_key() -> bytes:  # tests replace it
     return os.urandom(32)
 
 

@@ -375,8 +375,10 @@ def unprotected(event: Event) -> tuple[str, ...]:
         case Unprotected():
             return (event.reason,)
         case Sequence() | Parallel():
-            runs = (part for part, _ in groupby(event.parts))
-            return tuple(dict.fromkeys(reason for part in runs for reason in unprotected(part)))
+            reasons: dict[str, None] = {}
+            for part, _ in groupby(event.parts):
+                reasons |= dict.fromkeys(unprotected(part))
+            return tuple(reasons)
         case PerRecordAssignment() | Subsampled():
             return unprotected(event.part)
         case _:

@@ -35,13 +35,10 @@ class Roots:
     costliest: Cost = field(default_factory=Cost)
     before: Cost = field(default_factory=Cost)
 
-    @property
-    def cost(self) -> Cost:
-        return self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion)
-
     @cached_property
     def together(self) -> Cost:
-        return self.before + self.cost
+        """What it and those before it cost together, amplified where a record may be in no root."""
+        return self.before + (self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +57,6 @@ class Paths:
         path = self.path.copy()
         path[index] = len(self.costs) + np.searchsorted(old, of_nodes)
         return Paths(self.assignment, self.costs + new, path), new
-
-    def without(self, index: Index) -> Paths:
-        path = self.path.copy()
-        path[index] = PARTITIONED
-        return replace(self, path=path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,21 +96,23 @@ class PrivacyFilter:
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
-        assigned = replace(self, assignments=(*self.assignments, Roots(inclusion, unit, before=self._together)))
-        return assigned._with_generation(paths)
+        return replace(
+            self,
+            assignments=(*self.assignments, Roots(inclusion, unit, before=self._together)),
+            generations={**self.generations, self.made: paths},
+            made=self.made + 1,
+        )
 
     def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> PrivacyFilter:
         """Return the filter after nodes were partitioned into so many children each, the generation ``made`` of before."""
         parents = self.generations[generation]
         of_children = replace(parents, path=np.repeat(parents.path[index], children))
-        left = parents.without(index)
-        rest = {number: paths for number, paths in self.generations.items() if number != generation}
-        if (left.path != PARTITIONED).any():
-            rest[generation] = left
-        return replace(self, generations=rest)._with_generation(of_children)
-
-    def _with_generation(self, paths: Paths) -> PrivacyFilter:
-        return replace(self, generations={**self.generations, self.made: paths}, made=self.made + 1)
+        path = parents.path.copy()
+        path[index] = PARTITIONED
+        generations = {**self.generations, generation: replace(parents, path=path), self.made: of_children}
+        if (path == PARTITIONED).all():
+            del generations[generation]
+        return replace(self, generations=generations, made=self.made + 1)
 
     def check_open(self, generation: int, index: Index) -> None:
         """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -141,10 +141,7 @@ class Max(Score):
     name = "majority score"
     weighs = True
     measure = kernels.MAJORITY
-
-    @property
-    def range(self) -> int:
-        return 1
+    range = 1
 
 
 @dataclass(frozen=True)
@@ -200,25 +197,6 @@ SCORES: Mapping[str, Score] = {
 FRACTION_BITS = 10
 
 
-class BranchScore(Protocol):
-    """What the class counts of one branch are worth; a specialization's score is the sum over its branches."""
-
-    @property
-    def name(self) -> str:
-        """The score's name."""
-
-    @property
-    def detail(self) -> str:
-        """The score's name, with the size of its steps where they are no whole records, for certificates."""
-
-    @property
-    def range(self) -> int:
-        """R under add/remove adjacency, in steps: the spread of 0 and all changes that one record makes to a branch."""
-
-    def of(self, counts: Integers) -> Integers:
-        """Return the score of each row of class counts (branches, classes)."""
-
-
 @dataclass(frozen=True)
 class Majority:
     """The largest class count: one record more adds 0 or 1, so the score is one-sided with range 1."""
@@ -250,6 +228,9 @@ class Purity:
         return np.asarray((whole << FRACTION_BITS) + (rest << FRACTION_BITS) // size)
 
 
+# What the class counts of one branch are worth; a specialization's score is the sum over its branches. ``range`` is the spread of
+# 0 and all changes that one record makes to a branch, under add/remove adjacency.
+BranchScore = Majority | Purity
 BRANCH_SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}  # names as in SCORES
 
 

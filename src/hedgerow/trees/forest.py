@@ -16,12 +16,12 @@ from hedgerow.curator import Queryable
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.export import Link, Mean, ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.mechanisms import Budget
-from hedgerow.privacy.events import Event, Sequence
+from hedgerow.privacy.events import Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays
 from hedgerow.table import RecordRule
 from hedgerow.texts import short_repr
-from hedgerow.trees.grower import Grower, Recipe, Schedule
+from hedgerow.trees.grower import Grower, Recipe
 from hedgerow.trees.model import Forest, parents
 
 MOST_TESTS = 128  # on a path, with room to spare
@@ -35,18 +35,20 @@ PATHS = "a test on a record's path adds what its branch says more than the mean 
 class ForestModel:
     """A grown forest that reads raw records by its schema.
 
-    ``share`` (nodes, classes) is the vote of each leaf under soft voting; None if each tree has one vote.
+    ``share`` (nodes, classes) is the vote of each leaf under soft voting; None if each tree has one vote. ``surveyed`` says
+    whether the encoder's cut points were released by a survey.
     """
 
     encoder: Encoder
     forest: Forest
-    share: npt.NDArray[np.float64] | None = None
+    share: Floats | None = None
+    surveyed: bool = False
 
     importance_rule: ClassVar[str] = OF_TESTS
 
     __repr__ = short_repr
 
-    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
+    def probabilities(self, X: Any) -> Floats:
         """Return the share of each class, (records, classes): the mean of leaves' shares, or of votes and one even vote."""
         n_classes, trees = len(self.encoder.schema.classes), len(self.forest.roots)
         share = self.share
@@ -71,13 +73,13 @@ class ForestModel:
             rule=PATHS,
         )
 
-    def _said_by_nodes(self) -> tuple[Literal["log-odds", "probability"], npt.NDArray[np.float64]]:
+    def _said_by_nodes(self) -> tuple[Literal["log-odds", "probability"], Floats]:
         """Return the kind of sum over the trees, and each leaf's part, (nodes, classes), for two classes of the second."""
         votes, link = self.whole_votes()
         said = link(votes)
         return "probability", said[:, 1:] if said.shape[1] == 2 else said
 
-    def whole_votes(self) -> tuple[npt.NDArray[np.int64], Link]:
+    def whole_votes(self) -> tuple[Integers, Link]:
         """Return each node's integer votes by class, (nodes, classes), and the link from sums to probabilities."""
         trees = len(self.forest.roots)
         if self.share is None:
@@ -88,19 +90,19 @@ class ForestModel:
     def scoring(self) -> ScoringForm:
         return self.forest.scoring(self.encoder, *self.whole_votes())
 
-    def importances(self) -> npt.NDArray[np.float64]:
+    def importances(self) -> Floats:
         """Return the share of each feature in the tests, each test weighted by its depth."""
         forest = self.forest
         feature = np.where(forest.test < 0, -1, forest.candidates.feature[forest.test])
         return importances(forest.roots, feature, forest.first_child, len(self.encoder.schema.names))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return self.forest.to_arrays()
+        return self.forest.to_arrays() | (merged_to_arrays(self.encoder) if self.surveyed else {})
 
 
 def importances(
     roots: npt.NDArray[np.int32], feature: npt.NDArray[np.int32], first_child: npt.NDArray[np.int32], n_features: int
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the share of each feature in the tests of trees, of shape (features,); zeros where there is no test.
 
     ``feature`` is -1 for a leaf. A root weighs 1, and a test shares its weight evenly among its branches.
@@ -128,9 +130,7 @@ def share_unit(terms: int) -> int:
     return 1 << (52 - (terms - 1).bit_length())
 
 
-def smoothed_shares(
-    forest: Forest, pseudo_count: float, weights: ClassWeights | None = None
-) -> npt.NDArray[np.float64] | None:
+def smoothed_shares(forest: Forest, pseudo_count: float, weights: ClassWeights | None = None) -> Floats | None:
     """Return the class shares of every leaf from its released counts; None where leaves released labels.
 
     Each leaf gets ``pseudo_count`` records more, divided as the classes are over all leaves together: few records behind
@@ -164,43 +164,25 @@ class ForestPlan:
     """
 
     def __init__(
-        self,
-        recipe: Recipe,
-        schema: Schema,
-        epsilon: Fraction,
-        *,
-        n_estimators: int,
-        max_depth: int,
-        max_bins: int,
+        self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, n_estimators: int, max_depth: int, max_bins: int
     ) -> None:
-        self._encoder = Encoder(schema, max_bins)
-        self._soft, self._weights = recipe.soft, recipe.weights
-        self._schedule: Schedule = recipe.schedule(
-            epsilon, self._encoder.n_codes, schema.is_numeric, n_estimators=n_estimators, max_depth=max_depth
+        self.encoder = Encoder(schema, max_bins)
+        self._schedule = recipe.schedule(
+            epsilon, self.encoder.n_codes, schema.is_numeric, n_estimators=n_estimators, max_depth=max_depth
         )
-
-    @property
-    def event(self) -> Event:
-        return self._schedule.event
-
-    @property
-    def encoder(self) -> Encoder:
-        return self._encoder
-
-    @property
-    def most_trees(self) -> int:
-        """How many trees the model has at most."""
-        return self._schedule.sampling.rounds * self._schedule.sampling.coin.parts
+        self.event = self._schedule.event
+        self.most_trees = self._schedule.sampling.rounds * self._schedule.sampling.coin.parts
 
     def model(self, forest: Forest) -> ForestModel:
-        if not self._soft and not self._weights:
-            return ForestModel(self._encoder, forest)
+        soft, weights = self._schedule.recipe.soft, self._schedule.recipe.weights
+        if not soft and not weights:
+            return ForestModel(self.encoder, forest)
         noise = 1 / float(self._schedule.sampling.budget.amount)
-        share = smoothed_shares(forest, PSEUDO_COUNT * noise, self._weights)
-        if self._weights and share is not None:  # a leaf's label is what it says
+        share = smoothed_shares(forest, PSEUDO_COUNT * noise, weights)
+        if weights and share is not None:  # a leaf's label is what it says
             label = np.where(forest.test < 0, share.argmax(axis=1), -1).astype(np.int32)
             forest = replace(forest, label=label)
-        return ForestModel(self._encoder, forest, share if self._soft else None)
+        return ForestModel(self.encoder, forest, share if soft else None)
 
     def fit(self, curator: Queryable) -> ForestModel:
         return self.model(self.grow(curator))
@@ -210,8 +192,7 @@ class ForestPlan:
         return Grower(curator, self._schedule, rule).grow()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        forest = Forest.from_arrays(arrays, self._schedule.candidates, len(self._encoder.schema.classes))
-        return self.model(forest)
+        return self.model(Forest.from_arrays(arrays, self._schedule.candidates, len(self.encoder.schema.classes)))
 
 
 def node_means(forest: Forest, values: Floats) -> Floats:
@@ -252,16 +233,6 @@ def path_contributions(forest: Forest, codes: npt.NDArray[np.unsignedinteger], v
     return means[forest.roots].sum(axis=0), out
 
 
-@dataclass(frozen=True, eq=False)
-class SurveyedForestModel(ForestModel):
-    """A grown forest with the released cut points of a survey."""
-
-    __repr__ = short_repr
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {**super().to_arrays(), **merged_to_arrays(self.encoder)}
-
-
 class SurveyedForestPlan:
     """The plan of a private forest with bins that follow the noisy histograms of the records.
 
@@ -289,58 +260,38 @@ class SurveyedForestPlan:
         max_bins: int,
         fine: Encoder | None = None,
     ) -> None:
-        self._recipe, self._bins = recipe, max_bins
-        self._parts, self._schema, self._epsilon = survey, schema, epsilon
-        self._trees, self._depth = n_estimators, max_depth
-        self._encoder = fine_encoder(schema) if fine is None else fine
-        self._survey = survey.survey(Budget(epsilon), self._encoder)
-        self._left = epsilon * self._survey.left
-        most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self._encoder.n_codes.tolist()]
-        self._most = self._forest(self._encoder.merged(most))  # which does not change categories
+        self._recipe, self._parts, self._schema, self._epsilon = recipe, survey, schema, epsilon
+        self._size = {"n_estimators": n_estimators, "max_depth": max_depth, "max_bins": max_bins}
+        self.encoder = (
+            fine_encoder(schema) if fine is None else fine
+        )  # numeric features in fine bins, which the survey merges
+        self._survey = survey.survey(Budget(epsilon), self.encoder)
+        most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self.encoder.n_codes.tolist()]
+        trees = self._forest(self.encoder.merged(most))  # which does not change categories
+        self.event = Sequence((*self._survey.event.parts, trees.event))
 
     def _forest(self, encoder: Encoder) -> ForestPlan:
         """Return the plan of the trees on merged bins. Its cost depends on the budget and the schema, not on the bins."""
-        return ForestPlan(
-            self._recipe,
-            encoder.schema,
-            self._left,
-            n_estimators=self._trees,
-            max_depth=self._depth,
-            max_bins=FINE,
-        )
+        size = {**self._size, "max_bins": FINE}
+        return ForestPlan(self._recipe, encoder.schema, self._epsilon * self._survey.left, **size)
 
     def on(self, encoder: Encoder) -> SurveyedForestPlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         if encoder.max_bins != FINE:
             return self
-        size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
-        return SurveyedForestPlan(self._recipe, self._parts, self._schema, self._epsilon, **size, fine=encoder)
-
-    @property
-    def event(self) -> Event:
-        return Sequence((*self._survey.event.parts, self._most.event))
-
-    @property
-    def encoder(self) -> Encoder:
-        return self._encoder
+        return SurveyedForestPlan(self._recipe, self._parts, self._schema, self._epsilon, **self._size, fine=encoder)
 
     def fit(self, curator: Queryable) -> ForestModel:
         histograms = self._survey.histograms(curator.open_round(Ones()))
         curator.doubts += self._survey.column_doubts(histograms)
-        merges = self._survey.merged(histograms, self._bins)
+        merges = self._survey.merged(histograms, self._size["max_bins"])
         curator.merge(merges)
-        return surveyed(self._forest(self._encoder.merged(merges)).fit(curator))
+        return replace(self._forest(self.encoder.merged(merges)).fit(curator), surveyed=True)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        """Return the model of the trees and cut points in the arrays, or raise FileFormatError."""
         if "edges" not in arrays:  # a file of 0.1.0, whose bins have one width
-            size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
-            return ForestPlan(self._recipe, self._schema, self._epsilon, **size).restore(arrays)
-        return surveyed(self._forest(merged_encoder(arrays, self._encoder)).restore(arrays))
-
-
-def surveyed(model: ForestModel) -> SurveyedForestModel:
-    return SurveyedForestModel(model.encoder, model.forest, model.share)
+            return ForestPlan(self._recipe, self._schema, self._epsilon, **self._size).restore(arrays)
+        return replace(self._forest(merged_encoder(arrays, self.encoder)).restore(arrays), surveyed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,18 +332,8 @@ class TwoPhasePlan:
 
     def __init__(self, first: ForestPlan, second: ForestPlan, easy: Fraction) -> None:
         self._first, self._second, self._easy = first, second, easy
-
-    @property
-    def event(self) -> Event:
-        return Sequence((self._first.event, self._second.event))
-
-    @property
-    def encoder(self) -> Encoder:
-        return self._first.encoder
-
-    @property
-    def most_trees(self) -> int:
-        return self._first.most_trees + self._second.most_trees
+        self.encoder, self.most_trees = first.encoder, first.most_trees + second.most_trees
+        self.event = Sequence((first.event, second.event))
 
     def fit(self, curator: Queryable) -> ForestModel:
         first = self._first.grow(curator)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -74,7 +75,7 @@ class MadaBoost:
     """
 
     def lookup(self, rounds: int) -> Lookup:
-        return Lookup(_table(lambda margin: np.exp(-margin / 2), 2 * DEEPEST))
+        return Lookup(_decay(0.5))
 
 
 @dataclass(frozen=True)
@@ -88,18 +89,17 @@ class SmoothBoost:
 
     def lookup(self, rounds: int) -> Lookup:
         theta = self.gamma / (2 + self.gamma)
-        decay = -np.log1p(-self.gamma) / 4
-        table = _table(lambda margin: np.exp(-decay * margin), DEEPEST / decay)
-        return Lookup(table, round(2 * theta * rounds * VOTE_STEPS))
+        return Lookup(_decay(-float(np.log1p(-self.gamma)) / 4), round(2 * theta * rounds * VOTE_STEPS))
 
 
 WeightFamily = MadaBoost | SmoothBoost  # what records weigh in each round
 
 
-def _table(weight: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], end: float) -> npt.NDArray[np.uint64]:
-    """Return the weights of margins from 0 to an end in units, rounded to the nearest; nothing is above 1."""
-    margins = np.arange(round(end * VOTE_STEPS) + 1) / VOTE_STEPS
-    return np.minimum(np.rint(weight(margins) * UNIT), UNIT).astype(np.uint64)
+@lru_cache(maxsize=8)
+def _decay(rate: float) -> npt.NDArray[np.uint64]:
+    """Return exp(-rate margin) in units, to the nearest, for margins from 0 to where it is below half a unit."""
+    margins = np.arange(round(DEEPEST / rate * VOTE_STEPS) + 1) / VOTE_STEPS
+    return np.rint(np.exp(-rate * margins) * UNIT).astype(np.uint64)
 
 
 @dataclass(frozen=True)

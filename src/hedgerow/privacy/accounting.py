@@ -325,15 +325,7 @@ def _sums_of_pure(epsilon: Fraction, *, ranged: bool) -> dict[str, Any]:
 
 
 def cost(event: Event) -> Cost:
-    """Return the cost of an event under add/remove adjacency. An event keeps it, as plans are costed many times."""
-    known = event.__dict__.get("_cost")
-    if known is None:
-        known = _cost(event)
-        object.__setattr__(event, "_cost", known)
-    return known
-
-
-def _cost(event: Event) -> Cost:
+    """Return the cost of an event under add/remove adjacency."""
     match event:
         case Pure() | Gaussian():
             return _cost_of_step(event)

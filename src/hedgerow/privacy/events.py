@@ -7,7 +7,7 @@ share the records. ``hedgerow.privacy.accounting`` gives them their meaning, whi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,8 @@ from hedgerow.texts import short_repr
 
 @dataclass(frozen=True, repr=False)
 class Event:
+    """The parent of all events."""
+
     __repr__ = short_repr
 
 
@@ -185,8 +187,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
             return [plain(part) for part in value]
         return str(value) if isinstance(value, Fraction) else value
 
-    values = ((part.name, getattr(event, part.name)) for part in fields(event))
-    written = {name: plain(value) for name, value in values if (name, value) != ("records", 1)}
+    written = {name: plain(value) for name, value in vars(event).items() if (name, value) != ("records", 1)}
     return {"event": type(event).__name__} | written
 
 

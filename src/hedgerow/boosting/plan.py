@@ -37,17 +37,7 @@ LARGEST_VOTE = 1 << 40
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """The weights of one round: ``table[margin - shift]`` in units of 1 / ``unit``, its ends beyond its ends.
-
-    Parameters
-    ----------
-    table : ndarray of shape (places,), uint64
-        The weights.
-    shift : int
-        The margin of the table's first place.
-    unit : int
-        The largest weight.
-    """
+    """The weights of one round: ``table[margin - shift]`` in units of 1 / ``unit``, its ends beyond its ends."""
 
     table: npt.NDArray[np.uint64]
     shift: int = 0
@@ -303,17 +293,6 @@ class BoostingPlan:
 
     Every round reads all records and spends an equal part of the budget: of epsilon, or with a delta of the rho of
     zero-concentrated DP (docs/proofs/boosting.md).
-
-    Parameters
-    ----------
-    recipe : BoostingRecipe
-        Its parts.
-    schema : Schema
-        What is public about the records.
-    claim : Claim
-        What the plan keeps to.
-    rounds, max_depth, max_bins : int
-        Trees that are paid for, tests on a path, and bins of a numeric feature.
     """
 
     def __init__(

@@ -74,14 +74,7 @@ def verify(name: str, head: str | None, parents: dict[str, str | None], found: d
 class Books:
     """The ledgers of a store, read and changed in one transaction.
 
-    Parameters
-    ----------
-    connection : Connection
-        The connection of the transaction.
-    address : str
-        The address of the store, as messages show it.
-    store : str
-        The store's id, to which every link is bound.
+    ``store`` is the store's id, to which every link is bound.
     """
 
     def __init__(self, connection: Connection, address: str, store: str) -> None:

@@ -46,12 +46,8 @@ class PoissonCoin:
     """Each record takes part with a public probability, by a coin that depends on its row alone.
 
     What is asked of those that do costs less of each record: epsilon becomes ln(1 + q (e^epsilon - 1)) under add/remove
-    (docs/proofs/composition.md). The sample is never released.
-
-    Parameters
-    ----------
-    probability : Fraction
-        q, above 0 and at most 1; it is rounded down to a multiple of 2**-32.
+    (docs/proofs/composition.md). The sample is never released. The ``probability`` q is above 0 and at most 1, and is rounded
+    down to a multiple of 2**-32.
     """
 
     probability: Fraction
@@ -83,11 +79,6 @@ class WeightedCoin:
 
     The probability must follow from the record and from released values, and be at most ``inclusion``: what is asked of
     those that take part then costs what it costs of a Poisson sample with that probability (docs/proofs/composition.md).
-
-    Parameters
-    ----------
-    inclusion : Fraction, default 1
-        The largest probability.
     """
 
     inclusion: Fraction = Fraction(1)

@@ -22,13 +22,7 @@ class _Link(Generic[Value]):
 
 
 class Atomic(Generic[Value]):
-    """Holds one immutable value.
-
-    Parameters
-    ----------
-    value
-        The first one.
-    """
+    """Holds one immutable value."""
 
     def __init__(self, value: Value) -> None:
         self._link = _Link(value)

@@ -149,19 +149,7 @@ def smoothed_shares(forest: Forest, pseudo_count: float, weights: ClassWeights |
 
 
 class ForestPlan:
-    """A private forest that is about to be grown.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Its parts.
-    schema : Schema
-        What is public about the records.
-    epsilon : Fraction
-        The budget under add/remove adjacency.
-    n_estimators, max_depth, max_bins : int
-        Trees, tests on a path, and bins of a numeric feature.
-    """
+    """A private forest that is about to be grown, with a budget of ``epsilon`` under add/remove adjacency."""
 
     def __init__(
         self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, n_estimators: int, max_depth: int, max_bins: int
@@ -236,16 +224,8 @@ def path_contributions(forest: Forest, codes: npt.NDArray[np.unsignedinteger], v
 class SurveyedForestPlan:
     """The plan of a private forest with bins that follow the noisy histograms of the records.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        The parts of the forest.
-    survey : SurveyRecipe
-        The first queries, about numeric features.
-    schema, epsilon, n_estimators, max_depth, max_bins
-        See ``ForestPlan``; the survey places at most ``max_bins`` bins.
-    fine : Encoder or None
-        The bins that the survey merges, at most 255 per feature; None: those of ``fine_encoder``.
+    The survey asks about numeric features first, and places at most ``max_bins`` bins. It merges those of ``fine``, at most 255
+    per feature; None: those of ``fine_encoder``.
     """
 
     def __init__(
@@ -266,6 +246,7 @@ class SurveyedForestPlan:
             fine_encoder(schema) if fine is None else fine
         )  # numeric features in fine bins, which the survey merges
         self._survey = survey.survey(Budget(epsilon), self.encoder)
+        self._remaining = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self.encoder.n_codes.tolist()]
         trees = self._forest(self.encoder.merged(most))  # which does not change categories
         self.event = Sequence((*self._survey.event.parts, trees.event))
@@ -273,7 +254,7 @@ class SurveyedForestPlan:
     def _forest(self, encoder: Encoder) -> ForestPlan:
         """Return the plan of the trees on merged bins. Its cost depends on the budget and the schema, not on the bins."""
         size = {**self._size, "max_bins": FINE}
-        return ForestPlan(self._recipe, encoder.schema, self._epsilon * self._survey.left, **size)
+        return ForestPlan(self._recipe, encoder.schema, self._remaining, **size)
 
     def on(self, encoder: Encoder) -> SurveyedForestPlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
@@ -322,12 +303,8 @@ class ForestVotes:
 class TwoPhasePlan:
     """The plan of two private forests that are grown one after the other on the same records; all their trees vote.
 
-    Parameters
-    ----------
-    first, second : ForestPlan
-        The forests, of the same schema and bins; the second samples records by weighted coins. Their budgets add up.
-    easy : Fraction
-        The probability that a record that the first forest gets right takes part in a tree of the second.
+    Both have the same schema and bins, and their budgets add up. The second samples records by weighted coins: those that the
+    first gets right take part in a tree with the probability ``easy``.
     """
 
     def __init__(self, first: ForestPlan, second: ForestPlan, easy: Fraction) -> None:

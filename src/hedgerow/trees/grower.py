@@ -235,26 +235,14 @@ class OpenNodes:
 
 
 class Grower:
-    """Grows a forest from a curator's answers; it never sees a record.
+    """Grows a forest from a curator's answers, its only access to the records.
 
-    Parameters
-    ----------
-    curator : Queryable
-        The only access to the records.
-    schedule : Schedule
-        The tests, and the mechanisms of every level.
-    rule : RecordRule or None
-        For samples by weighted coins: the probability of each record, from released values.
-    weights : WeightRule or None
-        The weight of each record, from released values; None: equal weights.
+    ``rule`` is for samples by weighted coins: the probability of each record. ``weights`` are those of the records; None: equal
+    weights. Both follow from released values.
     """
 
     def __init__(
-        self,
-        curator: Queryable,
-        schedule: Schedule,
-        rule: RecordRule | None = None,
-        weights: WeightRule | None = None,
+        self, curator: Queryable, schedule: Schedule, rule: RecordRule | None = None, weights: WeightRule | None = None
     ) -> None:
         self._curator = curator
         self._candidates = schedule.candidates

@@ -143,9 +143,9 @@ class Recipe:
         levels: list[Level] = []
         paths: list[Event] = []
         steps: list[Event] = []
-        left = sampling.budget
+        remaining = sampling.budget
         for number, part in enumerate(budgets, start=1):
-            level = self._level(number, part, left, last=number == len(budgets))
+            level = self._level(number, part, remaining, last=number == len(budgets))
             levels.append(level)
             leaves = min(self.allowance + 1, int(candidates.arity.max()) ** (number - 1)) * sampling.coin.parts
             cells = MOST_DRAWS if n_classes is None else leaves * n_classes
@@ -155,7 +155,7 @@ class Recipe:
                 paths.append(Sequence((*steps, level.stopped_leaf.event(number, cells))))
             if level.split is not None:
                 steps += level.split.events(number, candidates)
-            left -= part
+            remaining -= part
         rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
         event = sampling.event(Parallel(tuple(paths), rule))
         if sorting is not None:

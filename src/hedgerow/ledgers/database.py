@@ -32,34 +32,12 @@ from hedgerow.errors import (
 ENVIRONMENT = "env:"
 # Query parameters of a URL that may be shown. Any other may be a credential, so it is never shown.
 PUBLIC = frozenset(
-    {
-        "application_name",
-        "channel_binding",
-        "client_encoding",
-        "connect_timeout",
-        "dbname",
-        "gssencmode",
-        "host",
-        "hostaddr",
-        "keepalives",
-        "keepalives_count",
-        "keepalives_idle",
-        "keepalives_interval",
-        "krbsrvname",
-        "load_balance_hosts",
-        "passfile",
-        "port",
-        "require_auth",
-        "service",
-        "sslcert",
-        "sslkey",
-        "sslmode",
-        "sslnegotiation",
-        "sslrootcert",
-        "target_session_attrs",
-        "tcp_user_timeout",
-        "user",
-    }
+    """
+    application_name channel_binding client_encoding connect_timeout dbname gssencmode host hostaddr keepalives
+    keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts passfile port
+    require_auth service sslcert sslkey sslmode sslnegotiation sslrootcert target_session_attrs tcp_user_timeout
+    user
+    """.split()
 )
 MISSPELT = re.compile(
     r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE

@@ -65,7 +65,7 @@ class Candidates:
         known = (self.feature >= 0) & (self.feature < len(self.n_codes))
         if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
             raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
-        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or _sum(self.weight) >= MOST_WEIGHT:
+        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or sum(self.weight.tolist()) >= MOST_WEIGHT:
             raise ConfigurationError(
                 "the candidates' arrays do not describe tests: a kind is none, or weights are too large."
             )
@@ -147,11 +147,6 @@ class Candidates:
 
     def ordered(self, order: npt.NDArray[np.int32]) -> Self:
         return replace(self, order=order)
-
-
-def _sum(weights: Integers) -> int:
-    """Return a sum that may pass the range of its integers."""
-    return (int((weights >> 31).sum()) << 31) + int((weights & (2**31 - 1)).sum())
 
 
 def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:

@@ -85,10 +85,8 @@ class Forest:
 
     def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
         """Return the number of trees that predict each class for each record, of shape (records, classes)."""
-        self._check_codes(codes)
         out = np.zeros((len(codes), n_classes), dtype=np.int32)
-        walk = self._walk
-        for_slices(len(codes), lambda rows: kernels.votes(codes[rows], self.roots, *walk, self.label, out[rows]))
+        for_slices(len(codes), lambda rows: self.add_votes(codes[rows], out[rows]))
         return out
 
     def add_votes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
@@ -96,28 +94,28 @@ class Forest:
         self._check_codes(codes, margins)
         kernels.votes(codes, self.roots, *self._walk, self.label, margins)
 
+    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats, trees: slice = slice(None)) -> Floats:
+        """Return the sum over some trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
+        out = np.zeros((len(codes), share.shape[1]))
+        for_slices(len(codes), lambda rows: self.add_shares(codes[rows], share, out[rows], trees))
+        return out
+
     def add_shares(
-        self, codes: npt.NDArray[np.unsignedinteger], share: Integers, margins: npt.NDArray[np.signedinteger]
+        self,
+        codes: npt.NDArray[np.unsignedinteger],
+        share: Integers | Floats,
+        margins: npt.NDArray[np.signedinteger] | Floats,
+        trees: slice = slice(None),
     ) -> None:
         """Add to ``margins`` (records, classes) the ``share`` of the leaves of each record of ``codes``."""
         self._check_codes(codes, margins)
         check_shape(share, (self.n_nodes, margins.shape[1]), "share (nodes, classes)")
-        kernels.shares(codes, self.roots, *self._walk, share, margins)
+        kernels.shares(codes, self.roots[trees], *self._walk, share, margins)
 
-    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats, trees: slice = slice(None)) -> Floats:
-        """Return the sum over some trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
-        self._check_codes(codes)
-        check_shape(share, (self.n_nodes, share.shape[-1]), "share (nodes, classes)")
-        out = np.zeros((len(codes), share.shape[1]))
-        walk = self._walk
-        for_slices(len(codes), lambda rows: kernels.shares(codes[rows], self.roots[trees], *walk, share, out[rows]))
-        return out
-
-    def _check_codes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[Any] | None = None) -> None:
-        """Raise ValueError unless records (records, features), and ``margins`` (records, classes), are what kernels read."""
+    def _check_codes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[Any]) -> None:
+        """Raise ValueError unless records (records, features) and ``margins`` (records, classes) are what kernels read."""
         check_shape(codes, (len(codes), len(self.candidates.n_codes)), "codes (records, features)")
-        if margins is not None:
-            check_shape(margins, (len(codes), margins.shape[-1]), "margins (records, classes)")
+        check_shape(margins, (len(codes), margins.shape[-1]), "margins (records, classes)")
 
     @cached_property
     def _walk(self) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ import numpy as np
 
 import hedgerow as hr
 from accuracy import TASKS, auc, load
+from hedgerow.parameters import rules_of
 from hedgerow.systems import system_class
 
 FOREST, BOOSTER = (1, 3, 5, 11, 17, 35), (4, 8, 16, 32)
@@ -28,7 +29,7 @@ Axis = tuple[str, str, list[int | None]]  # a parameter, what it counts, and its
 
 def axis(known: dict[str, tuple[str, tuple[int, ...]]], system: str, given: list[int] | None) -> Axis:
     """Return the first of the parameters that a system has, or one that stands for none."""
-    constraints = system_class(system)._constraints
+    constraints = rules_of(system_class(system))
     for parameter, (noun, values) in known.items():
         if parameter not in constraints:
             continue

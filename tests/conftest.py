@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from seeds import move_seeds, name_keys, pin
 
-from hedgerow.ledgers.repeats import repeats
+from hedgerow.ledgers.ledger import repeats
 
 OUTCOMES = ("passed", "skipped", "xfailed")
 

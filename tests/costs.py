@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from fractions import Fraction
 
 from hedgerow.mechanisms import Noise, Selection
@@ -26,22 +25,8 @@ def cost_of(epsilon: Fraction | str | int = 0, mu_squared: Fraction | str | int 
     return cost(Sequence((Pure(Fraction(epsilon), "", ""), Gaussian(Fraction(mu_squared), draws, ""))))
 
 
+SUMS = ("epsilon", "mu_squared", "total_mu_squared", "rho", "draws")  # each is a ceiling by itself
+
+
 def sums(found: Cost) -> dict[str, Fraction | int]:
-    """Every number that is a ceiling by itself, under its accountant and name."""
-    each = {
-        f"{type(value).__name__}.{field.name}": getattr(value, field.name)
-        for value in found.values
-        for field in fields(value)
-    }
-    return each | {"draws": found.draws}
-
-
-def with_sum(found: Cost, name: str, amount: Fraction | int) -> Cost:
-    """The same cost but for one of its numbers."""
-    if name == "draws":
-        return replace(found, draws=amount)
-    kind, _, part = name.partition(".")
-    values = tuple(
-        replace(value, **{part: amount}) if type(value).__name__ == kind else value for value in found.values
-    )
-    return replace(found, values=values)
+    return {name: getattr(found, name) for name in SUMS}

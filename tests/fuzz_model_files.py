@@ -28,6 +28,7 @@ import hedgerow as hr
 from hedgerow.audit import check_model
 from hedgerow.cli import main as command_line
 from hedgerow.errors import FileFormatError
+from hedgerow.parameters import rules_of
 from hedgerow.systems import system_class
 
 SECONDS = 5  # of processor time for one input
@@ -53,7 +54,7 @@ SMALL = {"n_estimators": 2, "max_depth": 2, "max_bins": 4, "specializations": 3,
 
 def _small(name: str, **parameters: object) -> hr.EDPRFClassifier:
     kind = system_class(name)
-    fitting = {key: value for key, value in SMALL.items() if key in kind._constraints}
+    fitting = {key: value for key, value in SMALL.items() if key in rules_of(kind)}
     given = {
         "epsilon": 2.0,
         "schema": SCHEMA,

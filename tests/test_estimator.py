@@ -13,11 +13,13 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 import hedgerow as hr
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
+from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.events import event_to_dict
 from hedgerow.systems.forest import ForestClassifier
 from hedgerow.trees.forest import importances
@@ -262,27 +264,10 @@ def test_no_method_answers_for_them_either(given, variant):
             method(given)
 
 
-class Handing(hr.EDPRFClassifier):
-    """A user's class that hands on what it does not name."""
+class Shaded(hr.EDPRFClassifier):
+    """A user's class with a parameter of its own."""
 
-    def __init__(self, epsilon=1.0, *, shade=0, **rest):
-        super().__init__(epsilon, **rest)
-        self.shade = shade
-
-
-class HandingTwice(Handing):
-    """The same, through two classes."""
-
-    def __init__(self, *, tint=0, **rest):
-        super().__init__(**rest)
-        self.tint = tint
-
-
-class Narrow(hr.EDPRFClassifier):
-    """A user's class that leaves out most parameters."""
-
-    def __init__(self, epsilon=1.0, *, schema=None, ledger=None):
-        super().__init__(epsilon, schema=schema, ledger=ledger)
+    shade: int = parameter(WholeNumber(0, 9), default=0)
 
 
 @pytest.mark.parametrize(
@@ -290,11 +275,7 @@ class Narrow(hr.EDPRFClassifier):
     [
         (lambda: hr.EDPRFClassifier(shema=SCHEMA), r"^EDPRFClassifier takes no shema: did you mean schema\?$"),
         (lambda: hr.SuLQID3Classifier(shema=SCHEMA), r"^SuLQID3Classifier takes no shema: did you mean schema\?$"),
-        (lambda: Handing(shema=SCHEMA), r"^Handing takes no shema: did you mean schema\?$"),
-        (lambda: Handing(shad=1), r"^Handing takes no shad: did you mean shade\?$"),
-        (lambda: HandingTwice(shema=SCHEMA), r"^HandingTwice takes no shema: did you mean schema\?$"),
-        (lambda: HandingTwice(shad=1), r"^HandingTwice takes no shad: did you mean shade\?$"),
-        (lambda: Narrow(max_depth=3), "^Narrow takes no max_depth: it takes epsilon, schema, ledger.$"),
+        (lambda: Shaded(shad=1), r"^Shaded takes no shad: did you mean shade\?$"),
         (lambda: hr.EDPRFClassifier(max_dept=3), "EDPRFClassifier takes no max_dept: did you mean max_depth?"),
         (lambda: hr.PFDPDTClassifier(maxdepth=3), "PFDPDTClassifier takes no maxdepth: did you mean max_depth?"),
         (lambda: hr.HedgerowClassifier(epsilom=3), "HedgerowClassifier takes no epsilom: did you mean epsilon?"),
@@ -321,15 +302,10 @@ def test_an_unknown_keyword_is_refused_in_the_name_of_the_class_with_the_way_out
     assert str(caught.value).count(". ") <= 1
 
 
-def test_a_class_may_hand_on_keywords_but_is_not_fitted_with_any_that_a_clone_would_lose():
-    ledger = hr.Ledger(10)
-    assert HandingTwice(tint=1, shade=2, max_depth=3, ledger=ledger).max_depth == 3
-    for kind, hidden in ((Handing, "schema"), (HandingTwice, "schema"), (Narrow, "adjacency")):
-        with pytest.raises(
-            TypeError, match=f"^{hidden} does not stand in the class's __init__, so clones would lose it"
-        ):
-            kind(schema=SCHEMA, ledger=ledger).fit(X, Y)
-    assert ledger.entries == ()
+def test_a_users_class_declares_parameters_as_fields():
+    assert clone(Shaded(2.0, shade=1, max_depth=3)).get_params()["shade"] == 1
+    with pytest.raises(hr.ConfigurationError, match="shade is 10, but it must be an integer from 0 to 9"):
+        Shaded(shade=10, schema=SCHEMA).fit(X, Y)
 
 
 def test_signatures_hide_nothing():

@@ -16,7 +16,7 @@ import hedgerow as hr
 from hedgerow.engines import held
 from hedgerow.lazy_values import lazy
 from hedgerow.ledgers import database
-from hedgerow.ledgers.repeats import repeats
+from hedgerow.ledgers.ledger import repeats
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 SOURCE = Path(hr.__file__).parent

@@ -9,7 +9,7 @@ import pytest
 from helpers import Told, make_table
 
 from hedgerow.arrays import check_shape
-from hedgerow.boosting.weights import Lookup, MadaBoost
+from hedgerow.boosting.plan import Lookup, MadaBoost
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, Randomness
 from hedgerow.scores import Gini, multiway
 from hedgerow.survey import Ones

@@ -16,7 +16,6 @@ from hedgerow.additive.plan import MOST_BINS, UNITS, AdditivePlan
 from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Randomness
-from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
@@ -181,7 +180,7 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
     for part, amount in sums(charged).items():
         assert amount <= sums(planned)[part], part
     if delta:  # nearly all of it is used
-        assert charged.by(Concentrated).rho > Fraction(9, 10) * planned.by(Concentrated).rho
+        assert charged.rho > Fraction(9, 10) * planned.rho
     else:
         assert charged.epsilon > Fraction(99, 100) * planned.epsilon
     if "rounds" in sizes:
@@ -195,9 +194,7 @@ def test_a_survey_costs_its_share_however_many_features_it_cuts(concentrated):
     survey = SurveyRecipe(Fraction(3, 10), by_mass=0.5).survey(Budget(Fraction(1, 2), concentrated), encoder)
     spent = cost(survey.event)
     share = Fraction(3, 10)
-    assert (
-        share / 2 * Fraction(999, 1000) < (spent.by(Concentrated).rho if concentrated else spent.epsilon) <= share / 2
-    )
+    assert share / 2 * Fraction(999, 1000) < (spent.rho if concentrated else spent.epsilon) <= share / 2
     assert survey.left == 1 - share
     # what the samplers may err is charged for each bin that is drawn
     assert spent.draws == (3 * int(encoder.n_codes.max()) if concentrated else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import wraps
@@ -30,7 +30,8 @@ __all__ = [
     "check_keywords",
     "check_parameters",
     "checks_keywords",
-    "constructor_keywords",
+    "parameter",
+    "rules_of",
     "stored_parameters",
 ]
 
@@ -344,39 +345,27 @@ def called_as(example: str) -> Callable[[Method], Method]:
     return decorate
 
 
-def constructor_keywords(kind: type) -> list[str]:
-    """Return the keywords that a class is called with: those of its ``__init__``, and its parents' where ``**`` takes them."""
-    known: dict[str, None] = {}
-    for parent in kind.__mro__:
-        if "__init__" in vars(parent):
-            parameters = list(inspect.signature(vars(parent)["__init__"]).parameters.values())[1:]  # without self
-            known |= {p.name: None for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-            if all(p.kind is not p.VAR_KEYWORD for p in parameters):
-                break
-    return list(known)
+def parameter(rule: Constraint, *, default: Any, kw_only: bool = True) -> Any:
+    """Return the field of an estimator's parameter, with the rule for its values."""
+    return field(default=default, kw_only=kw_only, metadata={"rule": rule})
+
+
+def rules_of(kind: type) -> dict[str, Constraint]:
+    """Return the rule of each parameter of a class, its parents' included."""
+    try:
+        return {each.name: each.metadata["rule"] for each in fields(kind)}
+    except KeyError:
+        name = next(each.name for each in fields(kind) if "rule" not in each.metadata)
+        raise TypeError(
+            f"{kind.__name__}.{name} has no rule, so nothing checks it. Declare it as parameter(default, rule)."
+        ) from None
 
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:
-    """Return all values as plain ones, or raise ConfigurationError for the first that breaks its constraint.
-
-    Raises
-    ------
-    TypeError
-        If a value has no constraint, or a constraint no value: a class has to write out each of its parameters, its parents'
-        too, and to declare a constraint for it.
-    """
-    hidden = [name for name in constraints if name not in values]
-    if hidden:
-        raise TypeError(
-            f"{hidden[0]} does not stand in the class's __init__, so clones would lose it. Write every parameter out there, the "
-            "parents' too, and pass those on."
-        )
+    """Return all values as plain ones, or raise ConfigurationError for the first that breaks its constraint."""
     for name, constraint in constraints.items():
         if not constraint.allows(values[name]):
             raise ConfigurationError(f"{name} is {constraint.shown(values[name])}, but it must be {constraint}.")
-    undeclared = [name for name in values if name not in constraints]
-    if undeclared:
-        raise TypeError(f"{undeclared[0]} has no constraint, so nothing checks it. Declare one in _constraints.")
     return {name: constraints[name].plain(value) for name, value in values.items()}
 
 

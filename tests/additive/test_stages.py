@@ -149,7 +149,7 @@ def test_a_plan_of_given_rounds_costs_what_they_cost(delta, rounds):
     planned, opening = sums(cost(plan.event)), cost(plan._opening.event)
     dearest = sums(opening + cost(plan._stage.one(1, 0).event).times(rounds))
     assert all(amount <= planned[part] for part, amount in dearest.items())
-    whole = "Concentrated.rho" if delta else "PureAndGaussian.epsilon"
+    whole = "rho" if delta else "epsilon"
     assert planned[whole] <= Fraction(101, 100) * dearest[whole]
 
 

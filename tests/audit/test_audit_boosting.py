@@ -19,7 +19,7 @@ from test_audit_parts import TwiceTheNoise, TwiceTheRate
 import hedgerow as hr
 from hedgerow.audit import Grid, exact_law, open_law
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
-from hedgerow.boosting.weights import UNIT, Lookup
+from hedgerow.boosting.plan import UNIT, Lookup
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Exponential, Randomness

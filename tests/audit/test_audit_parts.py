@@ -48,7 +48,6 @@ from hedgerow.trees import (
 from hedgerow.trees import (
     Geometric as Doubling,
 )
-from hedgerow.trees.splits import CutsThenTest, HistogramChoice
 
 ONE = Fraction(1)
 SPLITS_FIRST = LeafShare(Fraction(1, 10))  # most of the budget for tests, so that their loss shows
@@ -280,7 +279,7 @@ def test_the_audit_catches_a_rule_that_looks_at_other_records(monkeypatch):
 
     assert worst() <= 1 + 1e-9
     monkeypatch.setattr(
-        "hedgerow.trees.two_phases.HardRecords.__call__",
+        "hedgerow.trees.forest.HardRecords.__call__",
         lambda self, margins, labels: np.full(len(labels), 2**32 if len(labels) > 1 else 0, dtype=np.uint64),
     )
     assert worst() > 1.4
@@ -322,7 +321,7 @@ class TwiceTheNoise(Geometric):
 
 def wrong_cuts(monkeypatch):
     monkeypatch.setattr(
-        CutsThenTest, "_share", lambda self, n: TwiceTheRate(self.budget.amount / (n + 1), self.score.range)
+        SelectCutsThenTest, "_share", lambda self, n: TwiceTheRate(self.budget.amount / (n + 1), self.score.range)
     )
     return CASES["cuts then test, max"]
 
@@ -332,7 +331,7 @@ def wrong_gain(monkeypatch):
 
 
 def wrong_histograms(monkeypatch):
-    monkeypatch.setattr(HistogramChoice, "_noise", lambda self, n: TwiceTheNoise(self.budget.amount, n))
+    monkeypatch.setattr(NoisyHistograms, "_noise", lambda self, n: TwiceTheNoise(self.budget.amount, n))
     return CASES["histograms"]
 
 

@@ -21,8 +21,8 @@ from hedgerow.table import MemoryTable
 from hedgerow.trees import Recipe
 from hedgerow.trees.forest import ForestPlan
 from hedgerow.trees.grower import Layer
-from hedgerow.trees.leaves import CountRelease
-from hedgerow.trees.splits import OneSelection
+from hedgerow.trees.parts import NoisyCounts
+from hedgerow.trees.splits import SelectTest
 
 NUMBER = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
 COIN = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
@@ -44,11 +44,11 @@ def drop_a_level(plant):
     """The tests of the first level are charged by nobody, so the leaves get their budget once more."""
     level = Recipe._level
 
-    def whole_leaves(self, number, budget, left, candidates):
+    def whole_leaves(self, number, budget, left, *, last):
         again = left * Fraction(3, 2)  # the first of two harmonic levels has half of what the second has
-        return level(self, number, budget, left if number == 1 else again, candidates)
+        return level(self, number, budget, left if number == 1 else again, last=last)
 
-    plant.setattr(OneSelection, "events", lambda self, level: ())
+    plant.setattr(SelectTest, "events", lambda self, level, candidates: ())
     plant.setattr(Recipe, "_level", whole_leaves)
     plant.setattr(Cost, "at_most", lambda self, ceiling: True)
 
@@ -104,7 +104,7 @@ def release_real_noise(plant):
         return counts + draws.laplace(scale=float(1 / self.noise.epsilon), size=counts.shape)
 
     plant.setattr(Layer, "of_leaves", classmethod(of_reals))
-    plant.setattr(CountRelease, "ask", asked)
+    plant.setattr(NoisyCounts, "ask", asked)
 
 
 def many_codes(values):
@@ -189,7 +189,7 @@ def test_a_pickled_model_shows_the_raw_counts_that_it_keeps(monkeypatch):
 
 def test_the_certificate_of_a_ledger_that_dropped_a_level_is_not_that_of_its_plan(monkeypatch, tmp_path):
     with monkeypatch.context() as planted:
-        planted.setattr(OneSelection, "events", lambda self, level: ())
+        planted.setattr(SelectTest, "events", lambda self, level, candidates: ())
         model = fitted(hr.EDPRFClassifier)
     assert "test of a node" not in model.certificate_.details()
     model.save(tmp_path / "model")

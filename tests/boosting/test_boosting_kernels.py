@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hedgerow.boosting import kernels
+from hedgerow.trees import kernels
 
 STEPS = range(-3, 4)
 

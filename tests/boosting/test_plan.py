@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from costs import cost_of, stated, sums, with_sum
+from costs import SUMS, cost_of, stated, sums
 from helpers import fit_plan
 
 import hedgerow as hr
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
-from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.boosting.plan import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
-from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.scores import Error, Majority, Max, Specializations
 from hedgerow.table import MemoryTable
@@ -145,11 +146,10 @@ def test_leaves_without_counts_are_refused():
         plan_of(recipe(leaf=SelectLabel()))
 
 
-EPSILON = "PureAndGaussian.epsilon"
-OTHERS = [part for part in sums(Cost()) if part != EPSILON]
+OTHERS = [part for part in SUMS if part != "epsilon"]
 
 
-@pytest.mark.parametrize(("delta", "part"), [(0, EPSILON), *((Fraction(1, 10**6), part) for part in OTHERS)])
+@pytest.mark.parametrize(("delta", "part"), [(0, "epsilon"), *((Fraction(1, 10**6), part) for part in OTHERS)])
 def test_a_curator_with_less_than_a_fit_takes_stops_it(delta, part):
     """Each of the sums is a ceiling by itself."""
     plan = plan_of(RECIPES["stumps"], delta=Fraction(delta))
@@ -157,7 +157,7 @@ def test_a_curator_with_less_than_a_fit_takes_stops_it(delta, part):
     plan.fit(curator)
     enough, taken = curator.total, sums(curator.total)[part]
     plan.fit(curator_of(plan, ceiling=enough))
-    less = with_sum(enough, part, taken - 1 if part == "draws" else taken * Fraction(99, 100))
+    less = replace(enough, **{part: taken - 1 if part == "draws" else taken * Fraction(99, 100)})
     with pytest.raises(BudgetExceeded):
         plan.fit(curator_of(plan, ceiling=less))
 

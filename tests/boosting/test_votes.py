@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.boosting import Discrete, Real
-from hedgerow.boosting.weights import VOTE_STEPS
+from hedgerow.boosting.plan import VOTE_STEPS
 from hedgerow.scores import multiway
 from hedgerow.trees import Forest
 

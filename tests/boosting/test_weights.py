@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hedgerow.boosting import MadaBoost, SmoothBoost
-from hedgerow.boosting.weights import UNIT, VOTE_STEPS, Lookup
+from hedgerow.boosting.plan import UNIT, VOTE_STEPS, Lookup
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import (

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 import pytest
 
 import hedgerow as hr
-from hedgerow.privacy.began import began
+from hedgerow.privacy.atomic import began
 from hedgerow.systems.edprf import EDPRFClassifier
 
 TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]

@@ -16,7 +16,7 @@ from helpers import make_table
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
-from hedgerow.privacy.conversions import amplified
+from hedgerow.privacy.accounting import amplified
 from hedgerow.scores import Gini, Max, multiway
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]

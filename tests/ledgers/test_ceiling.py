@@ -10,7 +10,7 @@ from test_ledger import fit
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
+from hedgerow.privacy.accounting import FLOAT_GUARD, concentrated_delta
 from hedgerow.privacy.events import Gaussian
 
 TINY, THIRD = Fraction(1, 10**40), Fraction(1, 3)

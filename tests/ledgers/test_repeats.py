@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.ledgers.repeats import Repeats, repeats, uncounted
+from hedgerow.ledgers.ledger import Repeats, repeats, uncounted
 
 X = np.random.default_rng(0).uniform(0, 1, (200, 1))
 Y = np.where(X[:, 0] > 0.5, "high", "low")

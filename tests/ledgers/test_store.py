@@ -16,11 +16,11 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.ledgers import books, database, tables
+from hedgerow.ledgers import books, database
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.privacy.events import Pure, Thresholded, Unprotected
 
-STORE = tuple(f"ledgers/{name}.py" for name in ("store", "books", "tables", "chain", "database", "ceiling", "address"))
+STORE = tuple(f"ledgers/{name}.py" for name in ("store", "books", "chain", "database", "ceiling"))
 
 
 @pytest.fixture
@@ -455,8 +455,8 @@ def test_a_newer_version_that_is_faster_is_left_alone(made, address, monkeypatch
         tamper(address, "UPDATE hedgerow_store SET format = 3")
         return writing(*arguments, **options)
 
-    monkeypatch.setattr(tables, "FORMAT", 2)
-    monkeypatch.setattr(tables, "MIGRATIONS", {1: lambda connection: None})
+    monkeypatch.setattr(database, "FORMAT", 2)
+    monkeypatch.setattr(database, "MIGRATIONS", {1: lambda connection: None})
     monkeypatch.setattr(database.Database, "writing", late)
     for _ in range(2):
         with pytest.raises(FileFormatError, match="format 3"):
@@ -485,8 +485,8 @@ def test_a_store_of_this_version_opens_in_the_next(made, address, monkeypatch):
     def add_a_column(connection):
         connection.execute(sa.text("ALTER TABLE hedgerow_ledgers ADD COLUMN owner TEXT"))
 
-    monkeypatch.setattr(tables, "FORMAT", 2)
-    monkeypatch.setattr(tables, "MIGRATIONS", {1: add_a_column})
+    monkeypatch.setattr(database, "FORMAT", 2)
+    monkeypatch.setattr(database, "MIGRATIONS", {1: add_a_column})
     opened = hr.LedgerStore(address)
     assert opened.ledger("a").spent == Fraction(3, 10)
     opened.ledger("a").reserve(fit("0.7"))

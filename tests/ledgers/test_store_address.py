@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError, LedgerPickleError
 from hedgerow.ledgers import database
-from hedgerow.ledgers.address import Address
+from hedgerow.ledgers.database import Address
 
 SECRET = "s3cret"
 HOST = "127.0.0.1:1"  # where nothing listens

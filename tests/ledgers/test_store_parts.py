@@ -17,10 +17,9 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.ledgers import books, database, tables
-from hedgerow.ledgers.address import Address
+from hedgerow.ledgers import books, database
 from hedgerow.ledgers.ceiling import Ceiling
-from hedgerow.ledgers.database import Database
+from hedgerow.ledgers.database import Address, Database
 from hedgerow.limits import DEEPEST_EVENT
 from hedgerow.privacy.events import Pure, Sequence, Thresholded
 
@@ -48,7 +47,7 @@ def test_what_tells_a_store_and_a_reservation_from_others_has_128_bits(made, pat
 
 
 def test_no_server_numbers_the_links_by_itself():
-    written = str(CreateTable(tables.links).compile(dialect=postgresql.dialect()))
+    written = str(CreateTable(database.links).compile(dialect=postgresql.dialect()))
     assert "number INTEGER NOT NULL" in written
     assert "PRIMARY KEY (ledger, number)" in written
 
@@ -61,7 +60,7 @@ def test_all_versions_make_a_servers_store_one_after_the_other():
         asked.append(str(statement.compile(dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True})))
 
     with pytest.raises(sa.exc.NoInspectionAvailable):
-        tables.make(SimpleNamespace(dialect=postgresql.dialect(), execute=execute), "here", None)
+        database.make(SimpleNamespace(dialect=postgresql.dialect(), execute=execute), "here", None)
     assert [statement.partition("(")[::2] for statement in asked] == [
         ("SELECT pg_advisory_xact_lock", "1751475303) AS pg_advisory_xact_lock_1")
     ]
@@ -73,7 +72,7 @@ def test_where_there_is_no_store_nothing_is_read_and_a_known_one_is_not_made_aga
         Database(Address.of(path)).reading() as connection,
         pytest.raises(ConfigurationError, match=r"there is no ledger store at .* yet"),
     ):
-        tables.identify(connection, path, None)
+        database.identify(connection, path, None)
     made.create("a", epsilon=1)
     path.unlink()
     for name in ("-wal", "-shm"):
@@ -86,8 +85,8 @@ def test_where_there_is_no_store_nothing_is_read_and_a_known_one_is_not_made_aga
 def test_a_store_is_brought_to_this_version_by_every_step_between_once(made, path, monkeypatch):
     made.create("a", epsilon=1)
     taken = []
-    monkeypatch.setattr(tables, "FORMAT", 3)
-    monkeypatch.setattr(tables, "MIGRATIONS", {1: lambda _: taken.append(1), 2: lambda _: taken.append(2)})
+    monkeypatch.setattr(database, "FORMAT", 3)
+    monkeypatch.setattr(database, "MIGRATIONS", {1: lambda _: taken.append(1), 2: lambda _: taken.append(2)})
     for _ in range(2):
         assert hr.LedgerStore(path).id == made.id
         assert taken == [1, 2]

@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 import hedgerow as hr
 from hedgerow.ledgers import database
-from hedgerow.ledgers.address import Address
-from hedgerow.ledgers.database import Database
+from hedgerow.ledgers.database import Address, Database
 
 ADDRESS = Address.of("postgresql+psycopg://anna@127.0.0.1:1/budgets")  # where nothing listens
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.mechanisms import Budget, Exponential, Geometric, PermuteAndFlip, RoundedNormal
-from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.events import BoundedRange, Gaussian, Pure, Sequence
@@ -133,7 +132,7 @@ def test_a_concentrated_selection_is_exponential_and_costs_at_most_the_amount(am
     assert isinstance(selection.event("test", "score"), BoundedRange)
     epsilon = selection.rate.fraction * score_range * unit
     assert amount * HARDLY < epsilon**2 / 8 <= amount
-    assert cost(event_of(selection)).by(Concentrated).rho <= amount
+    assert cost(event_of(selection)).rho <= amount
 
 
 # By the exact laws: the divergence of order a between neighbors is at most a times rho.

@@ -8,7 +8,7 @@ import pytest
 from costs import stated
 
 from hedgerow.mechanisms import AtMost, Exponential, Geometric, PermuteAndFlip, RoundedNormal
-from hedgerow.privacy.conversions import gaussian_delta
+from hedgerow.privacy.accounting import gaussian_delta
 from hedgerow.scores import Gini, multiway
 
 ROUNDING = 1 + 1e-9

@@ -15,7 +15,6 @@ from seeds import moved_key
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, PublicChoice
 from hedgerow.mechanisms.kernels import open_stream
-from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
 
 KEY = moved_key(bytes(range(7, 39)))
@@ -235,11 +234,11 @@ def test_a_selection_is_as_concentrated_as_its_price(kind, epsilon):
     for gap in range(-40, 41):
         law, moved = (mechanism.law(np.array([gap, 0]), every), mechanism.law(np.array([gap + 1, 0]), every))
         divergences += [(law * np.log(law / moved)).sum(), (moved * np.log(moved / law)).sum()]
-    rho = float(cost(event_of(mechanism)).by(Concentrated).rho)
+    rho = float(cost(event_of(mechanism)).rho)
     assert max(divergences) <= rho * (1 + 1e-9)
     assert mechanism.event("test", "score").level == 0
     if kind is PermuteAndFlip:
-        assert max(divergences) > float(cost(event_of(Exponential(Fraction(epsilon), 1))).by(Concentrated).rho)
+        assert max(divergences) > float(cost(event_of(Exponential(Fraction(epsilon), 1))).rho)
 
 
 @pytest.mark.parametrize("kind", BOTH)

@@ -21,7 +21,7 @@ from patches import Patch, changed_kernels, patch_of
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(hedgerow.__file__).parent
 AMOUNTS = (
-    "privacy/accountants.py",
+    "privacy/accounting.py",
     "tests/privacy/test_accountants.py::test_one_record_replaced_costs_four_times_as_much_where_costs_are_squares",
 )
 COINS = "mechanisms/kernels.py", "tests/mechanisms/test_chacha.py"
@@ -56,16 +56,16 @@ def outcomes(module, test, *changes):
 @pytest.mark.full
 def test_a_change_fails_a_test_hangs_or_survives():
     field, line = (
-        "    epsilon: Fraction = Fraction(0)",
-        "PureAndGaussian(records * self.epsilon, records**2 * self.mu_squared)",
+        "    rho: Fraction = NONE",
+        "self._times(group, group**2),",
     )
     found = outcomes(
         *AMOUNTS,
-        (field, field.replace("(0)", "(None)")),
-        (field, field.replace("(0)", "(0 * 1)")),
-        (line, line.replace("records**2", "records")),
-        (line, line.replace("records**2", "records**2 * 1")),
-        (f"    return {line}", "    while True: pass"),
+        (field, field.replace("NONE", "None")),
+        (field, field.replace("NONE", "NONE * 1")),
+        (line, line.replace("group**2", "group")),
+        (line, line.replace("group**2", "group**2 * 1")),
+        ("        covered = not", "        while True: pass\n        covered = not"),
     )
     states = {number: state for number, (state, _) in found.items()}
     assert states == {-1: "passed", 0: "failed", 1: "passed", 2: "failed", 3: "passed", 4: "hung"}

@@ -1,159 +1,138 @@
-"""What every accountant promises, and what each makes of a step, a sample and a replaced record."""
+"""What the sums of a cost promise, and what each is of a step, a sample and a replaced record."""
 
 import math
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
 
 import pytest
+from costs import SUMS, sums
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.privacy.accountants import ACCOUNTANTS, Concentrated, GaussianDP, PureAndGaussian
-from hedgerow.privacy.conversions import (
+from hedgerow.privacy.accounting import (
+    Cost,
     amplified,
     concentrated_delta,
+    cost,
     gaussian_delta,
     mu_squared_of_pure,
     rho_of_pure,
 )
+from hedgerow.privacy.events import BoundedRange, Gaussian, Pure
 
 AMOUNTS = st.fractions(0, 3, max_denominator=1000)
 STEPS = st.one_of(
-    st.tuples(st.just("of_pure"), AMOUNTS, st.booleans()), st.tuples(st.just("of_gaussian"), AMOUNTS, st.none())
+    st.builds(lambda epsilon: Pure(epsilon, "", ""), AMOUNTS),
+    st.builds(lambda epsilon: BoundedRange(epsilon, "", ""), AMOUNTS),
+    st.builds(lambda mu_squared: Gaussian(mu_squared, 1, ""), AMOUNTS),
 )
 PLANS = st.lists(STEPS, max_size=4)
 HALF = Fraction(1, 2)
 SEARCH = 1 + 1e-8  # what a search by floats may leave of an order
 
 
-def step(kind, name, amount, ranged):
-    return kind.of_gaussian(amount) if name == "of_gaussian" else kind.of_pure(amount, ranged=ranged)
+def cost_of(plan):
+    return reduce(add, map(cost, plan), Cost())
 
 
-def value_of(kind, plan):
-    return reduce(add, (step(kind, *each) for each in plan), kind())
-
-
-# the contract
-
-
-each = pytest.mark.parametrize("kind", ACCOUNTANTS)
-
-
-@each
 @given(plans=st.tuples(PLANS, PLANS, PLANS))
 @settings(max_examples=60, deadline=None)
-def test_sums_and_maxima_do_not_depend_on_order_or_grouping(kind, plans):
-    a, b, c = (value_of(kind, plan) for plan in plans)
+def test_sums_and_maxima_do_not_depend_on_order_or_grouping(plans):
+    a, b, c = map(cost_of, plans)
     for both in (add, lambda one, other: one | other):
         assert both(a, b) == both(b, a)
         assert both(both(a, b), c) == both(a, both(b, c))
-        assert both(a, kind()) == a
-    assert a | a == a
+        assert both(a, Cost()) == a
+    assert replace(a | a, draws=a.draws) == a
     assert a.times(3) == a + a + a
     assert a.times(1) == a
-    assert a.times(0) == kind()
-    assert (a | b) + c == (a + c) | (b + c)
+    assert a.times(0) == Cost()
+    assert replace((a | b) + c, draws=0) == replace((a + c) | (b + c), draws=0)
 
 
-@each
 @given(plans=st.tuples(PLANS, PLANS))
 @settings(max_examples=60, deadline=None)
-def test_the_order_is_that_of_every_amount(kind, plans):
-    a, b = (value_of(kind, plan) for plan in plans)
+def test_the_order_is_that_of_every_amount(plans):
+    a, b = map(cost_of, plans)
     assert a.at_most(a)
     assert a.at_most(a + b)
     assert a.at_most(a | b)
     assert b.at_most(a | b)
-    assert (a.at_most(b) and b.at_most(a)) == (a == b)
-    assert a.at_most(b) == all(getattr(a, field.name) <= getattr(b, field.name) for field in fields(kind))
+    if not b.is_pure:
+        assert a.at_most(b) == all(getattr(a, name) <= getattr(b, name) for name in SUMS)
 
 
-@each
 @given(plans=st.tuples(PLANS, PLANS), epsilon=st.fractions(0, 9, max_denominator=100), more=AMOUNTS)
 @settings(max_examples=60, deadline=None)
-def test_a_delta_grows_with_the_value_and_falls_with_epsilon(kind, plans, epsilon, more):
-    a, b = (value_of(kind, plan) for plan in plans)
+def test_a_delta_grows_with_the_value_and_falls_with_epsilon(plans, epsilon, more):
+    a, b = (replace(cost_of(plan), draws=0) for plan in plans)
     assert a.delta(epsilon) <= (a + b).delta(epsilon) * SEARCH
-    assert a.delta(epsilon) <= a.of_group(2).delta(epsilon) * SEARCH
+    assert a.delta(epsilon) <= a.under("replace-one").delta(epsilon) * SEARCH
     assert a.delta(epsilon + more) <= a.delta(epsilon) * SEARCH
     assert a.delta(epsilon) >= 0
 
 
-@each
-def test_a_plan_that_reads_nothing_loses_nothing(kind):
-    assert kind() == kind.of_pure(Fraction(0), ranged=False) == kind.of_gaussian(Fraction(0)) == kind().of_group(2)
-    assert kind().delta(Fraction(0)) <= math.ulp(0.0)
+def test_a_plan_that_reads_nothing_loses_nothing():
+    assert (
+        Cost() == cost(Pure(Fraction(0), "", "")) == cost(Gaussian(Fraction(0), 0, "")) == Cost().under("replace-one")
+    )
+    assert Cost().delta(Fraction(0)) == 0
 
 
-@each
 @pytest.mark.parametrize("inclusion", [HALF, Fraction(1, 100), Fraction(999, 1000)])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(2), Fraction(30)])
-def test_a_sampled_pure_plan_is_a_pure_step_of_what_is_left(kind, epsilon, inclusion):
-    found = kind.of_pure(epsilon, ranged=True).sampled(epsilon, inclusion)
-    assert found == kind.of_pure(amplified(epsilon, inclusion), ranged=False)
-    assert found.at_most(kind.of_pure(epsilon, ranged=False))
+def test_a_sampled_pure_plan_is_a_pure_step_of_what_is_left(epsilon, inclusion):
+    sampled = cost(BoundedRange(epsilon, "", "")).sampled(inclusion)
+    assert sampled == cost(Pure(amplified(epsilon, inclusion), "", ""))
+    assert all(amount <= sums(cost(Pure(epsilon, "", "")))[name] for name, amount in sums(sampled).items())
 
 
-@each
-def test_a_value_does_not_change(kind):
-    for field in fields(kind):
+def test_a_value_does_not_change():
+    for field in fields(Cost):
         with pytest.raises(FrozenInstanceError):
-            setattr(kind(), field.name, Fraction(1))
+            setattr(Cost(), field.name, Fraction(1))
 
 
-def test_each_accountant_is_named_once():
-    assert len({kind.__name__ for kind in ACCOUNTANTS}) == len(ACCOUNTANTS)
-
-
-# each by itself
-
-
-@pytest.mark.parametrize("ranged", [False, True])
-def test_a_pure_step_costs_each_accountant_its_own_measure_of_epsilon(ranged):
-    epsilon = Fraction(2, 3)
-    assert PureAndGaussian.of_pure(epsilon, ranged=ranged) == PureAndGaussian(epsilon, Fraction(0))
-    assert GaussianDP.of_pure(epsilon, ranged=ranged) == GaussianDP(mu_squared_of_pure(epsilon, ranged=ranged))
-    assert Concentrated.of_pure(epsilon, ranged=ranged) == Concentrated(rho_of_pure(epsilon, ranged=ranged))
+@pytest.mark.parametrize("kind", [Pure, BoundedRange])
+def test_a_pure_step_costs_each_accountant_its_own_measure_of_epsilon(kind):
+    epsilon, ranged = Fraction(2, 3), kind is BoundedRange
+    total, rho = mu_squared_of_pure(epsilon, ranged=ranged), rho_of_pure(epsilon, ranged=ranged)
+    assert cost(kind(epsilon, "", "")) == Cost(epsilon, Fraction(0), total, rho)
 
 
 def test_a_gaussian_step_costs_each_accountant_its_own_measure_of_mu():
-    mu_squared = Fraction(1, 7)
-    assert PureAndGaussian.of_gaussian(mu_squared) == PureAndGaussian(Fraction(0), mu_squared)
-    assert GaussianDP.of_gaussian(mu_squared) == GaussianDP(mu_squared)
-    assert Concentrated.of_gaussian(mu_squared) == Concentrated(mu_squared / 2)
+    assert cost(Gaussian(Fraction(1, 7), 3, "")) == Cost(
+        Fraction(0), Fraction(1, 7), Fraction(1, 7), Fraction(1, 14), draws=3
+    )
 
 
 def test_one_record_replaced_costs_four_times_as_much_where_costs_are_squares():
-    assert PureAndGaussian(Fraction(1, 3), Fraction(1, 7)).of_group(2) == PureAndGaussian(
-        Fraction(2, 3), Fraction(4, 7)
-    )
-    assert PureAndGaussian(mu_squared=Fraction(1, 7)).of_group(2) == PureAndGaussian(Fraction(0), Fraction(4, 7))
-    assert GaussianDP(Fraction(1, 3)).of_group(2) == GaussianDP(Fraction(4, 3))
-    assert Concentrated(Fraction(1, 5)).of_group(2) == Concentrated(Fraction(4, 5))
+    found = Cost(Fraction(1, 3), Fraction(1, 7), Fraction(1, 3), Fraction(1, 5)).under("replace-one")
+    assert found == Cost(Fraction(2, 3), Fraction(4, 7), Fraction(4, 3), Fraction(4, 5))
 
 
 def test_the_larger_of_each_amount_counts_in_parallel():
-    both = PureAndGaussian(Fraction(1), Fraction(2)) | PureAndGaussian(Fraction(2), Fraction(1))
-    assert both == PureAndGaussian(Fraction(2), Fraction(2))
-    assert not both.at_most(PureAndGaussian(Fraction(2), Fraction(1)))
-    assert not both.at_most(PureAndGaussian(Fraction(1), Fraction(2)))
+    both = Cost(Fraction(1), Fraction(2), Fraction(3), Fraction(1)) | Cost(Fraction(2), Fraction(1), Fraction(1), HALF)
+    assert both == Cost(Fraction(2), Fraction(2), Fraction(3), Fraction(1))
+    for name in SUMS[:-1]:
+        assert not both.at_most(replace(both, **{name: getattr(both, name) - HALF}))
 
 
 def test_pure_steps_leave_gaussian_ones_the_rest_of_epsilon():
-    both = PureAndGaussian(HALF, Fraction(1, 100))
+    large = Fraction(9)  # which leaves the other accountants worse
+    both = Cost(HALF, Fraction(1, 100), large, large)
     assert both.delta(Fraction(1)) == pytest.approx(gaussian_delta(0.5, 0.1), rel=1e-9)
     assert both.delta(HALF) == pytest.approx(gaussian_delta(0.0, 0.1), rel=1e-9)
-    assert both.delta(HALF - Fraction(1, 10**30)) == math.inf
-    assert PureAndGaussian(HALF).delta(HALF) == 0
-    assert PureAndGaussian(HALF).delta(HALF - Fraction(1, 10**30)) == math.inf
+    assert both._delta_beside_pure(HALF - Fraction(1, 10**30)) == math.inf
+    assert Cost(HALF, Fraction(0), large, large).delta(HALF) == 0
+    assert Cost(HALF)._delta_beside_pure(HALF - Fraction(1, 10**30)) == math.inf
 
 
 def test_mu_and_rho_become_the_delta_of_their_curves_rounded_up():
-    assert (
-        gaussian_delta(1.0, 0.5) < GaussianDP(Fraction(1, 4)).delta(Fraction(1)) < gaussian_delta(1.0, 0.5) * 1.000001
-    )
-    found = Concentrated(Fraction(1, 20)).delta(Fraction(1))
-    assert concentrated_delta(1.0, 0.05) <= found < concentrated_delta(1.0, 0.05) * 1.000001
+    large = Fraction(99)
+    mu = Cost(large, Fraction(0), Fraction(1, 4), large).delta(Fraction(1))
+    assert gaussian_delta(1.0, 0.5) < mu < gaussian_delta(1.0, 0.5) * 1.000001
+    rho = Cost(large, Fraction(0), large, Fraction(1, 20)).delta(Fraction(1))
+    assert concentrated_delta(1.0, 0.05) <= rho < concentrated_delta(1.0, 0.05) * 1.000001

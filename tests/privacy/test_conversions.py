@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from hedgerow.privacy.conversions import (
+from hedgerow.privacy.accounting import (
     amplified,
     concentrated_delta,
     concentrated_rho,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.conversions import amplified
+from hedgerow.privacy.accounting import amplified, cost
 from hedgerow.privacy.events import Gaussian, Pure, Sequence, Thresholded
 from hedgerow.privacy.filter import PrivacyFilter
 

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.privacy.accountants import Concentrated, GaussianDP
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import cost, gaussian_delta
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.conversions import gaussian_delta
+from hedgerow.privacy.claim import RECORD, Claim, Unit
 from hedgerow.privacy.events import (
     BoundedRange,
     Gaussian,
@@ -28,7 +26,6 @@ from hedgerow.privacy.events import (
     event_from_dict,
     event_to_dict,
 )
-from hedgerow.privacy.unit import RECORD, Unit
 
 HALF = Fraction(1, 2)
 MILLIONTH = Fraction(1, 10**6)
@@ -51,8 +48,8 @@ def test_a_person_costs_so_many_times_a_record_and_squares_cost_the_square(adjac
     group = times * records
     assert person.epsilon == group * one.epsilon
     assert person.mu_squared == group**2 * one.mu_squared
-    assert person.by(GaussianDP).mu_squared == group**2 * one.by(GaussianDP).mu_squared
-    assert person.by(Concentrated).rho == group**2 * one.by(Concentrated).rho
+    assert person.total_mu_squared == group**2 * one.total_mu_squared
+    assert person.rho == group**2 * one.rho
     assert person.draws == one.draws  # each is made once, however many records moved its sum
 
 
@@ -227,7 +224,7 @@ def test_one_ledger_counts_one_unit(unit, plan, counts, rho, tmp_path):
         fit = certificate(pure(Fraction(1, 2 * plan.records)), HALF, records=plan.records, person=plan.person)
         if counts:
             ledger.reserve(fit)
-            expected = plan.records**2 * cost(fit.event).by(Concentrated).rho if rho else HALF
+            expected = plan.records**2 * cost(fit.event).rho if rho else HALF
             assert ledger.spent == expected
         else:
             with pytest.raises(BudgetExceeded, match="one ledger counts one unit of protection"):
@@ -256,7 +253,7 @@ def test_a_replace_one_ledger_of_persons_counts_a_person_removed_and_one_added()
     ledger = hr.Ledger(rho=1, adjacency="replace-one", records_per_person=3)
     plan = certificate(pure("1/30"), "1/10", records=3)
     ledger.reserve(plan)
-    assert ledger.spent == 36 * cost(plan.event).by(Concentrated).rho
+    assert ledger.spent == 36 * cost(plan.event).rho
     pairs = hr.Ledger(1, adjacency="replace-one", records_per_person=3)
     pairs.reserve(plan)
     assert pairs.spent == Fraction(2, 10)

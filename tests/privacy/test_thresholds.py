@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
 
 import hedgerow as hr
-from hedgerow.privacy.accountants import Concentrated
-from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import (
     Gaussian,
     OneOf,
@@ -36,7 +36,7 @@ def test_deltas_of_thresholds_add_up_and_count_once_where_one_of_several_runs():
     assert cost(OneOf((ONE, OTHER, ONE))).thresholds == Fraction(1, 1000)
     assert cost(PerRecordAssignment(ONE, 5)).thresholds == Fraction(5, 1000)
     assert not cost(Subsampled(ONE, Fraction(1, 2))).protected
-    assert cost(ONE).by(Concentrated).rho == cost(OTHER).by(Concentrated).rho
+    assert cost(ONE).rho == cost(OTHER).rho
     assert not cost(ONE).is_pure
 
 
@@ -85,7 +85,7 @@ def test_a_filter_stops_at_its_ceiling():
             spent.charged_all(cost(extra))
     with pytest.raises(hr.BudgetExceeded):
         PrivacyFilter(cost(Sequence((OTHER, OTHER)))).charged_all(cost(ONE))
-    wide = Cost(cost(Sequence((ONE,) * 3)).values, thresholds=Fraction(1, 1000))
+    wide = replace(cost(Sequence((ONE,) * 3)), thresholds=Fraction(1, 1000), thresholds_for=1)
     with pytest.raises(hr.BudgetExceeded):
         PrivacyFilter(wide).charged_all(cost(ONE)).charged_all(cost(ONE))
 

@@ -18,7 +18,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Pure, Sequence, event_from_dict, event_to_dict
 from hedgerow.published import PublishedForestPlan
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.trees.levels import Geometric, Linear
+from hedgerow.trees.parts import Geometric, Linear
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "c": Categorical(["a", "b", "c"]), "z": Numeric(-1, 3), "d": Categorical([1, 2])},

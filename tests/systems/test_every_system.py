@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.parameters import Choice
+from hedgerow.parameters import Choice, rules_of
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event, Gaussian
 from hedgerow.systems import system_class
@@ -23,7 +23,7 @@ SCHEMA = hr.Schema(
 BY_NAME = {info.name: info for info in hr.list_systems()}
 FORMS = [(info.name, variant) for info in hr.list_systems() for variant in info.variants]
 PRIVATE = [name for name, variant in FORMS if variant == "private"]
-WITH_DELTA = [name for name in PRIVATE if "delta" in system_class(name)._constraints]
+WITH_DELTA = [name for name in PRIVATE if "delta" in rules_of(system_class(name))]
 DELTA = 1e-6
 
 # What a value needs beside it, and where it is refused.
@@ -59,7 +59,7 @@ FRESH, _ = records(seed=1)
 
 def choices(kind):
     """Yield each value of each choice of a class but its variant; None where a choice may be left to a rule."""
-    for name, constraint in kind._constraints.items():
+    for name, constraint in rules_of(kind).items():
         if isinstance(constraint, Choice) and name != "variant":
             for value in (*constraint.options, *([None] if constraint.or_none else [])):
                 yield name, value
@@ -104,7 +104,7 @@ def test_the_defaults_fit_and_say_what_they_cost(name, variant, tmp_path):
 @pytest.mark.parametrize(("name", "variant", "parameter", "value"), EVERY_CHOICE)
 def test_every_choice_fits_and_says_what_it_costs(name, variant, parameter, value, tmp_path):
     needed = NEEDS.get((name, parameter, value), {})
-    few = {"n_estimators": 3} if "n_estimators" in system_class(name)._constraints else {}  # the defaults stand above
+    few = {"n_estimators": 3} if "n_estimators" in rules_of(system_class(name)) else {}  # the defaults stand above
     model = build(name, variant, **{parameter: value, **needed, **few})
     if (name, variant, parameter, value) in REFUSED:
         with pytest.raises(hr.ConfigurationError, match=f"{parameter} is '{value}'"):

@@ -16,7 +16,7 @@ from hedgerow.mechanisms import SELECTIONS
 from hedgerow.privacy.accounting import cost
 from hedgerow.scores import SCORES, binary
 from hedgerow.systems.forest import ASSIGNMENTS, LEVELS, STOPS
-from hedgerow.trees.levels import LeafShare, Uniform
+from hedgerow.trees.parts import LeafShare, Uniform
 
 CHOICES = (*SELECTIONS, "cuts-then-test")
 SCHEMA = hr.Schema(

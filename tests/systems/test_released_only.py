@@ -22,9 +22,10 @@ from hedgerow.cells.specializer import Specializer
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Cut, Round
 from hedgerow.curator.splits import cut_scores
+from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
 from hedgerow.trees.grower import Grower
-from hedgerow.trees.leaves import LabelChoice
+from hedgerow.trees.parts import SelectLabel
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
 
@@ -41,7 +42,7 @@ SIZES = {"n_estimators": 3, "max_depth": 3, "specializations": 6}
 def small(name, **parameters):
     """Return a system that is quickly fitted."""
     kind = system_class(name)
-    sizes = {key: value for key, value in SIZES.items() if key in kind._constraints}
+    sizes = {key: value for key, value in SIZES.items() if key in rules_of(kind)}
     return build(name, "private", **{**sizes, **parameters})
 
 
@@ -148,7 +149,7 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
     for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
         for name in PRIVATE:
             kind = system_class(name)
-            if all(key in kind._constraints and kind._constraints[key].allows(value) for key, value in choices.items()):
+            if all(key in rules_of(kind) and rules_of(kind)[key].allows(value) for key, value in choices.items()):
                 asked |= {question for question, _ in fit_in(ONE, small(name, **choices), 0)[1]}
     # Draws are noted beside the questions; what is left out analysts' curators ask.
     assert asked - {"a draw"} == {name for _, name in QUESTIONS} - {"for_learner", "draw_sample"}
@@ -175,12 +176,12 @@ def close_nodes_without_records(plant):
 
 
 def label_nodes_without_records_by_the_first_class(plant):
-    ask = LabelChoice.ask
+    ask = SelectLabel.ask
 
     def asked(self, curator, nodes):
         return np.where(sizes_of(curator, nodes)[:, None] == 0, 0, ask(self, curator, nodes))
 
-    plant.setattr(LabelChoice, "ask", asked)
+    plant.setattr(SelectLabel, "ask", asked)
 
 
 def end_when_there_are_as_many_trees_as_records(plant):

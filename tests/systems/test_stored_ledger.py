@@ -9,7 +9,6 @@ from sklearn.model_selection import GridSearchCV
 
 import hedgerow as hr
 from hedgerow.estimator import certificate_of, claim_of, plan_of
-from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
@@ -85,7 +84,7 @@ def test_twenty_fits_are_less_in_rho_than_in_epsilon():
     model = hr.HedgerowClassifier(epsilon=0.5, delta=1e-6, schema=SCHEMA)
     claim = claim_of(model)
     certificate = certificate_of(model, SCHEMA, claim, plan := plan_of(model, SCHEMA, claim, ()), seeded=False)
-    ledger = hr.Ledger(rho=20 * cost(plan.event).by(Concentrated).rho)
+    ledger = hr.Ledger(rho=20 * cost(plan.event).rho)
     for _ in range(20):
         ledger.reserve(certificate)
     assert ledger.remaining == 0

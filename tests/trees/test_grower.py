@@ -16,7 +16,7 @@ from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.accounting import cost
 from hedgerow.scores import multiway
 from hedgerow.trees import Forest, Grower, NoisyMinority, Recipe
-from hedgerow.trees.levels import Harmonic
+from hedgerow.trees.parts import Harmonic
 
 ONE = Fraction(1)
 
@@ -188,7 +188,7 @@ def test_levels_count_from_the_root():
 
 
 def test_the_stop_compares_with_theta_over_its_share():
-    stop = NoisyMinority(share=Fraction(1, 4), theta=Fraction(2)).mechanism(Budget(ONE)).mechanism
+    stop = NoisyMinority(theta=Fraction(2), budget=Budget(Fraction(1, 4))).mechanism
     assert stated(stop.noise) == Fraction(1, 4)
     assert stop.threshold == 8
-    assert NoisyMinority().mechanism(Budget(ONE)).mechanism.threshold == 13
+    assert NoisyMinority(budget=Budget(Fraction(15, 100))).mechanism.threshold == 13

@@ -65,9 +65,8 @@ from hedgerow.trees import (
     Uniform,
     Weighted,
 )
-from hedgerow.trees.forest import smoothed_shares
-from hedgerow.trees.pruning import _added_errors, _class_counts, _sizes
-from hedgerow.trees.two_phases import HardRecords
+from hedgerow.trees.forest import HardRecords, smoothed_shares
+from hedgerow.trees.model import _added_errors, _class_counts, _sizes
 
 ONE = Fraction(1)
 N_CODES, IS_NUMERIC, N_CLASSES = (7, 4, 5, 3), (True, False, True, False), 3
@@ -239,11 +238,11 @@ class Watched:
     split: Any
     calls: list
 
-    def mechanism(self, budget, candidates):
-        return Watched(self.split.mechanism(budget, candidates), self.calls)
+    def with_budget(self, budget):
+        return Watched(self.split.with_budget(budget), self.calls)
 
-    def events(self, level):
-        return self.split.events(level)
+    def events(self, level, candidates):
+        return self.split.events(level, candidates)
 
     def choose(self, curator, nodes, candidates, offered):
         chosen = self.split.choose(curator, nodes, candidates, offered)
@@ -360,12 +359,12 @@ def test_a_random_test_is_of_any_feature_and_any_place_in_it():
     curator = Queryable(make_table([], (7, 4, 5)), ONE, Randomness(0))
     offered = np.ones((9000, len(tests)), dtype=bool)
     offered[:, 0] = False  # a decided cut
-    chosen = RandomTest().mechanism(Budget(ONE), tests).choose(curator, None, tests, offered)
+    chosen = RandomTest().choose(curator, None, tests, offered)
     share = np.bincount(chosen, minlength=len(tests)) / 9000
     expected = np.array([0] + [1 / 15] * 5 + [1 / 3] + [1 / 12] * 4)
     assert np.all(np.abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / 9000) + 1e-12)
     assert curator.spent == 0
-    assert RandomTest().events(1) == ()
+    assert RandomTest().events(1, tests) == ()
 
 
 def test_random_tests_read_no_record():
@@ -409,8 +408,8 @@ def test_without_records_a_numeric_feature_is_as_probable_as_a_categorical_one(s
 
 def test_cuts_then_test_divides_the_budget_among_the_features_that_can_still_be_cut():
     tests = mixed((3, 4, 2), (True, False, True))
-    split = SelectCutsThenTest().mechanism(Budget(ONE), tests)
-    assert split.most == 2
+    split = SelectCutsThenTest(budget=Budget(ONE))
+    assert len(split.events(1, tests)[0].parts) == 3
     curator = Queryable(make_table(records_of(50, n_codes=(3, 4, 2)), (3, 4, 2), N_CLASSES), 3 * ONE, Randomness(0))
     (root, other, third) = (curator.assign(PerRecordCoin(1)) for _ in range(3))
     for node, closed, n in ((root, (), 2), (other, (0,), 1), (third, (0, 2), 0)):
@@ -419,7 +418,7 @@ def test_cuts_then_test_divides_the_budget_among_the_features_that_can_still_be_
         chosen = split.choose(curator, node, tests, offered)
         assert offered[0, chosen[0]]
         assert curator.spent - before == (n + 1) * stated(Exponential(ONE / (n + 1), Gini().range))
-        assert curator.spent - before <= cost(split.events(1)[0]).epsilon <= 1
+        assert curator.spent - before <= cost(split.events(1, tests)[0]).epsilon <= 1
 
 
 def test_cuts_then_test_finds_the_best_cut():
@@ -456,7 +455,7 @@ def test_noisy_histograms_without_noise_choose_the_largest_information_gain(cell
 
 def test_noisy_histograms_charge_the_noise_of_as_many_features_as_a_node_may_test():
     tests = multiway(N_CODES)
-    split = NoisyHistograms().mechanism(Budget(ONE), tests)
+    split = NoisyHistograms(budget=Budget(ONE))
     curator = Queryable(make_table(records_of(50), N_CODES, N_CLASSES), ONE, Randomness(0))
     sensitivities = []
     original = curator.histogram
@@ -468,7 +467,7 @@ def test_noisy_histograms_charge_the_noise_of_as_many_features_as_a_node_may_tes
     chosen = split.choose(curator, root, tests, offered)
     assert sensitivities == [(2, [2]), (4, [4, 4])]
     assert offered[np.arange(3), chosen].all()
-    assert curator.spent <= cost(split.events(1)[0]).epsilon <= 1
+    assert curator.spent <= cost(split.events(1, tests)[0]).epsilon <= 1
 
 
 # Sorted categories.
@@ -511,7 +510,7 @@ class NoNoise(Randomness):
 @pytest.mark.parametrize(("count", "leaf"), [(3, False), (2, True)])
 def test_a_noisy_size_stops_nodes_with_few_records_for_their_widest_test(count, leaf):
     # a deviation of sqrt(2) / 2, times 2 branches and 2 classes: 2.83 records
-    stop = NoisySize().mechanism(Budget(Fraction(4)))
+    stop = NoisySize(budget=Budget(Fraction(2)))
     curator = Queryable(make_table([(0, 0, 0)] * count), Fraction(50), NoNoise(0))
     root = curator.assign(PerRecordCoin(1))
     stops, sizes = stop.ask(curator, root, np.array([2]))

@@ -8,9 +8,9 @@ import pytest
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget, PerRecordCoin, PoissonCoin, WeightedCoin
-from hedgerow.privacy.conversions import amplified, before_amplification
+from hedgerow.privacy.accounting import amplified, before_amplification
 from hedgerow.privacy.events import PerRecordAssignment, Pure, Sequence, Subsampled
-from hedgerow.trees.assignments import AllRecords, PerRecord, PoissonSample, Sampling, Weighted
+from hedgerow.trees.parts import AllRecords, PerRecord, PoissonSample, Sampling, Weighted
 
 TREE = Pure(Fraction(1, 3), "any", "any")
 HALF = Fraction(1, 2)

@@ -57,7 +57,7 @@ def test_the_cost_is_within_the_budget_and_does_not_depend_on_the_bins(candidate
     for bins in (2, 3, 7):
         merges = [np.minimum(np.arange(codes), bins - 1) for codes in plan.encoder.n_codes.tolist()]
         inner = plan._forest(plan.encoder.merged(merges))
-        assert cost(inner.event).epsilon == cost(plan._most.event).epsilon
+        assert cost(inner.event).epsilon == cost(plan.event.parts[-1]).epsilon
 
 
 @pytest.mark.parametrize("planted", [False, True])

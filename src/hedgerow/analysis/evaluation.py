@@ -25,8 +25,8 @@ from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
+from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.events import Event
-from hedgerow.privacy.unit import Unit
 from hedgerow.table import keep_of
 
 __all__ = ["evaluate"]

@@ -15,7 +15,7 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.notebook import html_table
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.claim import Unit
 from hedgerow.texts import short_repr
 
 __all__ = ["CLEAR", "Card", "Figure", "quantile"]

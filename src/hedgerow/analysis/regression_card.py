@@ -15,7 +15,7 @@ from hedgerow.arrays import Floats, Integers
 from hedgerow.doubts import outcome_doubts
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.claim import Unit
 from hedgerow.schema import Numeric
 from hedgerow.texts import short_repr
 

@@ -22,7 +22,7 @@ from hedgerow.audit.pairs import Data, NeighborPair
 from hedgerow.audit.rows import TrialRuns, no_such_view
 from hedgerow.audit.views import Columns, look
 from hedgerow.errors import ConfigurationError
-from hedgerow.ledgers.repeats import uncounted
+from hedgerow.ledgers.ledger import uncounted
 from hedgerow.progress import Progress
 
 __all__ = ["Target", "Trial", "attack"]

@@ -19,7 +19,7 @@ from hedgerow.arrays import Floats, Truth
 from hedgerow.audit.bounds import CONFIDENCE, check_confidence
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
-from hedgerow.ledgers.repeats import uncounted
+from hedgerow.ledgers.ledger import uncounted
 from hedgerow.privacy.accounting import Adjacency
 
 __all__ = ["chance_of_guesses", "guessing_bound", "make_canaries", "one_run_audit"]

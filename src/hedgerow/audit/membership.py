@@ -17,7 +17,7 @@ from hedgerow.audit.bounds import CONFIDENCE
 from hedgerow.audit.canaries import best_bound, label_probabilities, smallest_loss_told
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
-from hedgerow.ledgers.repeats import uncounted
+from hedgerow.ledgers.ledger import uncounted
 from hedgerow.texts import short_repr
 
 __all__ = ["MembershipReport", "Operating", "allowed_rate", "membership_attack"]

@@ -25,10 +25,10 @@ from hedgerow.estimator import (
     claim_of,
     draw_coins,
     plan_of,
-    rules_of,
     run,
 )
 from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import rules_of
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.columns import read_records
 from hedgerow.systems import list_systems, system_class

@@ -1,8 +1,15 @@
 """Boosting by record-local weights: rounds of small private trees whose votes add up."""
 
-from hedgerow.boosting.plan import BoostingPlan, BoostingRecipe
-from hedgerow.boosting.votes import Discrete, Real, Votes
-from hedgerow.boosting.weights import MadaBoost, SmoothBoost, WeightFamily
+from hedgerow.boosting.plan import (
+    BoostingPlan,
+    BoostingRecipe,
+    Discrete,
+    MadaBoost,
+    Real,
+    SmoothBoost,
+    Votes,
+    WeightFamily,
+)
 
 __all__ = [
     "BoostingPlan",

@@ -1,36 +1,156 @@
-"""Boosting about to be fitted, and the model it leaves: small trees whose votes add up."""
+"""Boosting by record-local weights: what a record weighs, what a tree votes, the plan of a fit, and the model it leaves.
+
+A record's margin is its own class's vote less the largest vote of the others, in fixed point. Weights lie in [0, 1], are
+never normalized, and come from a public table of integers, so what one record adds to any count is at most one unit,
+whatever the others are (docs/proofs/boosting.md). Votes are post-processing of released counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers
-from hedgerow.boosting.votes import Votes
-from hedgerow.boosting.weights import WeightFamily
+from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
-from hedgerow.mechanisms import Budget, Noise
+from hedgerow.mechanisms import Budget
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
-from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
+from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted, kernels
 from hedgerow.trees.forest import OF_ROUNDS, ForestModel
-from hedgerow.trees.leaves import CountRelease
+from hedgerow.trees.parts import NoisyCounts
 
-__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "columns_of", "lead"]
-
-
+DEEPEST = 12  # exp(-12) is below half a unit
 SURE = 1 << 32  # as a threshold of a coin
 LARGEST_VOTE = 1 << 40
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """The weights of one round: ``table[margin - shift]`` in units of 1 / ``unit``, its ends beyond its ends."""
+
+    table: npt.NDArray[np.uint64]
+    shift: int = 0
+    unit: int = UNIT
+
+    def __call__(
+        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]
+    ) -> npt.NDArray[np.uint64]:
+        """Return the weight of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: weighs nothing)."""
+        check_shape(margins, (len(labels), margins.shape[-1]), "margins (records, classes)")
+        out = np.empty(len(labels), dtype=np.uint64)
+        kernels.look_up(margins, labels, self.shift, self.table, out)
+        return out
+
+    def within(self, unit: int) -> Lookup:
+        """Return the same weights in other units, rounded down."""
+        return Lookup(self.table * np.uint64(unit) // np.uint64(self.unit), self.shift, unit)
+
+
+@dataclass(frozen=True)
+class MadaBoost:
+    """min(1, exp(-margin / 2)): AdaBoost's weight, never above the one that a record starts with.
+
+    Domingo and Watanabe, COLT 2000.
+    """
+
+    def lookup(self, rounds: int) -> Lookup:
+        return Lookup(_decay(0.5))
+
+
+@dataclass(frozen=True)
+class SmoothBoost:
+    """1 while N <= 0, then (1 - gamma)**(N / 2); N is half the margin less theta = gamma / (2 + gamma) for each round.
+
+    Servedio, JMLR 2003. Its votes in [-1, 1] are log-odds in [-2, 2].
+    """
+
+    gamma: float = 0.2
+
+    def lookup(self, rounds: int) -> Lookup:
+        theta = self.gamma / (2 + self.gamma)
+        return Lookup(_decay(-float(np.log1p(-self.gamma)) / 4), round(2 * theta * rounds * VOTE_STEPS))
+
+
+WeightFamily = MadaBoost | SmoothBoost  # what records weigh in each round
+
+
+@lru_cache(maxsize=8)
+def _decay(rate: float) -> npt.NDArray[np.uint64]:
+    """Return exp(-rate margin) in units, to the nearest, for margins from 0 to where it is below half a unit."""
+    margins = np.arange(round(DEEPEST / rate * VOTE_STEPS) + 1) / VOTE_STEPS
+    return np.asarray(np.rint(np.exp(-rate * margins) * UNIT), dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class Real:
+    """v_k = ln(max(W_k, 0) + sqrt(2) noise) less the mean of these over the classes, W the noisy counts of a leaf.
+
+    For two classes the votes differ by the log-odds, twice what real AdaBoost tells; a margin changes by at most ``clip``.
+    """
+
+    clip: float = 2.0
+
+    def of(self, forest: Forest, noise: float) -> Integers:
+        logs = np.log(_counts(forest) + np.sqrt(2) * max(noise, 0.5))
+        votes = logs - logs.mean(axis=1, keepdims=True)
+        return _fixed(np.clip(votes, -self.clip / 2, self.clip / 2), forest)
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """Each leaf votes for its largest count, with the weight of the whole tree: discrete AdaBoost.
+
+    The weight is the log-odds of the error, the share of the counts outside the leaves' largest, kept from ``least`` to 1/2,
+    which is twice AdaBoost's; for K classes ln(K - 1) is added to it (Zhu, Zou, Rosset and Hastie 2009). ``level`` fixes the
+    weight instead.
+    """
+
+    least: float = 0.01
+    level: float | None = None
+
+    def of(self, forest: Forest, noise: float) -> Integers:
+        counts = _counts(forest)
+        n_classes = counts.shape[1]
+        alpha = self.level if self.level is not None else self._alpha(forest, counts)
+        votes = np.full(counts.shape, -alpha / n_classes)
+        votes[np.arange(len(votes)), counts.argmax(axis=1)] += alpha
+        return _fixed(votes, forest)
+
+    def _alpha(self, forest: Forest, counts: Floats) -> float:
+        leaf = counts[forest.test < 0]
+        total = max(float(leaf.sum()), 1.0)
+        n_classes = counts.shape[1]
+        if n_classes == 1:
+            return 0.0
+        most = 1 - 1 / n_classes  # what a tree that knows nothing gets wrong
+        error = min(max(1 - float(leaf.max(axis=1).sum()) / total, self.least), most)
+        return float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)
+
+
+# A rule that makes votes (nodes, classes) of the released counts of a tree's leaves, in steps of 1 / VOTE_STEPS, and of about the
+# standard deviation of the noise of one count.
+Votes = Real | Discrete
+
+
+def _counts(forest: Forest) -> Floats:
+    assert forest.counts is not None, "votes are made of released counts"
+    return np.maximum(forest.counts, 0).astype(np.float64)
+
+
+def _fixed(votes: Floats, forest: Forest) -> Integers:
+    """Return votes in fixed point, rounded towards zero; nodes that are no leaves have none."""
+    return np.where(forest.test[:, None] < 0, np.trunc(votes * VOTE_STEPS), 0).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -52,13 +172,10 @@ class BoostingRecipe:
     votes: Votes
     weights: WeightFamily
 
-    def round(
-        self, budget: Budget, encoder: Encoder, max_depth: int, candidates: Candidates | None = None
-    ) -> TreeRound:
-        """Return a round that costs at most the budget, with up to so many tests on a path; see ``Recipe.schedule``."""
-        unit = 1 if isinstance(self.tree.assign, Weighted) else UNIT
+    def schedule(self, budget: Budget, encoder: Encoder, max_depth: int, candidates: Candidates) -> Schedule:
+        """Return the schedule of a round's tree that costs at most the budget, with up to so many tests on a path."""
         schedule = self.tree.schedule(
-            budget.weighing(unit),
+            budget.weighing(1 if isinstance(self.tree.assign, Weighted) else UNIT),
             encoder.n_codes,
             encoder.schema.is_numeric,
             n_estimators=1,
@@ -70,38 +187,19 @@ class BoostingRecipe:
             raise ConfigurationError(
                 "boosting keeps one list of tests; give the weak learner candidates that need no counts."
             )
-        leaf = schedule.levels[-1].leaf
-        if not isinstance(leaf, CountRelease):
+        if not schedule.releases_counts:
             raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
-        return TreeRound(self, schedule, leaf.noise)
+        return schedule
 
-
-@dataclass(frozen=True, eq=False)
-class TreeRound:
-    """Grow one tree on weighted or sampled records."""
-
-    recipe: BoostingRecipe
-    schedule: Schedule
-    noise: Noise
-
-    @property
-    def candidates(self) -> Candidates:
-        """The tests of its tree."""
-        return self.schedule.candidates
-
-    @property
-    def event(self) -> Event:
-        """What it costs."""
-        return self.schedule.event
-
-    def run(self, curator: Queryable, number: int) -> tuple[Forest, Integers]:
-        """Return a tree and its votes, (nodes, classes) in fixed point, as round ``number``, counted from 0."""
-        weights, assign = self.recipe.weights.lookup(number), self.recipe.tree.assign
+    def grow(self, schedule: Schedule, curator: Queryable, number: int) -> tuple[Forest, Integers]:
+        """Return a tree on weighted or sampled records and its votes, as round ``number``, counted from 0."""
+        weights, assign, leaf = self.weights.lookup(number), self.tree.assign, schedule.levels[-1].leaf
         if isinstance(assign, Weighted):
-            tree = Grower(curator, self.schedule, rule=weights.within(int(assign.inclusion * SURE))).grow()
+            tree = Grower(curator, schedule, rule=weights.within(int(assign.inclusion * SURE))).grow()
         else:
-            tree = Grower(curator, self.schedule, weights=weights).grow()
-        return tree, self.recipe.votes.of(tree, self.noise.deviation)
+            tree = Grower(curator, schedule, weights=weights).grow()
+        assert isinstance(leaf, NoisyCounts)
+        return tree, self.votes.of(tree, leaf.noise.deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,36 +213,34 @@ class BoostedModel(ForestModel):
 
     __repr__ = short_repr
 
-    def _answers(self, X: Any, answer: Callable[[Floats], Floats]) -> Floats:
-        """Return what ``answer`` says of the sums of the trees' votes, (records, classes), few records at a time."""
-        share = self.share
-        assert share is not None
-        return self.encoder.answers(X, lambda codes: answer(self.forest.shares(codes, share)))
-
-    def staged_sums(self, X: Any) -> Iterator[Floats]:
-        """Yield the sum of the votes of the first trees, one more each time."""
+    @property
+    def votes(self) -> Floats:
         assert self.share is not None
+        return self.share
+
+    def _answers(self, X: Any, answer: Callable[[Floats], Floats]) -> Floats:
+        return self.encoder.answers(X, lambda codes: answer(self.forest.shares(codes, self.votes)))
+
+    def _staged_sums(self, X: Any) -> Iterator[Floats]:
         codes = self.encoder.transform(X)
-        total = np.zeros((len(codes), self.share.shape[1]))
+        total = np.zeros((len(codes), self.votes.shape[1]))
         for tree in range(len(self.forest.roots)):
-            total = total + self.forest.shares(codes, self.share, slice(tree, tree + 1))
+            total = total + self.forest.shares(codes, self.votes, slice(tree, tree + 1))
             yield total
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
-        assert self.share is not None
         codes = int(self.encoder.n_codes[feature])
-        total = np.zeros((codes, self.share.shape[1]))
+        total = np.zeros((codes, self.votes.shape[1]))
         tests = self.forest.test[self.forest.roots]
         own = (tests >= 0) & (self.forest.candidates.feature[tests] == feature)
         for root in self.forest.roots[own]:
             branches = self.forest.candidates.branches(self.forest.test[[root]])[0, :codes]
-            total += self.share[self.forest.first_child[root] + branches]
+            total += self.votes[self.forest.first_child[root] + branches]
         return lead(total)
 
     def _said_by_nodes(self) -> tuple[Literal["log-odds"], Floats]:
-        assert self.share is not None
-        return "log-odds", columns_of(lead(self.share))
+        return "log-odds", columns_of(lead(self.votes))
 
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes, (records, classes), or for two classes the second's log-odds, (records,)."""
@@ -152,27 +248,18 @@ class BoostedModel(ForestModel):
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision`` of the first trees, one more each time."""
-        return map(lead, self.staged_sums(X))
+        return map(lead, self._staged_sums(X))
 
     def probabilities(self, X: Any) -> Floats:
-        """Return the classes' probabilities, of shape (records, classes)."""
-        return self._answers(X, self.said)
+        return self._answers(X, probabilities)
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` of the first trees, one more each time."""
-        return map(self.said, self.staged_sums(X))
-
-    def said(self, sums: Floats) -> Floats:
-        """Return the probabilities that sums of votes (records, classes) stand for."""
-        return probabilities(sums)
+        return map(probabilities, self._staged_sums(X))
 
     def whole_votes(self) -> tuple[Integers, Link]:
-        """Return each node's integer votes by class, (nodes, classes), and the link from sums to probabilities."""
-        assert self.share is not None
-        return np.rint(self.share * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
+        return np.rint(self.votes * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees and their votes as named arrays."""
         return {**super().to_arrays(), "votes": self.whole_votes()[0]}
 
 
@@ -195,11 +282,9 @@ class TreeVotes:
 
     @property
     def columns(self) -> int:
-        """How many margins a record has."""
         return int(self.votes.shape[1])
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
         self.tree.add_shares(codes, self.votes, margins)
 
 
@@ -208,83 +293,43 @@ class BoostingPlan:
 
     Every round reads all records and spends an equal part of the budget: of epsilon, or with a delta of the rho of
     zero-concentrated DP (docs/proofs/boosting.md).
-
-    Parameters
-    ----------
-    recipe : BoostingRecipe
-        Its parts.
-    schema : Schema
-        What is public about the records.
-    claim : Claim
-        What the plan keeps to.
-    rounds, max_depth, max_bins : int
-        Trees that are paid for, tests on a path, and bins of a numeric feature.
     """
 
     def __init__(
-        self,
-        recipe: BoostingRecipe,
-        schema: Schema,
-        claim: Claim,
-        *,
-        rounds: int,
-        max_depth: int,
-        max_bins: int,
+        self, recipe: BoostingRecipe, schema: Schema, claim: Claim, *, rounds: int, max_depth: int, max_bins: int
     ) -> None:
-        self._encoder = Encoder(schema, max_bins)
-        self._rounds = rounds
-
+        self.encoder = Encoder(schema, max_bins)
+        self._recipe, self._rounds = recipe, rounds
         # Looking for the budget tries many rounds; all have these tests.
-        candidates = recipe.tree.candidates.build(self._encoder.n_codes, schema.is_numeric)
+        candidates = recipe.tree.candidates.build(self.encoder.n_codes, schema.is_numeric)
 
-        def one(budget: Budget) -> TreeRound:
-            return recipe.round(budget, self._encoder, max_depth, candidates)
+        def one(budget: Budget) -> Schedule:
+            return recipe.schedule(budget, self.encoder, max_depth, candidates)
 
-        self._round = one(Budget.of(claim, lambda budget: self._together(one(budget)), rounds))
-
-    def _together(self, one: TreeRound) -> Event:
-        return Sequence((one.event,) * self._rounds)
-
-    @property
-    def event(self) -> Event:
-        """Everything that will read records."""
-        return self._together(self._round)
-
-    @property
-    def encoder(self) -> Encoder:
-        """How records are read."""
-        return self._encoder
+        self._round = one(Budget.of(claim, lambda budget: Sequence((one(budget).event,) * rounds), rounds))
+        self.event: Event = Sequence((self._round.event,) * rounds)
 
     def fit(self, curator: Queryable) -> BoostedModel:
-        """Boost by asking a curator."""
         trees: list[Forest] = []
         votes: list[Integers] = []
         for number in range(self._rounds):
             if number:  # what the last tree says nobody reads
                 curator.update_margins(TreeVotes(trees[-1], votes[-1]))
-            tree, vote = self._round.run(curator, number)
+            tree, vote = self._recipe.grow(self._round, curator, number)
             trees.append(tree)
             votes.append(vote)
-        return BoostedModel(self._encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
+        return BoostedModel(self.encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:
-        """Return the model whose trees and votes stand in the arrays, or raise FileFormatError."""
-        return restored(arrays, self._encoder, self._round.candidates, self._rounds)
-
-
-def restored(
-    arrays: Mapping[str, npt.NDArray[Any]], encoder: Encoder, candidates: Candidates, most: int
-) -> BoostedModel:
-    """Return the model of at most so many trees whose votes stand in the arrays, or raise FileFormatError."""
-    n_classes = len(encoder.schema.classes)
-    forest = Forest.from_arrays(arrays, candidates, n_classes)
-    votes = arrays.get("votes")
-    if (
-        votes is None
-        or votes.dtype != np.int64
-        or votes.shape != (forest.n_nodes, n_classes)
-        or len(forest.roots) > most
-        or np.any((votes > LARGEST_VOTE) | (votes < -LARGEST_VOTE))
-    ):
-        raise FileFormatError("the file's votes are damaged; fit the model again.")
-    return BoostedModel(encoder, forest, votes / VOTE_STEPS)
+        n_classes = len(self.encoder.schema.classes)
+        forest = Forest.from_arrays(arrays, self._round.candidates, n_classes)
+        votes = arrays.get("votes")
+        if (
+            votes is None
+            or votes.dtype != np.int64
+            or votes.shape != (forest.n_nodes, n_classes)
+            or len(forest.roots) > self._rounds
+            or np.any((votes > LARGEST_VOTE) | (votes < -LARGEST_VOTE))
+        ):
+            raise FileFormatError("the file's votes are damaged; fit the model again.")
+        return BoostedModel(self.encoder, forest, votes / VOTE_STEPS)

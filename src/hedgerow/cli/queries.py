@@ -33,7 +33,7 @@ from hedgerow.cli.options import (
 from hedgerow.cli.output import REFUSALS, ShareProgress, card_values, certificate_values, check_stdout, write_json
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
 from hedgerow.files import atomic_file
-from hedgerow.privacy.began import Watch
+from hedgerow.privacy.atomic import Watch
 from hedgerow.sources.table_file import TableFile, check_no_index, places_of
 from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import load

@@ -12,7 +12,6 @@ from hedgerow.estimator.planning import (
     claim_of,
     draw_coins,
     plan_of,
-    rules_of,
     run,
     starts_of,
 )
@@ -54,7 +53,6 @@ __all__ = [
     "plan_of",
     "restored",
     "result_of",
-    "rules_of",
     "run",
     "starts_of",
     "with_result",

@@ -36,16 +36,17 @@ from hedgerow.estimator.planning import (
 )
 from hedgerow.estimator.plans import Fitted, Model, PublicCoins
 from hedgerow.file_objects import Place
-from hedgerow.ledgers.repeats import repeats
+from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
     checks_keywords,
+    rules_of,
     stored_parameters,
 )
 from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
+from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
 from hedgerow.schema.persons import without_column
@@ -78,9 +79,6 @@ class PrivateEstimator(Exported, Planned):
     feature_importances_ : ndarray of shape (n_features_in_,)
         The share of the model that each feature accounts for, from released values only.
     """
-
-    _fitted: Fitted
-    _cloned_by: Call | None = None
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
@@ -267,7 +265,7 @@ class PrivateEstimator(Exported, Planned):
 
     def _stored(self) -> dict[str, Any]:
         """Return the parameters as they are stored in a model file."""
-        return stored_parameters(self.get_params(deep=False), self._rules())
+        return stored_parameters(self.get_params(deep=False), rules_of(type(self)))
 
     def _forget(self) -> None:
         """Remove the result of an earlier fit, so that it is not mistaken for the result of a fit that is interrupted."""

@@ -16,7 +16,7 @@ from hedgerow.export.onnx_graph import onnx_model
 from hedgerow.export.sql_text import sql_statement
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.certificate_text import shared_in_words
-from hedgerow.privacy.unit import RECORD
+from hedgerow.privacy.claim import RECORD
 from hedgerow.schema import Schema
 
 __all__ = ["FORMATS", "Exported", "follows_schema", "format_of"]

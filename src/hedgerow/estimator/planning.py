@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.given import RULES
 from hedgerow.curator.interactive import Curator
+from hedgerow.curator.sklearn_tools import Call
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator.plans import Draw, FineBins, Model, Plan, PublicCoins, RawPlan
+from hedgerow.estimator.plans import Draw, FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
-    Constraint,
     Instance,
     RandomSource,
     check_keywords,
     check_parameters,
-    constructor_keywords,
+    parameter,
+    rules_of,
 )
 from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.claim import RECORD, Claim, Unit
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.starts import Start
-from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
 
@@ -44,23 +45,24 @@ __all__ = [
     "plain",
     "plan_by_bins",
     "plan_of",
-    "rules_of",
     "run",
     "starts_of",
 ]
 
-COMMON: Mapping[str, Constraint] = {
-    "schema": Instance(
-        Schema,
-        "an hr.Schema, which says what is public about the data; build one, load one with hr.Schema.load(path), or pass "
-        "None to explore without a guarantee",
-    ),
-    **{name: rule for name, rule in RULES.items() if name != "delta"},
-}
+SCHEMA = Instance(
+    Schema,
+    "an hr.Schema, which says what is public about the data; build one, load one with hr.Schema.load(path), or pass None to "
+    "explore without a guarantee",
+)
 
 
 class ShowsResult(BaseEstimator):  # type: ignore[misc]
     """An estimator of scikit-learn's kind whose HTML ends with its result."""
+
+    # Here, because annotations of ``Planned`` and its subclasses are parameters.
+    _fitted: Fitted
+    _cloned_by: Call | None = None
+    variant: str = "private"
 
     @abstractmethod
     def _result_html(self) -> str:
@@ -78,11 +80,13 @@ class ShowsResult(BaseEstimator):  # type: ignore[misc]
         return lambda: str(diagram()) + self._result_html()
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
+@dataclass(eq=False, repr=False)
 class Planned(ShowsResult):
     """The parameters of an estimator, checked and read, from which a fit is planned.
 
-    A subclass declares the constraints of its parameters, and turns a schema and a budget into a plan. Its ``__init__`` lists all
-    its parameters, including inherited ones, and passes those on, so that editors, type checkers and scikit-learn see them.
+    A subclass declares its parameters as fields, each with its constraint, and turns a schema and a budget into a plan. Its
+    ``__init__`` is generated from its fields and its parents'.
 
     Parameters
     ----------
@@ -102,39 +106,23 @@ class Planned(ShowsResult):
         The ledger that is charged for the fit's plan before anything is drawn.
     """
 
-    # Of the parameters that are not in COMMON. A class states those of its own; it gets those of its parents besides.
-    _constraints: ClassVar[Mapping[str, Constraint]] = {}
-
-    variant: str = "private"
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.adjacency = adjacency
-        self.records_per_person = records_per_person
-        self.random_state = random_state
-        self.ledger = ledger
+    epsilon: float = parameter(RULES["epsilon"], default=1.0, kw_only=False)
+    schema: Schema | None = parameter(SCHEMA, default=None)
+    adjacency: str = parameter(RULES["adjacency"], default="add-remove")
+    records_per_person: int | None = parameter(RULES["records_per_person"], default=None)
+    random_state: RandomSource = parameter(RULES["random_state"], default=None)
+    ledger: Ledger | None = parameter(RULES["ledger"], default=None)
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
-        stated = (vars(kind).get("_constraints", {}) for kind in reversed(cls.__mro__))
-        cls._constraints = {name: rule for rules in stated for name, rule in rules.items()}
+        dataclass(cls, eq=False, repr=False)
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with an error that names the called class and the alternatives.
 
         Python's error names the class whose ``__init__`` receives them, often a parent class that the caller does not know.
         """
-        check_keywords(cls.__name__, parameters, constructor_keywords(cls))
+        check_keywords(cls.__name__, parameters, list(rules_of(cls)))
         made: Self = super().__new__(cls)
         return made
 
@@ -154,17 +142,13 @@ class Planned(ShowsResult):
         """Return the model from which a fit starts, and that model's own starts."""
         return ()
 
-    @classmethod
-    def _rules(cls) -> dict[str, Constraint]:
-        return {**COMMON, **cls._constraints}
-
 
 Estimator = TypeVar("Estimator", bound=Planned)
 
 
 def plain(estimator: Estimator) -> Estimator:
     """Return an unfitted estimator with the same parameters as checked plain values, or raise ConfigurationError."""
-    return type(estimator)(**check_parameters(estimator.get_params(deep=False), estimator._rules()))
+    return type(estimator)(**check_parameters(estimator.get_params(deep=False), rules_of(type(estimator))))
 
 
 def claim_of(estimator: Planned) -> Claim:
@@ -245,11 +229,6 @@ def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:
             "the published form reads raw columns in the memory of one machine, so it takes no hr.Records. Pass a frame and "
             "its labels, or variant='private'."
         )
-
-
-def rules_of(kind: type[Planned]) -> Mapping[str, Constraint]:
-    """Return the constraint of each parameter of a class."""
-    return kind._rules()
 
 
 def plan_by_bins(estimator: Estimator, curator: Curator, claim: Claim, coins: PublicCoins) -> tuple[Estimator, Plan]:

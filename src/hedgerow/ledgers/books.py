@@ -15,10 +15,8 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.ledgers import chain
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.ledgers.chain import ChainLink, Standing
+from hedgerow.ledgers.database import heads, links
 from hedgerow.ledgers.ledger import who_am_i
-from hedgerow.ledgers.tables import heads, links
-
-__all__ = ["LONGEST_NAME", "Books", "Head", "StoredChain", "is_name", "unknown", "verify"]
 
 LONGEST_NAME = 200
 UNSOUND = (
@@ -55,7 +53,6 @@ class StoredChain:
     links: list[ChainLink]
 
     def said(self) -> list[dict[str, Any]]:
-        """Return the contents of all links in order, or raise LedgerDamaged if the chain is not intact."""
         said = chain.verify(self.store, self.name, self.links, self.head)
         if said[0]["parent"] != self.parent:
             raise chain.damaged(self.name, 0, "it names another parent than its row among the ledgers")
@@ -77,14 +74,7 @@ def verify(name: str, head: str | None, parents: dict[str, str | None], found: d
 class Books:
     """The ledgers of a store, read and changed in one transaction.
 
-    Parameters
-    ----------
-    connection : Connection
-        The connection of the transaction.
-    address : str
-        The address of the store, as messages show it.
-    store : str
-        The store's id, to which every link is bound.
+    ``store`` is the store's id, to which every link is bound.
     """
 
     def __init__(self, connection: Connection, address: str, store: str) -> None:
@@ -100,7 +90,6 @@ class Books:
         return found
 
     def create(self, name: str, parent: str | None, ceiling: Ceiling) -> None:
-        """Write the first link of a ledger, or raise ConfigurationError if it cannot be created."""
         if self._row(name) is not None:
             raise ConfigurationError(f"there is a ledger {name!r} in {self._address} already; choose another name.")
         if parent is not None:
@@ -197,7 +186,6 @@ def is_name(name: object) -> bool:
 
 
 def unknown(name: str, address: str) -> ConfigurationError:
-    """Return the error that there is no such ledger."""
     return ConfigurationError(
         f"there is no ledger {shown(name)} in {address}; create it with store.create(name, epsilon=...) or "
         "`hedgerow budget create`."

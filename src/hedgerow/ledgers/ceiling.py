@@ -9,14 +9,10 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, shown
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.privacy.accountants import Concentrated
-from hedgerow.privacy.accounting import SAMPLER_ERROR, Adjacency, check_adjacency, cost
+from hedgerow.privacy.accounting import FLOAT_GUARD, SAMPLER_ERROR, Adjacency, check_adjacency, concentrated_delta, cost
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
+from hedgerow.privacy.claim import RECORD, Unit
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, read_fraction
-from hedgerow.privacy.unit import RECORD, Unit
-
-__all__ = ["DRAWS", "Amount", "Ceiling"]
 
 DRAWS = 2**30  # default ceiling on normal draws beside a rho: their term is about 1e-9 at epsilon 1
 MOST_DRAWS = 2**60
@@ -40,16 +36,13 @@ class Amount:
         return Amount(**{part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)})
 
     def covers(self, other: Amount) -> bool:
-        """Whether no part of the other amount is above this one."""
         return all(getattr(self, part.name) >= getattr(other, part.name) for part in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the amount as plain values for JSON."""
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Amount:
-        """Return the amount that ``to_dict`` wrote."""
         epsilon, delta, rho = (_sum(data[name]) for name in ("epsilon", "delta", "rho"))
         return cls(epsilon, delta, rho, int(data["draws"]), int(data["fits"]), int(data["seeded"]))
 
@@ -114,12 +107,10 @@ class Ceiling:
         return cls(None, allowed, exact(rho, "rho"), most, kind, *unit)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ceiling as plain values for JSON."""
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Ceiling:
-        """Return the ceiling that ``to_dict`` wrote."""
         epsilon, rho = (None if data[name] is None else read_fraction(data[name]) for name in ("epsilon", "rho"))
         adjacency = check_adjacency(data["adjacency"])
         return cls(
@@ -134,7 +125,6 @@ class Ceiling:
 
     @property
     def unit(self) -> Unit:
-        """The unit of protection."""
         return Unit(self.records_per_person, self.person)
 
     def amount(self, certificate: Certificate) -> Amount:
@@ -164,7 +154,7 @@ class Ceiling:
         if self.rho is None:
             return Amount(epsilon, delta, fits=1, seeded=seeded)
         total = cost(certificate.event).under(self.adjacency, self.records_per_person)
-        rho = total.by(Concentrated).rho
+        rho = total.rho
         return Amount(delta=total.thresholds, rho=rho, draws=total.draws, fits=1, seeded=seeded)
 
     def check(self, label: str, amount: Amount, before: Amount, name: str = "the ledger") -> Amount:
@@ -213,7 +203,6 @@ class Ceiling:
 
     @property
     def limit(self) -> Fraction:
-        """The ceiling's epsilon, or its rho."""
         limit = self.epsilon if self.rho is None else self.rho
         assert limit is not None
         return limit
@@ -312,6 +301,5 @@ def _group_delta(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _as_arguments(unit: Unit) -> str:
-    """Return the arguments that open a ledger for a unit."""
     person = "" if not unit.person else f", person={unit.person!r}"
     return f"records_per_person={unit.records}{person}"

@@ -16,8 +16,6 @@ from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.ledgers.ledger import LedgerEntry, State
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["BEGINNING", "ChainLink", "Standing", "compare", "damaged", "entries_of", "verify"]
-
 BEFORE, BEHIND = '"certificate":', ',"charge":'
 PLANS = 256  # certificates that are cached
 BEGINNING = "0" * 64  # the previous hash of the first link
@@ -34,12 +32,10 @@ class Standing:
     closed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the standing as plain values for JSON."""
         return {"ceiling": self.ceiling.to_dict(), "spent": self.spent.to_dict(), "closed": self.closed}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Standing:
-        """Return the standing that ``to_dict`` wrote."""
         return cls(Ceiling.from_dict(data["ceiling"]), Amount.from_dict(data["spent"]), data["closed"] is True)
 
 
@@ -68,7 +64,6 @@ class ChainLink:
 
     @classmethod
     def after(cls, store: str, ledger: str, number: int, previous: str, values: dict[str, Any]) -> ChainLink:
-        """Return a new link with these values, to follow another one."""
         body = _canonical(values)
         return cls(ledger, number, previous, _digest(store, ledger, number, previous, body), body)
 
@@ -89,7 +84,6 @@ class ChainLink:
 
 
 def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
-    """Return the error that names the first broken link."""
     return LedgerDamaged(
         f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; keep the store as it is, and compare it "
         "with a copy."
@@ -234,12 +228,10 @@ class BookedPlan(dict[str, Any]):
 
     @lazy
     def certificate(self) -> Certificate:
-        """The certificate."""
         return Certificate.from_dict(self)
 
 
 def certificate_in(values: dict[str, Any]) -> Certificate:
-    """Return the certificate in a link."""
     plan = values["certificate"]
     return plan.certificate if isinstance(plan, BookedPlan) else Certificate.from_dict(plan)
 

@@ -4,24 +4,162 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.pool import NullPool
 
-from hedgerow.errors import LedgerDamaged, LedgerUnavailable, MissingExtraError
-from hedgerow.ledgers.address import Address
+from hedgerow.errors import (
+    ConfigurationError,
+    FileFormatError,
+    LedgerDamaged,
+    LedgerPickleError,
+    LedgerUnavailable,
+    MissingExtraError,
+)
 
-__all__ = ["KEEP", "Database", "is_full", "sentence"]
+ENVIRONMENT = "env:"
+# Query parameters of a URL that may be shown. Any other may be a credential, so it is never shown.
+PUBLIC = frozenset(
+    """
+    application_name channel_binding client_encoding connect_timeout dbname gssencmode host hostaddr keepalives
+    keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts passfile port
+    require_auth service sslcert sslkey sslmode sslnegotiation sslrootcert target_session_attrs tcp_user_timeout
+    user
+    """.split()
+)
+MISSPELT = re.compile(
+    r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE
+)  # a URL without its slashes is no path, which is shown
+LONGEST = 4096  # bytes, more than any system accepts as a path
+SPECIAL = frozenset("@?#")  # never in the name of a host or database: they are part of a password that was not escaped
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a store: the path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either.
+
+    Parameters
+    ----------
+    given : str
+        What the user passed. A path is made absolute.
+    """
+
+    given: str
+
+    @classmethod
+    def of(cls, given: str | os.PathLike[str]) -> Address:
+        """Return the address that a user passes, or raise ConfigurationError."""
+        text = os.fspath(given)
+        _check_text(text)
+        if not isinstance(text, str) or not text or text == ":memory:":
+            raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
+        if text.startswith(ENVIRONMENT) and not text.removeprefix(ENVIRONMENT).isidentifier():
+            raise ConfigurationError(
+                "env: is followed by the name of an environment variable, such as env:HEDGEROW_LEDGER."
+            )
+        if text.startswith(ENVIRONMENT) or "://" in text or MISSPELT.match(text):
+            address = cls(text)
+            if not text.startswith(ENVIRONMENT):
+                address.url()
+            return address
+        return cls(os.path.abspath(text))
+
+    def url(self) -> URL:
+        """Return the URL for SQLAlchemy, or raise ConfigurationError without showing a credential."""
+        text = self.given
+        if text.startswith(ENVIRONMENT):
+            name = text.removeprefix(ENVIRONMENT)
+            text = os.environ.get(name, "")
+            _check_text(text)
+            if not text or text.startswith(ENVIRONMENT):
+                raise ConfigurationError(
+                    f"the environment variable {name} names no ledger store; set it to a path or a URL."
+                )
+        if "://" not in text and not MISSPELT.match(text):
+            return URL.create("sqlite", database=os.path.abspath(text))
+        try:
+            url = make_url(text)
+        except (sa.exc.ArgumentError, ValueError):
+            url = None
+        if url is not None and SPECIAL & set(f"{url.host or ''}{url.database or ''}"):
+            raise ConfigurationError(
+                "the ledger store's URL cannot be taken apart; write special characters of a password or a name as %40 for @, "
+                "%3F for ? and %23 for #."
+            )
+        if url is not None and url.drivername in ("postgresql", "postgresql+psycopg"):
+            return url.set(drivername="postgresql+psycopg")
+        if (
+            url is not None
+            and url.drivername == "sqlite"
+            and url.database not in (None, "", ":memory:")
+            and not url.query
+        ):
+            return url.set(database=os.path.abspath(str(url.database)))
+        raise ConfigurationError(
+            "the ledger store's URL is none that hedgerow knows; pass the path of a file, or "
+            "postgresql+psycopg://user@host/database."
+        )
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the address itself contains a credential."""
+        if self.given.startswith(ENVIRONMENT):
+            return False
+        url = self.url()
+        return url.password is not None or not PUBLIC.issuperset(url.query)
+
+    def for_pickle(self) -> str:
+        """Return the address as text that others may see, or raise LedgerPickleError."""
+        if self.is_secret:
+            raise LedgerPickleError(
+                "the ledger store's URL holds a password, or what may be one, which a pickle would give away; set an environment "
+                "variable to the URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
+                "(postgresql+psycopg:///?service=NAME)."
+            )
+        return self.given
+
+    def __str__(self) -> str:
+        if self.given.startswith(ENVIRONMENT) or "://" not in self.given:
+            return self.given
+        url = self.url()
+        query = {key: value if key in PUBLIC else "***" for key, value in url.query.items()}
+        return url.set(query=query).render_as_string(hide_password=True)
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+
+def _check_text(text: str | bytes) -> None:
+    """Raise ConfigurationError if a text cannot be an address, because it cannot be sent, opened or shown."""
+    what = None
+    if isinstance(text, bytes):
+        what = "is bytes"
+    elif "\0" in text:
+        what = "holds the character NUL"
+    elif len(text) > LONGEST:
+        what = f"has {len(text)} characters"
+    else:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            what = "is not UTF-8"
+    if what is not None:
+        raise ConfigurationError(
+            f"the address of the ledger store {what}, so no file or server can be reached by it; pass another path or URL."
+        )
+
 
 OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in the name of a mount point
 OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
@@ -200,7 +338,6 @@ class _Connection(sqlite3.Connection):
 
 
 def _state(path: Path) -> tuple[int, int, bool]:
-    """Return values that change when the file is written."""
     found = os.stat(path)
     return found.st_mtime_ns, found.st_size, os.path.exists(f"{path}-wal")
 
@@ -269,3 +406,89 @@ def sentence(address: object, error: BaseException | None, writing: bool, busy: 
         what, maybe = POSTGRESQL.get(kind, unknown), writing and kind not in POSTGRESQL
     booked = "its entries show whether anything was charged" if maybe else "nothing was charged"
     return f"the ledger store {address} cannot be used: {what.format(busy=busy)}. Nothing was drawn, and {booked}."
+
+
+FORMAT = 1  # version of the tables
+# Migrations of the tables from one version to the next. Links are never changed.
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
+CREATION_LOCK = 0x6865_6467  # an arbitrary number, the same everywhere
+
+tables = sa.MetaData()
+# One row: the store's id and the version of its tables.
+store = sa.Table(
+    "hedgerow_store",
+    tables,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("format", sa.Integer, nullable=False),
+)
+# One row for each ledger: the number and the hash of its last link. Writers lock this row.
+heads = sa.Table(
+    "hedgerow_ledgers",
+    tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("parent", sa.Text),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+)
+# Appended only.
+links = sa.Table(
+    "hedgerow_links",
+    tables,
+    sa.Column("ledger", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("previous", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+
+
+def identify(connection: Connection, address: object, known: str | None) -> str:
+    """Return the id of the open store, or raise an error if it is not the known one or is of another version."""
+    if known is None and not sa.inspect(connection).has_table(store.name):
+        raise ConfigurationError(f"there is no ledger store at {address} yet; the first create makes it.")
+    rows = connection.execute(sa.select(store)).all()
+    if len(rows) != 1:
+        raise LedgerDamaged(f"{address} does not say which ledger store it is; nothing was charged.")
+    [(found, version)] = rows
+    if not isinstance(found, str) or type(version) is not int or version < 1:
+        raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
+    if version > FORMAT:
+        raise FileFormatError(
+            f"{address} was written by a newer hedgerow (format {version}, and this one knows {FORMAT}); update "
+            "hedgerow. Nothing was charged."
+        )
+    if known not in (None, found):
+        raise ConfigurationError(
+            f"{address} holds another ledger store than the one that was opened, so its budget is another one; "
+            "nothing was charged."
+        )
+    return str(found)
+
+
+def make(connection: Connection, address: object, known: str | None) -> str:
+    """Return the store's id. If there is no store, create one."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
+    if not sa.inspect(connection).has_table(store.name):
+        if known is not None:
+            raise ConfigurationError(f"{address} no longer holds the ledger store that was opened.")
+        tables.create_all(connection)
+        connection.execute(sa.insert(store).values(id=secrets.token_hex(16), format=FORMAT))
+    return identify(connection, address, known)
+
+
+def migrate(database: Database, known: str | None) -> str | None:
+    """Return the store's id after bringing its tables to this version; None if there is no store."""
+    with database.reading() as connection:
+        if not sa.inspect(connection).has_table(store.name):
+            return None
+        found = identify(connection, database.address, known)
+        current = connection.execute(sa.select(store.c.format)).scalar_one() == FORMAT
+    if not current:
+        with database.writing() as connection:
+            version = connection.execute(sa.select(store.c.format).with_for_update()).scalar_one()
+            identify(connection, database.address, found)  # a newer version may have been first
+            for step in range(version, FORMAT):
+                MIGRATIONS[step](connection)
+            connection.execute(sa.update(store).values(format=FORMAT))
+    return found

@@ -14,17 +14,13 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, LedgerUnavailable, shown
 from hedgerow.ledgers import chain
-from hedgerow.ledgers.address import Address
 from hedgerow.ledgers.books import LONGEST_NAME, Books, Head, unknown, verify
 from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.ledgers.chain import Standing
-from hedgerow.ledgers.database import Database
+from hedgerow.ledgers.database import Address, Database, identify, make, migrate
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry, Reservation, State
-from hedgerow.ledgers.tables import identify, make, migrate
-from hedgerow.privacy.began import began
+from hedgerow.privacy.atomic import began
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
-
-__all__ = ["LedgerStore", "StoredLedger"]
 
 LONGEST_REASON = 2000
 

@@ -1,11 +1,26 @@
 """Mechanisms: each states its event, draws its own noise exactly, and can say its exact law."""
 
-from hedgerow.mechanisms.assignment import Coin, PerRecordCoin, PoissonCoin, WeightedCoin
 from hedgerow.mechanisms.budget import Budget, Noise
 from hedgerow.mechanisms.noise import AtMost, Geometric, PassesThreshold, RoundedNormal
-from hedgerow.mechanisms.randomness import Coins, Draw, Mechanism, Randomness, Words
-from hedgerow.mechanisms.selection import SELECTIONS, Exponential, PermuteAndFlip, PublicChoice, Selection
-from hedgerow.mechanisms.stopping import RandomStopping
+from hedgerow.mechanisms.randomness import (
+    Coin,
+    Coins,
+    Draw,
+    Mechanism,
+    PerRecordCoin,
+    PoissonCoin,
+    Randomness,
+    WeightedCoin,
+    Words,
+)
+from hedgerow.mechanisms.selection import (
+    SELECTIONS,
+    Exponential,
+    PermuteAndFlip,
+    PublicChoice,
+    RandomStopping,
+    Selection,
+)
 
 __all__ = [
     "SELECTIONS",

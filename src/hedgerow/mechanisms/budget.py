@@ -14,8 +14,6 @@ from hedgerow.mechanisms.selection import Exponential, Selection
 from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.events import Event
 
-__all__ = ["Budget", "Noise"]
-
 ROOT_GUARD = Fraction(1, 2**40)  # relative; a float's root is accurate to the 53rd bit
 
 Noise = Geometric | RoundedNormal
@@ -43,33 +41,29 @@ class Budget:
     unit: int = 1
 
     @classmethod
-    def of(cls, claim: Claim, event: Callable[[Budget], Event], parts: int = 1) -> Budget:
+    def of_whole(cls, claim: Claim, event: Callable[[Budget], Event]) -> Budget:
+        """Return the budget of a whole plan that costs at most the budget it is built for, and keeps to a claim; likewise."""
+        return cls.of(claim, event, largest=Claim.rho)
+
+    @classmethod
+    def of(
+        cls,
+        claim: Claim,
+        event: Callable[[Budget], Event],
+        parts: int = 1,
+        largest: Callable[[Claim, Callable[[Fraction], Event]], Fraction] = Claim.largest,
+    ) -> Budget:
         """Return the budget of each of so many equal parts of a plan that keeps to a claim.
 
         Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
         whole plan makes of it. Where epsilon is so large that no rho does, since the samplers' own error times e^epsilon is above
         delta, the pure budget, which keeps to the claim too.
         """
-        return cls._of(claim, event, parts, claim.largest)
-
-    @classmethod
-    def of_whole(cls, claim: Claim, event: Callable[[Budget], Event]) -> Budget:
-        """Return the budget of a whole plan that costs at most the budget it is built for, and keeps to a claim; likewise."""
-        return cls._of(claim, event, 1, claim.rho)
-
-    @classmethod
-    def _of(
-        cls,
-        claim: Claim,
-        event: Callable[[Budget], Event],
-        parts: int,
-        largest: Callable[[Callable[[Fraction], Event]], Fraction],
-    ) -> Budget:
         pure = cls(claim.pure / parts)
         if claim.delta == 0:
             return pure
         try:
-            return cls(largest(lambda amount: event(cls(amount, concentrated=True))), concentrated=True)
+            return cls(largest(claim, lambda amount: event(cls(amount, concentrated=True))), concentrated=True)
         except NoAmountError:
             with suppress(ConfigurationError):  # what is said of the claim itself tells more
                 if claim.covers(event(pure)):
@@ -88,11 +82,9 @@ class Budget:
         return replace(self, amount=self.amount - other.amount)
 
     def weighing(self, unit: int) -> Budget:
-        """Return the same budget for records that weigh up to ``unit``."""
         return replace(self, unit=unit)
 
     def noise(self, cells: int = 1) -> Noise:
-        """Return the noise of counts of which a record is in so many cells."""
         return self.noise_for(cells * self.unit, cells * self.unit**2)
 
     def noise_for(self, l1: int, l2_squared: int) -> Noise:

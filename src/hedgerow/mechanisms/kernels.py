@@ -23,25 +23,6 @@ import numpy.typing as npt
 
 from hedgerow.compiled import compiled
 
-__all__ = [
-    "add_geometric",
-    "add_normal",
-    "assign",
-    "at_most",
-    "bernoulli",
-    "bernoulli_exp",
-    "bernoulli_exp_product",
-    "exponential",
-    "include",
-    "include_each",
-    "next_word",
-    "open_stream",
-    "permute_and_flip",
-    "uniform_below",
-    "word_at",
-    "words",
-]
-
 DIGIT = 20  # bits of the second factor that one coin of bernoulli_exp_product handles
 FACTOR_BITS = 43  # bits of the first factor: FACTOR_BITS + DIGIT = 63 keeps every product in an int64
 OUTPUT = 16  # where the current block stands, behind the cipher's 16 input words

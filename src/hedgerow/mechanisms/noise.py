@@ -18,9 +18,6 @@ from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import Gaussian, Pure, Thresholded
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
-__all__ = ["MOST_DRAWS", "AtMost", "Geometric", "PassesThreshold", "RoundedNormal"]
-
-
 RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
 THRESHOLD_GUARD = 2**-40  # relative; logarithms are accurate to the 50th bit
 SIGMA_DIGITS = 30
@@ -54,16 +51,13 @@ class Geometric:
 
     @lazy
     def rate(self) -> Dyadic:
-        """The decay of the noise per integer step."""
         return dyadic_below(self.epsilon / self.sensitivity, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
     def covers(self, l1: int, l2_squared: int) -> bool:
-        """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
         return self.sensitivity >= l1
 
     @property
     def deviation(self) -> float:
-        """About the standard deviation of the noise, sqrt(2) / rate."""
         return math.sqrt(2) / float(self.rate.fraction)
 
     def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
@@ -72,19 +66,16 @@ class Geometric:
         return Pure(epsilon, f"{self.name}, sensitivity {self.sensitivity}", purpose, level)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
-        """Return the values plus noise, in the same shape."""
         rate = self.rate
-        noisy = _flat_copy(values)
+        noisy = np.array(values, dtype=np.int64, order="C").ravel()  # 64 bits: sums with noise do not wrap
         kernels.add_geometric(stream, rate.numerator, rate.bits, noisy)
         return noisy.reshape(values.shape)
 
     def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
-        """Return the probability of each outcome."""
         rate = float(self.rate.fraction)
         return np.asarray(np.exp(-rate * np.abs(outcomes - value)) * math.tanh(rate / 2))
 
     def quantile(self, chance: float) -> int:
-        """Return the least positive integer that the noise alone reaches with at most this probability."""
         rate = float(self.rate.fraction)  # noise of k or more has probability exp(-rate k) / (1 + exp(-rate))
         return max(1, math.ceil(-(math.log(chance) + math.log1p(math.exp(-rate))) / rate))
 
@@ -100,14 +91,12 @@ class AtMost:
     threshold: int
 
     def sample(self, stream: Stream, values: Integers) -> npt.NDArray[np.bool_]:
-        """Return the answer for each value (1-D)."""
         rate = self.noise.rate
         below = np.empty(len(values), dtype=np.bool_)
         kernels.at_most(stream, rate.numerator, rate.bits, values, self.threshold, below)
         return below
 
     def law(self, value: int) -> npt.NDArray[np.float64]:
-        """Return the probabilities of no and yes."""
         rate = float(self.noise.rate.fraction)
         room = self.threshold - int(value)  # the noise must be at most this
         if room >= 0:
@@ -156,11 +145,9 @@ class PassesThreshold:
         return Thresholded(epsilon, name, purpose, delta=self.delta, records=self.records)
 
     def sample(self, stream: Stream, counts: Integers) -> npt.NDArray[np.bool_]:
-        """Return the answer for each of the positive counts (1-D)."""
         return ~self._below.sample(stream, counts)
 
     def law(self, count: int) -> npt.NDArray[np.float64]:
-        """Return the probabilities of no and yes."""
         return self._below.law(count)[::-1]
 
     @property
@@ -196,7 +183,6 @@ class RoundedNormal:
 
     @lazy
     def sigma(self) -> Dyadic:
-        """The standard deviation before rounding."""
         variance = self.squared_sensitivity / self.mu_squared
         bits = max(1, min(SIGMA_DIGITS, SIGMA_DIGITS - 1 - math.ceil(math.log2(variance) / 2)))
         numerator = math.isqrt(int(variance * 4**bits)) + 1
@@ -213,7 +199,6 @@ class RoundedNormal:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise before rounding."""
         return float(self.sigma.fraction)
 
     def event(self, purpose: str, level: int = 0, draws: int = MOST_DRAWS) -> Gaussian:
@@ -221,14 +206,12 @@ class RoundedNormal:
         return Gaussian(self.squared_sensitivity / self.sigma.fraction**2, draws, purpose, level)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
-        """Return the values plus noise, in the same shape."""
         sigma = self.sigma
-        noisy = _flat_copy(values)
+        noisy = np.array(values, dtype=np.int64, order="C").ravel()  # 64 bits: sums with noise do not wrap
         kernels.add_normal(stream, sigma.numerator, sigma.bits, noisy)
         return noisy.reshape(values.shape)
 
     def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
-        """Return the probability of each outcome."""
         sigma = float(self.sigma.fraction)
         distance = np.abs(outcomes - value)
         # Both ends in the lower tail, where the normal distribution function keeps its relative accuracy.
@@ -237,8 +220,3 @@ class RoundedNormal:
     def quantile(self, chance: float) -> int:
         """Return the least positive integer that the noise alone reaches with at most this probability."""
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
-
-
-def _flat_copy(values: Integers) -> Integers:
-    """Return a copy of the values in one row of 64 bits each, where sums with noise do not wrap."""
-    return np.array(values, dtype=np.int64, order="C").ravel()

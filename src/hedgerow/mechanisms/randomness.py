@@ -6,19 +6,105 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import kernels
-from hedgerow.mechanisms.assignment import Coin
 from hedgerow.mechanisms.kernels import Stream, open_stream
-from hedgerow.privacy.atomic import Atomic
-from hedgerow.privacy.began import began
+from hedgerow.privacy.atomic import Atomic, began
 
-__all__ = ["LAST_DRAW", "Coins", "Draw", "Mechanism", "Randomness", "Words"]
+
+@dataclass(frozen=True)
+class PerRecordCoin:
+    """Each record goes to one of ``parts`` parts by a coin that depends on its row alone.
+
+    Costs nothing by itself: the parts are disjoint, and no record can move another one (docs/proofs/composition.md). The
+    assignment is never released.
+    """
+
+    parts: int
+
+    inclusion: ClassVar[Fraction | None] = None
+
+    def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
+        """Return the part of each record, of which the first has this row number."""
+        part = np.empty(records, dtype=np.int32)
+        kernels.assign(stream, first_row, self.parts, part)
+        return part
+
+    def law(self, records: int) -> npt.NDArray[np.float64]:
+        """Return the probability of each part for one record, up to the 2**-32 by which they differ."""
+        return np.full(self.parts, 1 / self.parts)
+
+
+@dataclass(frozen=True)
+class PoissonCoin:
+    """Each record takes part with a public probability, by a coin that depends on its row alone.
+
+    What is asked of those that do costs less of each record: epsilon becomes ln(1 + q (e^epsilon - 1)) under add/remove
+    (docs/proofs/composition.md). The sample is never released. The ``probability`` q is above 0 and at most 1, and is rounded
+    down to a multiple of 2**-32.
+    """
+
+    probability: Fraction
+
+    parts: ClassVar[int] = 1
+
+    @property
+    def threshold(self) -> int:
+        """How many of 2**32 equally probable words let a record in."""
+        return int(self.probability * 2**32)
+
+    @property
+    def inclusion(self) -> Fraction:
+        return Fraction(self.threshold, 2**32)
+
+    def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
+        """Return 0 for each record that takes part and -1 for the others; the first has this row number."""
+        part = np.empty(records, dtype=np.int32)
+        kernels.include(stream, first_row, self.threshold, part)
+        return part
+
+    def law(self, records: int) -> npt.NDArray[np.float64]:
+        return np.array([float(self.inclusion), 1 - float(self.inclusion)])
+
+
+@dataclass(frozen=True)
+class WeightedCoin:
+    """Each record takes part with a probability of its own, by a coin that depends on its row alone.
+
+    The probability must follow from the record and from released values, and be at most ``inclusion``: what is asked of
+    those that take part then costs what it costs of a Poisson sample with that probability (docs/proofs/composition.md).
+    """
+
+    inclusion: Fraction = Fraction(1)
+
+    parts: ClassVar[int] = 1
+
+    def sample(self, stream: Stream, thresholds: npt.NDArray[np.uint64], first_row: int = 0) -> npt.NDArray[np.int32]:
+        """Return 0 for each record that takes part and -1 for the others.
+
+        ``thresholds`` (records,) says how many of 2**32 equally probable words let a record in; more than ``inclusion``
+        allows are cut down to that.
+        """
+        part = np.empty(len(thresholds), dtype=np.int32)
+        kernels.include_each(stream, first_row, self._allowed(thresholds), part)
+        return part
+
+    def law(self, threshold: np.uint64) -> npt.NDArray[np.float64]:
+        probability = float(self._allowed(np.array([threshold], dtype=np.uint64))[0]) / 2**32
+        return np.array([probability, 1 - probability])
+
+    def _allowed(self, thresholds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        return np.minimum(thresholds, np.uint64(int(self.inclusion * 2**32)))
+
+
+Coin = PerRecordCoin | PoissonCoin | WeightedCoin
+
 
 LAST_DRAW = 2**64 - 1  # the largest number of a stream
 
@@ -96,11 +182,9 @@ class Randomness:
         self._process = os.getpid()
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
-        """Return one outcome of the mechanism for every item of the batch."""
         return mechanism.sample(open_stream(self._key, self._number()), *statistics)
 
     def coins(self, coin: Coin) -> Coins:
-        """Return the coins of one assignment."""
         return Coins(coin, self._sub_key(b"hedgerow coins"))
 
     def words(self) -> Words:
@@ -126,8 +210,7 @@ def _next(number: int) -> int:
     return number + 1
 
 
-def _fresh_key() -> bytes:
-    """Return a key that nobody knows."""
+def _fresh_key() -> bytes:  # tests replace it
     return os.urandom(32)
 
 

@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import check_shape
+from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import kernels
-from hedgerow.mechanisms.kernels import Stream
+from hedgerow.mechanisms.kernels import Stream, uniform_below
 from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
-
-__all__ = ["SELECTIONS", "Exponential", "PermuteAndFlip", "PublicChoice", "Selection"]
 
 Scores = npt.NDArray[np.int64]
 Probabilities = npt.NDArray[np.float64]
@@ -57,7 +56,6 @@ class Selection(ABC):
 
     @lazy
     def rate(self) -> Dyadic:
-        """The factor in front of the score."""
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
     @abstractmethod
@@ -90,7 +88,6 @@ class PermuteAndFlip(Selection):
     name = "permute-and-flip"
 
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
         rate = self.rate
         check_shape(offered, scores.shape, "offered (rows, candidates)")
         left, chosen = _room(scores)
@@ -122,7 +119,6 @@ class Exponential(Selection):
     ranged = True
 
     def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
-        """Return the base weights of the tests that are ``offered`` (rows, candidates), zero for the others."""
         return np.where(offered, weight, 0)
 
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -134,7 +130,6 @@ class Exponential(Selection):
         return chosen
 
     def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
-        """Return the probability of each candidate of one row."""
         mass = _acceptance(self.rate, scores, offered > 0) * offered
         return np.asarray(mass / math.fsum(mass))
 
@@ -147,13 +142,11 @@ class PublicChoice:
     """Choose by public weights, whatever the records are: it costs nothing."""
 
     def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
-        """Choose one candidate in each row of ``weights`` (rows, candidates), integers with a positive sum."""
         total, chosen = _room(weights)
         kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights, total, chosen)
         return chosen
 
     def law(self, weights: Scores) -> Probabilities:
-        """Return the probability of each candidate of one row."""
         return np.asarray(weights / weights.sum())
 
 
@@ -173,3 +166,49 @@ def _quadrature(factors: int) -> tuple[Probabilities, Probabilities]:
     """Return places and weights in [0, 1] that integrate products of so many linear factors exactly."""
     nodes, weights = np.polynomial.legendre.leggauss(factors // 2 + 1)
     return (nodes + 1) / 2, weights / 2
+
+
+MOST_BITS = 30
+
+
+@dataclass(frozen=True)
+class RandomStopping:
+    """Draws the number K of repetitions, from 1 on and without a limit, gamma = 2**-bits.
+
+    The best of K runs, each of which is epsilon-DP with its score, is 2 epsilon-DP where K is logarithmic,
+    ``P(k) ~ (1 - gamma)**k / k``, and 3 epsilon-DP where it is geometric, ``P(k) = gamma (1 - gamma)**(k - 1)``, for any gamma
+    (Liu and Talwar 2019; Papernot and Steinke 2022; docs/proofs/private-search.md). K itself is never shown.
+
+    Parameters
+    ----------
+    bits : int
+        Of gamma.
+    logarithmic : bool, default True
+        Which of the two laws.
+    """
+
+    bits: int
+    logarithmic: bool = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bits <= MOST_BITS:
+            raise ConfigurationError(f"gamma is 2**-{self.bits}, and must be from 2**-{MOST_BITS} to a half.")
+
+    @property
+    def factor(self) -> int:
+        return 2 if self.logarithmic else 3
+
+    def sample(self, stream: Stream) -> int:
+        """Return the number of runs: a geometric one, for the logarithmic law accepted with probability 1 / k."""
+        while True:
+            runs = 1
+            while uniform_below(stream, 1 << self.bits):
+                runs += 1
+            if not self.logarithmic or uniform_below(stream, runs) == 0:
+                return runs
+
+    def law(self, most: int) -> npt.NDArray[np.float64]:
+        gamma, runs = 2.0**-self.bits, np.arange(1, most + 1)
+        if not self.logarithmic:
+            return np.asarray(gamma * (1 - gamma) ** (runs - 1.0))
+        return np.asarray((1 - gamma) ** runs / runs / -np.log(gamma))

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.axes import COLORS, Display, shown
-from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost, unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import (
@@ -173,7 +172,7 @@ def _together(steps: Iterable[PathStep]) -> tuple[PathStep, ...]:
 
 def _amount(event: Pure | Gaussian, unit: str) -> Fraction:
     total = cost(event)
-    return total.by(Concentrated).rho if unit == "rho" else total.epsilon
+    return total.rho if unit == "rho" else total.epsilon
 
 
 class BudgetDisplay(Display):

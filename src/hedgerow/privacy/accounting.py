@@ -1,21 +1,23 @@
 """The costs of events: one fold over the tree of a plan, for all accountants at once.
 
-Amounts are exact fractions. The conversion to (epsilon, delta) uses the best accountant. It is a float, rounded up
-(docs/proofs/concentrated.md).
+Amounts are exact fractions. From one measure of privacy to another the way is a float, rounded towards more cost; so is the
+conversion to (epsilon, delta), which uses the best accountant (docs/proofs/concentrated.md).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import groupby
-from typing import Literal, TypeVar, get_args
+from operator import add
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.accountants import ACCOUNTANTS, Accountant, PureAndGaussian
-from hedgerow.privacy.conversions import FLOAT_GUARD
 from hedgerow.privacy.events import (
     BoundedRange,
     Event,
@@ -30,18 +32,19 @@ from hedgerow.privacy.events import (
     Unprotected,
 )
 
-__all__ = [
-    "Adjacency",
-    "Cost",
-    "check_adjacency",
-    "cost",
-    "unprotected",
-]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Adjacency = Literal["add-remove", "replace-one"]
-SAMPLER_ERROR = Fraction(1, 2**62)
 
-Kind = TypeVar("Kind", bound=Accountant)
+SAMPLER_ERROR = Fraction(1, 2**62)
+EXPONENT_GUARD = 1e-15
+AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are accurate to a few units in the 53rd bit
+CONCENTRATED_GUARD = 1e-9  # relative, of logarithms and quantiles
+HALF_PI = Fraction(15707963268, 10**10)  # rounded up
+SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
+FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
+NONE = Fraction(0)
 
 
 def check_adjacency(adjacency: str) -> Adjacency:
@@ -55,118 +58,221 @@ def check_adjacency(adjacency: str) -> Adjacency:
     )
 
 
-@lru_cache
-def _nothing(kinds: tuple[type[Accountant], ...]) -> tuple[Accountant, ...]:
-    return tuple([kind() for kind in kinds])
+@lru_cache(maxsize=4096)
+def rho_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
+    """Return, rounded up, the rho of an epsilon-DP step: epsilon tanh(epsilon / 2), or less for a bounded range."""
+    simple = epsilon**2 / (8 if ranged else 2)
+    e = float(epsilon)
+    if e < SMALL:
+        return simple
+    if ranged:
+        above = e / -math.expm1(-e) - 1
+        return min(simple, Fraction((above - math.log1p(above)) * (1 + CONCENTRATED_GUARD)))
+    return min(simple, Fraction(e * math.tanh(e / 2) * (1 + CONCENTRATED_GUARD)))
+
+
+@lru_cache(maxsize=4096)
+def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
+    """Return, rounded up, the squared mu of an epsilon-DP step: mu = 2 Phi^-1(1 / (1 + e^-epsilon)), at epsilon / 2 if ranged."""
+    e = float(epsilon) / (2 if ranged else 1)
+    if e < SMALL:  # mu <= e sqrt(pi / 2), as the quantile is concave there
+        return HALF_PI * epsilon**2 / (4 if ranged else 1)
+    if (
+        e > 30
+    ):  # the quantile of a float that is nearly 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
+        return Fraction(math.ceil(8 * e))
+    return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
+
+
+@lru_cache(maxsize=4096)
+def amplified(epsilon: Fraction, inclusion: Fraction) -> Fraction:
+    """Return, rounded up, the cost of an epsilon-DP plan on a Poisson sample: ln(1 + q (e^epsilon - 1))."""
+    if inclusion == 1 or epsilon == 0 or epsilon > 500:
+        return epsilon
+    return min(epsilon, Fraction(math.log1p(float(inclusion) * math.expm1(float(epsilon)))) * (1 + AMPLIFICATION_GUARD))
+
+
+def before_amplification(epsilon: Fraction, inclusion: Fraction) -> Fraction:
+    """Return, rounded down, the budget of a plan that costs at most ``epsilon`` on a Poisson sample."""
+    if inclusion == 1 or epsilon > 500:
+        return epsilon
+    budget = Fraction(math.log1p(math.expm1(float(epsilon)) / float(inclusion))) * (1 - 4 * AMPLIFICATION_GUARD)
+    return budget if amplified(budget, inclusion) <= epsilon else epsilon
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """Return, rounded up, the delta of mu-Gaussian-DP at epsilon (Dong, Roth and Su 2022, corollary 1)."""
+    if mu == 0:
+        return math.ulp(0.0)
+    first = float(ndtr(-epsilon / mu + mu / 2))
+    second = math.exp(min(epsilon + float(log_ndtr(-epsilon / mu - mu / 2)), 0.0))
+    # A rounded argument moves a tail by a relative error that grows with the exponent.
+    guard = max(FLOAT_GUARD, EXPONENT_GUARD * (epsilon + (epsilon / mu + mu / 2) ** 2))
+    return max(first - second + guard * (first + second), math.ulp(0.0))
+
+
+def concentrated_delta(epsilon: float, rho: float) -> float:
+    """Return, rounded up, the delta of rho-zero-concentrated DP at epsilon (Canonne, Kamath and Steinke 2020).
+
+    Every order a > 1 gives a bound. The search for the best order is over ln(a - 1).
+    """
+    if rho <= 0:
+        return math.ulp(0.0)
+
+    def log_bound(log_above: float) -> float:
+        above = math.exp(log_above)
+        order = above + 1
+        return above * (order * rho - epsilon) - order * math.log1p(1 / above) - log_above
+
+    best = minimize_scalar(log_bound, bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-6})
+    exponent = float(log_bound(float(best.x)))
+    size = 1 + abs(exponent) + rho * math.exp(2 * float(best.x))
+    return max(math.exp(min(exponent, 0.0)) * (1 + CONCENTRATED_GUARD + EXPONENT_GUARD * size), math.ulp(0.0))
+
+
+def concentrated_rho(epsilon: float, delta: float) -> float:
+    """Return about the largest rho for which rho-zero-concentrated DP is (epsilon, delta)-DP by ``concentrated_delta``.
+
+    Each order's bound can be solved for rho, so it is one search for the best order, and not one for each rho.
+    """
+    log_delta = math.log(delta)
+
+    def rho(log_above: float) -> float:
+        above = math.exp(log_above)
+        order = above + 1
+        return (epsilon + (log_delta + order * math.log1p(1 / above) + log_above) / above) / order
+
+    best = minimize_scalar(lambda at: -rho(at), bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-9})
+    return rho(float(best.x))
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a plan when one record is added or removed.
+    """The cost of a plan when one record is added or removed: four exact sums, and what is approximate.
+
+    Three accountants read the sums, and each gives a valid delta: pure steps beside Gaussian ones (``epsilon``,
+    ``mu_squared``), Gaussian DP (``total_mu_squared``) and zero-concentrated DP (``rho``). Sums and maxima are exact, so neither
+    order nor grouping changes them. Only a single step's amounts and ``delta`` are rounded, both up.
 
     Parameters
     ----------
-    values : tuple of Accountant
-        The plan's value by each of ``ACCOUNTANTS``, in their order.
+    epsilon, mu_squared : Fraction
+        The epsilon of the pure steps, and the squared mu of the Gaussian steps.
+    total_mu_squared, rho : Fraction
+        The squared mu of Gaussian DP, and the rho of zero-concentrated DP, of all steps, pure ones too.
     draws : int
         The number of draws from a sampler that is within a total variation of 2**-62 of the exact law.
+    protected : bool
+        False if some step has no bound; then the sums are those of the other steps.
     thresholds : Fraction
         The sum of the deltas of thresholded steps, under add/remove adjacency.
-    thresholds_for : int
-        The largest number of records of one person for which all these deltas hold.
     replaced : bool
         Whether ``thresholds`` count for one record removed and one added.
-    protected : bool
-        False if some step has no bound; then the values are those of the other steps.
+    thresholds_for : int
+        The largest number of records of one person for which all these deltas hold.
     """
 
-    values: tuple[Accountant, ...] = field(default_factory=lambda: _nothing(ACCOUNTANTS))
+    epsilon: Fraction = NONE
+    mu_squared: Fraction = NONE
+    total_mu_squared: Fraction = NONE
+    rho: Fraction = NONE
     draws: int = 0
     protected: bool = True
-    thresholds: Fraction = Fraction(0)
+    thresholds: Fraction = NONE
     replaced: bool = False
     thresholds_for: int = 1
 
-    def by(self, kind: type[Kind]) -> Kind:
-        """Return the value by one of ``ACCOUNTANTS``."""
-        return self.values[ACCOUNTANTS.index(kind)]  # type: ignore[return-value]
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon of the pure steps."""
-        return self.by(PureAndGaussian).epsilon
-
-    @property
-    def mu_squared(self) -> Fraction:
-        """The squared mu of the Gaussian steps."""
-        return self.by(PureAndGaussian).mu_squared
-
     @property
     def is_pure(self) -> bool:
-        """Whether the epsilon is the whole cost."""
         return self.protected and self.mu_squared == 0 and self.draws == 0 and self.thresholds == 0
 
     def __add__(self, other: Cost) -> Cost:
-        """Sequential composition."""
-        return self._with(other, tuple([mine + its for mine, its in zip(self.values, other.values, strict=True)]))
+        """Sequential composition, where the later plan may be chosen by what the earlier released."""
+        return self._with(other, add)
 
     def __or__(self, other: Cost) -> Cost:
-        """Parallel composition: the larger part counts, for each accountant by itself. All approximate draws count.
+        """Parallel composition: the larger of each sum counts. All approximate draws count, and all thresholds."""
+        return self._with(other, max)
 
-        So do all thresholds.
-        """
-        return self._with(other, tuple([mine | its for mine, its in zip(self.values, other.values, strict=True)]))
-
-    def _with(self, other: Cost, values: tuple[Accountant, ...]) -> Cost:
-        protected, replaced = self.protected and other.protected, self.replaced or other.replaced
-        draws = self.draws + other.draws
-        if not (self.thresholds or other.thresholds):
-            return Cost(values, draws, protected, replaced=replaced)
-        held = [one.thresholds_for for one in (self, other) if one.thresholds]
-        return Cost(values, draws, protected, self.thresholds + other.thresholds, replaced, min(held))
+    def _with(self, other: Cost, join: Callable[[Any, Any], Any]) -> Cost:
+        thresholds, holds_for = self.thresholds, self.thresholds_for
+        if other.thresholds:
+            holds_for = min(holds_for, other.thresholds_for) if thresholds else other.thresholds_for
+            thresholds += other.thresholds
+        return Cost(
+            join(self.epsilon, other.epsilon),
+            join(self.mu_squared, other.mu_squared) if other.mu_squared else self.mu_squared,  # fractions are slow
+            join(self.total_mu_squared, other.total_mu_squared),
+            join(self.rho, other.rho),
+            self.draws + other.draws,
+            self.protected and other.protected,
+            thresholds,
+            self.replaced or other.replaced,
+            holds_for if thresholds else 1,
+        )
 
     def times(self, count: int) -> Cost:
-        """The cost of this many equal plans, one after another."""
-        values = tuple([value.times(count) for value in self.values])
-        return replace(self, values=values, draws=count * self.draws, thresholds=count * self.thresholds)
+        return replace(self._times(count, count), draws=count * self.draws, thresholds=count * self.thresholds)
+
+    def _times(self, linear: int, of_squares: int) -> Cost:
+        return replace(
+            self,
+            epsilon=linear * self.epsilon,
+            mu_squared=of_squares * self.mu_squared,
+            total_mu_squared=of_squares * self.total_mu_squared,
+            rho=of_squares * self.rho,
+        )
 
     def sampled(self, inclusion: Fraction) -> Cost:
         """Return the cost of the plan on a sample that contains a record with a probability of at most ``inclusion``.
 
-        Amplification is proved here for pure plans only.
+        Amplification is proved here for pure plans only: the sample of one is a pure step.
         """
         if inclusion == 1:
             return self
-        values = tuple(value.sampled(self.epsilon, inclusion) for value in self.values)
         pure = self.mu_squared == 0 and self.thresholds == 0
-        return replace(self, values=values, protected=self.protected and pure)
+        return replace(
+            self, **_sums_of_pure(amplified(self.epsilon, inclusion), ranged=False), protected=self.protected and pure
+        )
 
     def under(self, adjacency: Adjacency, records: int = 1) -> Cost:
         """Return the cost of the plan for one person with at most this many records, under an adjacency.
 
-        One person replaced is one removed and one added. Approximate draws stay as many. The deltas of thresholded steps hold for
-        the number of records that these were planned for; for more of them nothing is proved.
+        One person replaced is one removed and one added, on paths that may have parts in common (docs/proofs/persons.md).
+        Approximate draws stay as many. The deltas of thresholded steps hold for the number of records that these were planned
+        for; for more of them nothing is proved.
         """
         replaced = adjacency == "replace-one"
         group = 2 * records if replaced else records
         if group == 1:
             return self
-        values = tuple(value.of_group(group) for value in self.values)
         covered = not self.thresholds or self.thresholds_for >= records
         return replace(
-            self, values=values, replaced=replaced and self.thresholds > 0, protected=self.protected and covered
+            self._times(group, group**2),
+            replaced=replaced and self.thresholds > 0,
+            protected=self.protected and covered,
         )
 
     def delta(self, epsilon: Fraction) -> float:
-        """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity if there is none."""
+        """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity if there is none.
+
+        The smallest of the accountants' bounds, of which 0 is exact and the others are rounded up.
+        """
         if not self.protected:
             return math.inf
-        found = math.inf
-        for value in self.values:
-            found = min(found, value.delta(epsilon))
-            if found == 0:
-                break
-        return found + (self.delta_of_draws(epsilon) + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
+        bound = self._delta_beside_pure(epsilon)
+        if bound:
+            at = float(epsilon)
+            of_rho = concentrated_delta(at, float(self.rho) * (1 + FLOAT_GUARD))
+            bound = min(bound, gaussian_delta(at, _root(self.total_mu_squared)), of_rho)
+        return bound + (self.delta_of_draws(epsilon) + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
+
+    def _delta_beside_pure(self, epsilon: Fraction) -> float:
+        """Return the Gaussian steps' delta at epsilon minus that of the pure steps; infinity if that is negative."""
+        remaining = epsilon - self.epsilon
+        if remaining < 0:
+            return math.inf
+        return gaussian_delta(float(remaining), _root(self.mu_squared)) if self.mu_squared else 0.0
 
     def delta_of_draws(self, epsilon: Fraction) -> float:
         """Return what the approximate draws add to delta at epsilon."""
@@ -180,7 +286,6 @@ class Cost:
         return self.thresholds * (1 + Fraction(math.exp(min(float(factor), 700.0))) * (1 + Fraction(1, 2**40)))
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Return whether this cost is (epsilon, delta)-DP."""
         if (
             self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon
         ):  # without any rounding
@@ -194,19 +299,42 @@ class Cost:
         """
         if ceiling.is_pure:
             return self.is_pure and self.epsilon <= ceiling.epsilon
-        values_hold = all(value.at_most(limit) for value, limit in zip(self.values, ceiling.values, strict=True))
-        approximate = self.draws <= ceiling.draws and self.thresholds <= ceiling.thresholds
-        return self.protected and values_hold and approximate
+        return (
+            self.protected
+            and self.epsilon <= ceiling.epsilon
+            and self.mu_squared <= ceiling.mu_squared
+            and self.total_mu_squared <= ceiling.total_mu_squared
+            and self.rho <= ceiling.rho
+            and self.draws <= ceiling.draws
+            and self.thresholds <= ceiling.thresholds
+        )
+
+
+def _root(mu_squared: Fraction) -> float:
+    return math.sqrt(mu_squared) * (1 + FLOAT_GUARD)
+
+
+def _sums_of_pure(epsilon: Fraction, *, ranged: bool) -> dict[str, Any]:
+    """Return the sums of an epsilon-DP step; ``ranged`` if its loss stays within an interval of length epsilon."""
+    return {
+        "epsilon": epsilon,
+        "mu_squared": NONE,
+        "total_mu_squared": mu_squared_of_pure(epsilon, ranged=ranged),
+        "rho": rho_of_pure(epsilon, ranged=ranged),
+    }
 
 
 def cost(event: Event) -> Cost:
     """Return the cost of an event under add/remove adjacency."""
     match event:
         case Pure() | Gaussian():
-            return _cost_of_step(event, ACCOUNTANTS)
+            return _cost_of_step(event)
         case Sequence():
-            runs = (list(run) for _, run in groupby(event.parts))  # rounds are equal, and there may be many
-            return sum((cost(run[0]).times(len(run)) for run in runs), Cost())
+            total = Cost()
+            for part, run in groupby(event.parts):  # rounds are equal, and there may be many
+                count = len(list(run))
+                total += cost(part).times(count) if count > 1 else cost(part)
+            return total
         case OneOf():
             choices = [cost(part) for part in event.parts]
             draws, thresholds = max(one.draws for one in choices), max(one.thresholds for one in choices)
@@ -223,14 +351,14 @@ def cost(event: Event) -> Cost:
 
 
 @lru_cache(maxsize=1024)
-def _cost_of_step(step: Pure | Gaussian, kinds: tuple[type[Accountant], ...]) -> Cost:
+def _cost_of_step(step: Pure | Gaussian) -> Cost:
     """Return the cost of one step; it is cached, because a curator gets many equal queries."""
     if isinstance(step, Gaussian):
-        return Cost(tuple([kind.of_gaussian(step.mu_squared) for kind in kinds]), step.draws)
-    values = tuple([kind.of_pure(step.epsilon, ranged=isinstance(step, BoundedRange)) for kind in kinds])
+        return Cost(NONE, step.mu_squared, step.mu_squared, step.mu_squared / 2, step.draws)
+    sums = _sums_of_pure(step.epsilon, ranged=isinstance(step, BoundedRange))
     if isinstance(step, Thresholded):
-        return Cost(values, thresholds=step.delta, thresholds_for=step.records)
-    return Cost(values)
+        return Cost(**sums, thresholds=step.delta, thresholds_for=step.records)
+    return Cost(**sums)
 
 
 def unprotected(event: Event) -> tuple[str, ...]:
@@ -239,8 +367,10 @@ def unprotected(event: Event) -> tuple[str, ...]:
         case Unprotected():
             return (event.reason,)
         case Sequence() | Parallel():
-            runs = (part for part, _ in groupby(event.parts))
-            return tuple(dict.fromkeys(reason for part in runs for reason in unprotected(part)))
+            reasons: dict[str, None] = {}
+            for part, _ in groupby(event.parts):
+                reasons |= dict.fromkeys(unprotected(part))
+            return tuple(reasons)
         case PerRecordAssignment() | Subsampled():
             return unprotected(event.part)
         case _:

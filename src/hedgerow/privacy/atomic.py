@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
-
-__all__ = ["Atomic"]
+from typing import Generic, Self, TypeVar
 
 Value = TypeVar("Value")
 
@@ -24,20 +22,13 @@ class _Link(Generic[Value]):
 
 
 class Atomic(Generic[Value]):
-    """Holds one immutable value.
-
-    Parameters
-    ----------
-    value
-        The first one.
-    """
+    """Holds one immutable value."""
 
     def __init__(self, value: Value) -> None:
         self._link = _Link(value)
 
     @property
     def value(self) -> Value:
-        """The value as it is now."""
         return self._last().value
 
     def update(self, change: Callable[[Value], Value]) -> Value:
@@ -57,3 +48,26 @@ class Atomic(Generic[Value]):
             link = link.after[0]
         self._link = link
         return link
+
+
+_watching: list[Watch] = []
+
+
+class Watch:
+    """A context that notices whether a ledger's entry, or a draw, began within it; ``begun`` stays afterwards."""
+
+    def __init__(self) -> None:
+        self.begun = False
+
+    def __enter__(self) -> Self:
+        _watching.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _watching.remove(self)
+
+
+def began() -> None:
+    """Note that an entry, or a draw, is about to begin. An interruption from here on may come after something was spent."""
+    for watch in _watching:
+        watch.begun = True

@@ -9,7 +9,6 @@ from fractions import Fraction
 from itertools import groupby
 
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.privacy.accountants import Concentrated, GaussianDP
 from hedgerow.privacy.events import (
     Event,
     OneOf,
@@ -172,7 +171,7 @@ def _spent(certificate: Guarantee) -> str:
         if certificate.delta > 0:
             text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
         return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
-    delta, rho, mu_squared = total.delta(epsilon), total.by(Concentrated).rho, total.by(GaussianDP).mu_squared
+    delta, rho, mu_squared = total.delta(epsilon), total.rho, total.total_mu_squared
     return (
         f"delta {upper_text(delta)} at epsilon {decimal_text(epsilon)}, rounded up: the steps below add up"
         f"{_group(certificate)} as rho = {upper_text(rho)} of zero-concentrated DP, or as mu^2 = "

@@ -24,22 +24,6 @@ from hedgerow.limits import (
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
-__all__ = [
-    "BoundedRange",
-    "Event",
-    "Gaussian",
-    "OneOf",
-    "Parallel",
-    "PerRecordAssignment",
-    "Pure",
-    "Sequence",
-    "Subsampled",
-    "Thresholded",
-    "Unprotected",
-    "event_from_dict",
-    "event_to_dict",
-]
-
 
 @dataclass(frozen=True, repr=False)
 class Event:

@@ -12,17 +12,6 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError, shown
 
-__all__ = [
-    "Dyadic",
-    "check_positive",
-    "decimal_text",
-    "dyadic_below",
-    "exact",
-    "exact_delta",
-    "read_fraction",
-    "upper_text",
-]
-
 LARGEST = Fraction(10**9)
 SMALLEST = Fraction(1, 10**9)
 LONGEST_TEXT = 4000
@@ -109,7 +98,6 @@ class Dyadic(NamedTuple):
 
     @property
     def fraction(self) -> Fraction:
-        """The same number as a fraction."""
         return Fraction(self.numerator, 2**self.bits)
 
 

@@ -18,8 +18,6 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.privacy.accounting import Cost
 
-__all__ = ["PrivacyFilter"]
-
 Index = npt.NDArray[np.intp]
 
 NONE = Fraction(0)
@@ -38,15 +36,10 @@ class Roots:
     costliest: Cost = field(default_factory=Cost)
     before: Cost = field(default_factory=Cost)
 
-    @property
-    def cost(self) -> Cost:
-        """What the assignment costs, amplified where a record may be in no root."""
-        return self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion)
-
     @lazy
     def together(self) -> Cost:
-        """What this assignment and those before it cost."""
-        return self.before + self.cost
+        """What it and those before it cost together, amplified where a record may be in no root."""
+        return self.before + (self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +58,6 @@ class Paths:
         path = self.path.copy()
         path[index] = len(self.costs) + np.searchsorted(old, of_nodes)
         return Paths(self.assignment, self.costs + new, path), new
-
-    def without(self, index: Index) -> Paths:
-        """Return the paths after some nodes were partitioned."""
-        path = self.path.copy()
-        path[index] = PARTITIONED
-        return replace(self, path=path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,21 +97,23 @@ class PrivacyFilter:
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
-        assigned = replace(self, assignments=(*self.assignments, Roots(inclusion, unit, before=self._together)))
-        return assigned._with_generation(paths)
+        return replace(
+            self,
+            assignments=(*self.assignments, Roots(inclusion, unit, before=self._together)),
+            generations={**self.generations, self.made: paths},
+            made=self.made + 1,
+        )
 
     def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> PrivacyFilter:
         """Return the filter after nodes were partitioned into so many children each, the generation ``made`` of before."""
         parents = self.generations[generation]
         of_children = replace(parents, path=np.repeat(parents.path[index], children))
-        left = parents.without(index)
-        rest = {number: paths for number, paths in self.generations.items() if number != generation}
-        if (left.path != PARTITIONED).any():
-            rest[generation] = left
-        return replace(self, generations=rest)._with_generation(of_children)
-
-    def _with_generation(self, paths: Paths) -> PrivacyFilter:
-        return replace(self, generations={**self.generations, self.made: paths}, made=self.made + 1)
+        path = parents.path.copy()
+        path[index] = PARTITIONED
+        generations = {**self.generations, generation: replace(parents, path=path), self.made: of_children}
+        if (path == PARTITIONED).all():
+            del generations[generation]
+        return replace(self, generations=generations, made=self.made + 1)
 
     def check_open(self, generation: int, index: Index) -> None:
         """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""
@@ -141,14 +130,12 @@ class PrivacyFilter:
         return self.assignments[self.generations[generation].assignment].unit
 
     def charged(self, generation: int, index: Index, amount: Cost) -> PrivacyFilter:
-        """Return the filter after a query to nodes, or raise BudgetExceeded."""
         paths = self.generations[generation]
         after, costs = paths.charged(index, replace(amount, draws=0, thresholds=NONE))
         generations = {**self.generations, generation: after}
         return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount)
 
     def charged_all(self, amount: Cost) -> PrivacyFilter:
-        """Return the filter after a query to all records, or raise BudgetExceeded."""
         if self.everyone is None:
             everybody = Roots(before=self._together)
             opened = replace(self, assignments=(*self.assignments, everybody), everyone=len(self.assignments))

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from hedgerow.lazy_values import lazy
 from hedgerow.privacy.accounting import Adjacency, Cost, cost, unprotected
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.claim import Claim, Unit
 from hedgerow.privacy.events import (
     Event,
     Gaussian,
@@ -23,7 +23,6 @@ from hedgerow.privacy.events import (
 )
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.starts import Start
-from hedgerow.privacy.unit import Unit
 
 __all__ = ["CertificateLine", "Guarantee", "runs", "steps"]
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
 from hedgerow.privacy.accounting import check_adjacency
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.claim import RECORD, Claim, Unit
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
-from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.texts import shortened
 
 __all__ = ["Start", "claim_in_words", "short_text", "whole_number"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from hedgerow.schema import Schema
-from hedgerow.trees.levels import Levels
+from hedgerow.trees.parts import Levels
 
 __all__ = [
     "Aligned",

@@ -10,8 +10,7 @@ from hedgerow.arrays import Floats
 from hedgerow.published.branching import Branching
 from hedgerow.published.trees import Trees
 from hedgerow.scores import multiway
-from hedgerow.trees.model import Forest
-from hedgerow.trees.pruning import PessimisticPruning
+from hedgerow.trees.model import Forest, PessimisticPruning
 
 __all__ = ["Pruning"]
 
@@ -20,7 +19,7 @@ __all__ = ["Pruning"]
 class Pruning:
     """C4.5's pruning by pessimistic error on noisy counts (Friedman and Schuster 2010, public code).
 
-    hedgerow.trees.pruning has the rule: sizes are rescaled from the root down, where children of size zero share evenly.
+    hedgerow.trees.model has the rule: sizes are rescaled from the root down, where children of size zero share evenly.
     """
 
     confidence: float = 0.25

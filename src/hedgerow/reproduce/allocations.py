@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow import published
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Choice, Constraint, Flag, RandomSource
+from hedgerow.parameters import Choice, Flag, parameter
 from hedgerow.published.noise import Permutation
 from hedgerow.schema import Schema
 from hedgerow.systems.edprf import EDPRFClassifier
@@ -71,53 +69,11 @@ class AllocationForest(EDPRFClassifier):
         that are left, as algorithm 4 does to the letter.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **EDPRFClassifier._constraints,
-        "allocation": Choice(("own", *ALLOCATIONS)),
-        "purity_test": Flag(),
-        "tree": Choice(("pfdpdt", "tradition")),
-        "reading": Choice(("halved", "undivided")),
-        "parts": Choice(("equal", "shrinking")),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        allocation: str = "own",
-        purity_test: bool = True,
-        tree: str = "pfdpdt",
-        reading: str = "halved",
-        parts: str = "equal",
-        n_estimators: int | None = None,
-        stop: str = "auto",
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            n_estimators=n_estimators,
-            stop=stop,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.allocation = allocation
-        self.purity_test = purity_test
-        self.tree = tree
-        self.reading = reading
-        self.parts = parts
+    allocation: str = parameter(Choice(("own", *ALLOCATIONS)), default="own")
+    purity_test: bool = parameter(Flag(), default=True)
+    tree: str = parameter(Choice(("pfdpdt", "tradition")), default="pfdpdt")
+    reading: str = parameter(Choice(("halved", "undivided")), default="halved")
+    parts: str = parameter(Choice(("equal", "shrinking")), default="equal")
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         own = self.allocation == "own"

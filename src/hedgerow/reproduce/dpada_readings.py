@@ -13,12 +13,13 @@ from hedgerow.estimator import Draw, PublicCoins
 from hedgerow.privacy.claim import Claim
 from hedgerow.published import boosting as published
 from hedgerow.systems.dpada import DPAdaClassifier, Ties
+from hedgerow.trees.schedules import RoundSchedule
 
 __all__ = ["FromRoundOne"]
 
 
 @dataclass(frozen=True)
-class EveryRound:
+class EveryRound(RoundSchedule):
     """Every round, the first one too."""
 
     def marked(self, rounds: int, draw: Draw) -> npt.NDArray[np.bool_]:

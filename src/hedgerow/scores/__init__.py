@@ -1,12 +1,19 @@
 """What to ask of a node: candidate tests and scores."""
 
 from hedgerow.scores.candidates import Candidates, binary, mixed, multiway, multiway_or_binary
-from hedgerow.scores.scores import SCORES, ClassCount, Error, Gini, InformationGain, Max, Minority, Score
-from hedgerow.scores.specializations import (
+from hedgerow.scores.scores import (
     BRANCH_SCORES,
+    SCORES,
     BranchScore,
+    ClassCount,
+    Error,
+    Gini,
+    InformationGain,
     Majority,
+    Max,
+    Minority,
     Purity,
+    Score,
     Specializations,
     most_concerned,
 )

@@ -15,9 +15,6 @@ from hedgerow.lazy_values import lazy
 from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 
-__all__ = ["Candidates", "binary", "mixed", "multiway", "multiway_or_binary"]
-
-
 MOST_WEIGHT = 1 << 62
 KINDS = {
     "n_codes": np.int64,
@@ -68,7 +65,7 @@ class Candidates:
         known = (self.feature >= 0) & (self.feature < len(self.n_codes))
         if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
             raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
-        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or _sum(self.weight) >= MOST_WEIGHT:
+        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or sum(self.weight.tolist()) >= MOST_WEIGHT:
             raise ConfigurationError(
                 "the candidates' arrays do not describe tests: a kind is none, or weights are too large."
             )
@@ -99,7 +96,6 @@ class Candidates:
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """The tests as the kernels read them."""
         return self.offsets, self.feature, self.kind, self.at, self.order
 
     @property
@@ -150,13 +146,7 @@ class Candidates:
         return children
 
     def ordered(self, order: npt.NDArray[np.int32]) -> Self:
-        """Return the tests with cuts along another order of the codes, which must be public or released."""
         return replace(self, order=order)
-
-
-def _sum(weights: Integers) -> int:
-    """Return a sum that may pass the range of its integers."""
-    return (int((weights >> 31).sum()) << 31) + int((weights & (2**31 - 1)).sum())
 
 
 def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
@@ -167,7 +157,6 @@ def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
 
 
 def _listed(n_codes: Integers, feature: Integers, kind: Integers, at: Integers, weight: Integers) -> Candidates:
-    """Return candidates of these columns, in the natural order of the codes."""
     order = np.tile(np.arange(n_codes.max(), dtype=np.int32), (len(n_codes), 1))
     return Candidates(
         n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64), order

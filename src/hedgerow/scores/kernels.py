@@ -6,8 +6,6 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["CUT", "EACH", "GAIN", "GINI", "MAJORITY", "VALUE", "minority", "narrow", "scores", "undecided"]
-
 EACH, CUT, VALUE = 0, 1, 2  # kinds of tests
 GINI, MAJORITY, GAIN = 0, 1, 2  # measures of a branch
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
+from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
@@ -46,35 +44,8 @@ class BoostedSystem(BoostingClassifier):
         See ``PrivateClassifier``.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "n_estimators": WholeNumber(1, 10_000, or_none=True),
-        "max_bins": WholeNumber(2, 1024, or_none=True),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            delta=delta,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.n_estimators = n_estimators
-        self.max_bins = max_bins
+    n_estimators: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
 
     @abstractmethod
     def _private(self) -> BoostingRecipe:
@@ -116,34 +87,7 @@ class PaperBooster(BoostedSystem):
         certificate says that no guarantee holds, and why.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"variant": Choice(("private", "published"))}
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        variant: str = "private",
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            n_estimators=n_estimators,
-            max_bins=max_bins,
-            delta=delta,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.variant = variant
+    variant: str = parameter(Choice(("private", "published")), default="private")
 
     @abstractmethod
     def _published(self) -> published.PublishedBoosting:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Protocol, cast
+from collections.abc import Iterator
+from typing import Any, Protocol, cast
 
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
+from hedgerow.curator.given import RULES
 from hedgerow.estimator import Model, PrivateClassifier
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Constraint, Exact, RandomSource
-from hedgerow.privacy.exact import exact_delta
-from hedgerow.schema import Schema
+from hedgerow.parameters import parameter
 
 __all__ = ["Booster", "BoostingClassifier"]
 
@@ -42,30 +40,7 @@ class BoostingClassifier(PrivateClassifier):
         zero-concentrated DP. It should be far below one over the number of records.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "delta": Exact(exact_delta, "the probability delta, a number from 0 to below 1; pass for example delta=1e-6"),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.delta = delta
+    delta: float = parameter(RULES["delta"], default=0.0)
 
     @property
     def _booster(self) -> Booster:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint, Flag, RandomSource, WholeNumber
+from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.published import boosting as published
-from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
 from hedgerow.systems.size import Size
@@ -69,53 +65,12 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "max_depth": WholeNumber(1, 16, or_none=True),
-        "subspace": WholeNumber(1, 100_000, or_none=True),
-        "criterion": Choice(("max", "error", "gini")),
-        "voting": Choice(tuple(VOTES)),
-        "as_coded": Flag(),
-        "coded_noise": Choice(("votes", "gini")),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        max_depth: int | None = None,
-        subspace: int | None = None,
-        criterion: str = "max",
-        voting: str = "discrete",
-        as_coded: bool = False,
-        coded_noise: str = "votes",
-        variant: str = "private",
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            n_estimators=n_estimators,
-            max_bins=max_bins,
-            delta=delta,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.max_depth = max_depth
-        self.subspace = subspace
-        self.criterion = criterion
-        self.voting = voting
-        self.as_coded = as_coded
-        self.coded_noise = coded_noise
+    max_depth: int | None = parameter(WholeNumber(1, 16, or_none=True), default=None)
+    subspace: int | None = parameter(WholeNumber(1, 100_000, or_none=True), default=None)
+    criterion: str = parameter(Choice(("max", "error", "gini")), default="max")
+    voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
+    as_coded: bool = parameter(Flag(), default=False)
+    coded_noise: str = parameter(Choice(("votes", "gini")), default="votes")
 
     def _private(self) -> BoostingRecipe:
         tree = Recipe(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, cast
 
@@ -14,8 +13,7 @@ from hedgerow.cells.plan import CellsPlan
 from hedgerow.cells.recipe import CellsRecipe, MergedCuts, SeparateCuts
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
+from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.published.cells import PublishedCellsPlan
 from hedgerow.schema import Schema
@@ -57,44 +55,14 @@ class CellsClassifier(PrivateClassifier):
         See ``PrivateClassifier``.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "variant": Choice(("private", "published")),
-        "specializations": WholeNumber(1, 100, or_none=True),
-        "criterion": Choice((*BRANCH_SCORES, "information-gain"), or_none=True),
-        "max_cells": WholeNumber(2, 1 << 20, or_none=True),
-        "max_bins": WholeNumber(2, 1024, or_none=True),
-    }
     _cuts: ClassVar[SeparateCuts | MergedCuts]
     _published_criterion: ClassVar[str]
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        variant: str = "private",
-        specializations: int | None = None,
-        criterion: str | None = None,
-        max_cells: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.variant = variant
-        self.specializations = specializations
-        self.criterion = criterion
-        self.max_cells = max_cells
-        self.max_bins = max_bins
+    variant: str = parameter(Choice(("private", "published")), default="private")
+    specializations: int | None = parameter(WholeNumber(1, 100, or_none=True), default=None)
+    criterion: str | None = parameter(Choice((*BRANCH_SCORES, "information-gain"), or_none=True), default=None)
+    max_cells: int | None = parameter(WholeNumber(2, 1 << 20, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
         # The papers use their budgets under either adjacency.

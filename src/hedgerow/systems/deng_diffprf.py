@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource
-from hedgerow.schema import Schema
+from hedgerow.parameters import Choice, parameter
 from hedgerow.systems.diffprfs import IntervalForest
 from hedgerow.trees import Geometric, Levels, Linear, Uniform
 
@@ -50,40 +47,7 @@ class DengDiffPRFClassifier(IntervalForest):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"levels": Choice(tuple(LEVELS))}
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        levels: str = "geometric",
-        split: str = "merged",
-        assignment: str = "all-records",
-        n_estimators: int | None = None,
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            split=split,
-            assignment=assignment,
-            n_estimators=n_estimators,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.levels = levels
+    levels: str = parameter(Choice(tuple(LEVELS)), default="geometric")
 
     def _levels(self) -> Levels:
         return LEVELS[self.levels]

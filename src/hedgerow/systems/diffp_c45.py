@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.paper import PaperTree, published_criterion
@@ -65,42 +63,9 @@ class DiffPC45Classifier(PaperTree):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "criterion": Choice(tuple(SCORES)),
-        "split": Choice(("merged", "separate")),
-        "pruning": Choice(tuple(PRUNINGS)),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        criterion: str = "max",
-        split: str = "merged",
-        pruning: str = "pessimistic",
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.criterion = criterion
-        self.split = split
-        self.pruning = pruning
+    criterion: str = parameter(Choice(tuple(SCORES)), default="max")
+    split: str = parameter(Choice(("merged", "separate")), default="merged")
+    pruning: str = parameter(Choice(tuple(PRUNINGS)), default="pessimistic")
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         score = SCORES[self.criterion]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.paper import PaperTree, published_criterion
@@ -49,34 +46,7 @@ class DiffPID3Classifier(PaperTree):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"criterion": Choice(tuple(SCORES))}
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        criterion: str = "information-gain",
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.criterion = criterion
+    criterion: str = parameter(Choice(tuple(SCORES)), default="information-gain")
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(

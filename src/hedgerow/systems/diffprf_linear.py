@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Constraint, RandomSource, WholeNumber
-from hedgerow.schema import Schema
+from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.systems.diffprfs import IntervalForest
 from hedgerow.trees import Levels, Linear
 
@@ -45,45 +41,8 @@ class DiffPRFLinearClassifier(IntervalForest):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "slope": WholeNumber(0, 1000),
-        "constant": WholeNumber(0, 1000),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        slope: int = 1,
-        constant: int = 1,
-        split: str = "merged",
-        assignment: str = "all-records",
-        n_estimators: int | None = None,
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            split=split,
-            assignment=assignment,
-            n_estimators=n_estimators,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.slope = slope
-        self.constant = constant
+    slope: int = parameter(WholeNumber(0, 1000), default=1)
+    constant: int = parameter(WholeNumber(0, 1000), default=1)
 
     def _levels(self) -> Levels:
         if self.slope == self.constant == 0:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.systems.forest import ASSIGNMENTS
 from hedgerow.systems.paper import BOOTSTRAPS, SPLITS, PaperForest
@@ -34,41 +31,8 @@ class IntervalForest(PaperForest):
         Private form: what replaces the bootstrap.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "split": Choice(tuple(SPLITS)),
-        "assignment": Choice(BOOTSTRAPS),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        split: str = "merged",
-        assignment: str = "all-records",
-        n_estimators: int | None = None,
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            n_estimators=n_estimators,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.split = split
-        self.assignment = assignment
+    split: str = parameter(Choice(tuple(SPLITS)), default="merged")
+    assignment: str = parameter(Choice(BOOTSTRAPS), default="all-records")
 
     @abstractmethod
     def _levels(self) -> Levels:

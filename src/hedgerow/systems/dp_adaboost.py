@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.published import boosting as published
-from hedgerow.schema import Schema
 from hedgerow.scores import Max
 from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
 from hedgerow.systems.size import Size
@@ -52,36 +48,7 @@ class DPAdaBoostClassifier(PaperBooster):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"attribute": Choice(("selected", "random"))}
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        attribute: str = "selected",
-        variant: str = "private",
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            n_estimators=n_estimators,
-            max_bins=max_bins,
-            delta=delta,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.attribute = attribute
+    attribute: str = parameter(Choice(("selected", "random")), default="selected")
 
     def _private(self) -> BoostingRecipe:
         selected = self.attribute == "selected"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.estimator import Draw, PublicCoins
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Sequence, Unprotected
 from hedgerow.published import boosting as published
-from hedgerow.schema import Schema
 from hedgerow.scores import Error
 from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
 from hedgerow.systems.size import Size
@@ -71,44 +69,9 @@ class DPAdaClassifier(PaperBooster):
     (True, 1.0)
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "schedule": Choice(tuple(SCHEDULES)),
-        "voting": Choice(tuple(VOTES)),
-        "ties": Choice(("each", "shared", "one")),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        schedule: str = "all",
-        voting: str = "discrete",
-        ties: str = "each",
-        variant: str = "private",
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            n_estimators=n_estimators,
-            max_bins=max_bins,
-            delta=delta,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.schedule = schedule
-        self.voting = voting
-        self.ties = ties
+    schedule: str = parameter(Choice(tuple(SCHEDULES)), default="all")
+    voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
+    ties: str = parameter(Choice(("each", "shared", "one")), default="each")
 
     def _private(self) -> BoostingRecipe:
         tree = Recipe(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import PermuteAndFlip
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
 from hedgerow.systems.paper import PaperForest, PaperTree
@@ -54,34 +52,7 @@ class PFDPDTClassifier(PaperTree):
     (False, True)
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"stop": Choice(("auto", *STOPS))}
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        stop: str = "auto",
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.stop = stop
+    stop: str = parameter(Choice(("auto", *STOPS)), default="auto")
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
@@ -172,35 +143,6 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     >>> model.certificate_.holds
     True
     """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        n_estimators: int | None = None,
-        stop: str = "auto",
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            stop=stop,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.n_estimators = n_estimators
 
     def _stop(self, depth: int) -> Stop | None:
         return None if self.stop == "auto" and self.n_estimators != 1 else super()._stop(depth)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
-from hedgerow.parameters import Choice, ClassNumbers, Constraint, RandomSource, WholeNumber
+from hedgerow.parameters import Choice, ClassNumbers, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, Score
@@ -151,69 +150,22 @@ class ForestClassifier(PrivateClassifier):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "assignment": Choice(tuple(ASSIGNMENTS)),
-        "candidates": Choice(("auto", *CANDIDATES)),
-        "criterion": Choice(tuple(SCORES)),
-        "selection": Choice((*SELECTIONS, "cuts-then-test", "random", "noisy-histograms")),
-        "subspace": Choice(tuple(SUBSPACES)),
-        "levels": Choice(tuple(LEVELS)),
-        "stop": Choice(tuple(STOPS)),
-        "leaf": Choice(("label", "counts")),
-        "voting": Choice(("hard", "soft")),
-        "n_estimators": WholeNumber(1, 100_000, or_none=True),
-        "max_depth": WholeNumber(0, 64, or_none=True),
-        "max_bins": WholeNumber(2, FINE, or_none=True),
-        "bins": Choice(("survey", "equal-width")),
-        "class_weight": ClassNumbers(),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        n_estimators: int | None = None,
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        bins: str = "survey",
-        assignment: str = "all-records",
-        candidates: str = "auto",
-        criterion: str = "gini",
-        selection: str = "permute-and-flip",
-        subspace: str = "all",
-        levels: str = "harmonic",
-        stop: str = "none",
-        leaf: str = "counts",
-        voting: str = "soft",
-        class_weight: dict[Any, float] | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.max_bins = max_bins
-        self.bins = bins
-        self.assignment = assignment
-        self.candidates = candidates
-        self.criterion = criterion
-        self.selection = selection
-        self.subspace = subspace
-        self.levels = levels
-        self.stop = stop
-        self.leaf = leaf
-        self.voting = voting
-        self.class_weight = class_weight
+    n_estimators: int | None = parameter(WholeNumber(1, 100_000, or_none=True), default=None)
+    max_depth: int | None = parameter(WholeNumber(0, 64, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
+    bins: str = parameter(Choice(("survey", "equal-width")), default="survey")
+    assignment: str = parameter(Choice(tuple(ASSIGNMENTS)), default="all-records")
+    candidates: str = parameter(Choice(("auto", *CANDIDATES)), default="auto")
+    criterion: str = parameter(Choice(tuple(SCORES)), default="gini")
+    selection: str = parameter(
+        Choice((*SELECTIONS, "cuts-then-test", "random", "noisy-histograms")), default="permute-and-flip"
+    )
+    subspace: str = parameter(Choice(tuple(SUBSPACES)), default="all")
+    levels: str = parameter(Choice(tuple(LEVELS)), default="harmonic")
+    stop: str = parameter(Choice(tuple(STOPS)), default="none")
+    leaf: str = parameter(Choice(("label", "counts")), default="counts")
+    voting: str = parameter(Choice(("hard", "soft")), default="soft")
+    class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.voting == "soft" and self.leaf == "label":

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from hedgerow.additive.curves import condition, explained
 from hedgerow.additive.model import AdditiveModel
@@ -15,10 +14,9 @@ from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import ClassOrder, Explanation, Plan, PrivateEstimator, PublicCoins
-from hedgerow.ledgers.ledger import Ledger
+from hedgerow.estimator import ClassOrder, Explanation, Plan, PublicCoins
 from hedgerow.margins import VOTE_STEPS
-from hedgerow.parameters import Choice, ClassNumbers, Constraint, RandomSource, Signs, WholeNumber
+from hedgerow.parameters import Choice, ClassNumbers, Signs, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
@@ -144,48 +142,11 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     True
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "n_estimators": WholeNumber(1, 10_000, or_none=True),
-        "max_bins": WholeNumber(2, FINE, or_none=True),
-        "monotonic_cst": Signs(),
-        "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
-        "class_weight": ClassNumbers(),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        monotonic_cst: dict[str, int] | list[int] | None = None,
-        interaction_cst: str | None = None,
-        class_weight: dict[Any, float] | None = None,
-        init: PrivateEstimator | None = None,
-        public_start: bool = False,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            delta=delta,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.n_estimators = n_estimators
-        self.max_bins = max_bins
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.class_weight = class_weight
-        self.init = init
-        self.public_start = public_start
+    n_estimators: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
+    monotonic_cst: dict[str, int] | list[int] | None = parameter(Signs(), default=None)
+    interaction_cst: str | None = parameter(Choice(("no_interactions", "pairwise"), or_none=True), default=None)
+    class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         weights = ClassWeights.of(self.class_weight, schema)

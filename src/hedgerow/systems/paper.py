@@ -6,13 +6,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow import published
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
+from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.systems.size import Size
@@ -56,36 +54,9 @@ class PaperTree(PrivateClassifier):
         See ``PrivateClassifier``.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "variant": Choice(("private", "published")),
-        "max_depth": WholeNumber(0, 64, or_none=True),
-        "max_bins": WholeNumber(2, 1024, or_none=True),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.variant = variant
-        self.max_depth = max_depth
-        self.max_bins = max_bins
+    variant: str = parameter(Choice(("private", "published")), default="private")
+    max_depth: int | None = parameter(WholeNumber(0, 64, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
 
     @abstractmethod
     def _private(self, schema: Schema, depth: int) -> Recipe:
@@ -122,34 +93,7 @@ class PaperForest(PaperTree):
         Number of trees. None: the system's default.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"n_estimators": WholeNumber(1, 100_000, or_none=True)}
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        n_estimators: int | None = None,
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.n_estimators = n_estimators
+    n_estimators: int | None = parameter(WholeNumber(1, 100_000, or_none=True), default=None)
 
     def _size(self, schema: Schema, epsilon: Fraction | None) -> Size:
         return super()._size(schema, epsilon).given(n_estimators=self.n_estimators)

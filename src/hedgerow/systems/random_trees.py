@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.systems.paper import PaperForest
 from hedgerow.systems.size import Size
@@ -54,36 +52,7 @@ class RandomTreesClassifier(PaperForest):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"rule": Choice(tuple(CANDIDATES))}
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        rule: str = "chunks",
-        n_estimators: int | None = None,
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            n_estimators=n_estimators,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.rule = rule
+    rule: str = parameter(Choice(tuple(CANDIDATES)), default="chunks")
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(

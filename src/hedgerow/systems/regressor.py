@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from hedgerow.additive.curves import explained
 from hedgerow.additive.links import LogLink, LogOutcome
@@ -13,12 +13,11 @@ from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.squared import Poisson
 from hedgerow.arrays import Floats
+from hedgerow.curator import given
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Explanation, Plan, PrivateEstimator, PrivateRegressor, PublicCoins
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, Exact, RandomSource, Signs, WholeNumber
+from hedgerow.estimator import Explanation, Plan, PrivateRegressor, PublicCoins
+from hedgerow.parameters import Choice, Signs, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.exact import exact_delta
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.hedgerow import MOST_CUTS
@@ -93,52 +92,13 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     True
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "loss": Choice(("squared", "poisson")),
-        "outcome_transform": Choice(("log",), or_none=True),
-        "delta": Exact(exact_delta, "the probability delta, a number from 0 to below 1; pass for example delta=1e-6"),
-        "n_estimators": WholeNumber(1, 1_000, or_none=True),
-        "max_bins": WholeNumber(2, FINE, or_none=True),
-        "monotonic_cst": Signs(),
-        "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        loss: str = "squared",
-        outcome_transform: str | None = None,
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        monotonic_cst: dict[str, int] | list[int] | None = None,
-        interaction_cst: str | None = None,
-        init: PrivateEstimator | None = None,
-        public_start: bool = False,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.loss = loss
-        self.outcome_transform = outcome_transform
-        self.delta = delta
-        self.n_estimators = n_estimators
-        self.max_bins = max_bins
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.init = init
-        self.public_start = public_start
+    loss: str = parameter(Choice(("squared", "poisson")), default="squared")
+    outcome_transform: str | None = parameter(Choice(("log",), or_none=True), default=None)
+    delta: float = parameter(given.RULES["delta"], default=0.0)
+    n_estimators: int | None = parameter(WholeNumber(1, 1_000, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
+    monotonic_cst: dict[str, int] | list[int] | None = parameter(Signs(), default=None)
+    interaction_cst: str | None = parameter(Choice(("no_interactions", "pairwise"), or_none=True), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.loss == "poisson" and self.outcome_transform is not None:

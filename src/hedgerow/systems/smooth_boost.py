@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
-from hedgerow.schema import Schema
+from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.scores import SCORES
 from hedgerow.systems.boosted import VOTES, BoostedSystem, by_budget
 from hedgerow.systems.size import Size
@@ -56,45 +53,10 @@ class SmoothBoostClassifier(BoostedSystem):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "weights": Choice(tuple(WEIGHTS)),
-        "max_depth": WholeNumber(1, 16),
-        "candidates": Choice(tuple(CANDIDATES)),
-        "criterion": Choice(("max", "error")),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        weights: str = "madaboost",
-        max_depth: int = 1,
-        candidates: str = "multiway",
-        criterion: str = "max",
-        n_estimators: int | None = None,
-        max_bins: int | None = None,
-        delta: float = 0.0,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            n_estimators=n_estimators,
-            max_bins=max_bins,
-            delta=delta,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.weights = weights
-        self.max_depth = max_depth
-        self.candidates = candidates
-        self.criterion = criterion
+    weights: str = parameter(Choice(tuple(WEIGHTS)), default="madaboost")
+    max_depth: int = parameter(WholeNumber(1, 16), default=1)
+    candidates: str = parameter(Choice(tuple(CANDIDATES)), default="multiway")
+    criterion: str = parameter(Choice(("max", "error")), default="max")
 
     def _private(self) -> BoostingRecipe:
         tree = Recipe(

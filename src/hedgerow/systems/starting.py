@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy, deepcopy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sklearn.base import clone
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins, result_of
-from hedgerow.parameters import Constraint, Flag, Instance
+from hedgerow.parameters import Flag, Instance, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.starts import Start
@@ -37,12 +36,8 @@ class FittedInstance(Instance):
 class StartingEstimator(PrivateEstimator):
     """An estimator with the parameters ``init``, a fitted estimator of the same class to start from, and ``public_start``."""
 
-    init: PrivateEstimator | None
-    public_start: bool
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "init": FittedInstance(PrivateEstimator, RULE),
-        "public_start": Flag(),
-    }
+    init: PrivateEstimator | None = parameter(FittedInstance(PrivateEstimator, RULE), default=None)
+    public_start: bool = parameter(Flag(), default=False)
 
     def _initial(self) -> AdditiveModel | None:
         """Return the model to start from, or raise ConfigurationError if it is not of this class."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS
-from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
 from hedgerow.systems.paper import PaperTree
@@ -57,42 +55,9 @@ class TraditionClassifier(PaperTree):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "split": Choice(tuple(SELECTIONS)),
-        "leaf": Choice(tuple(LEAVES)),
-        "reading": Choice(("halved", "undivided")),
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        split: str = "exponential",
-        leaf: str = "counts",
-        reading: str = "halved",
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            variant=variant,
-            max_depth=max_depth,
-            max_bins=max_bins,
-            schema=schema,
-            adjacency=adjacency,
-            records_per_person=records_per_person,
-            random_state=random_state,
-            ledger=ledger,
-        )
-        self.split = split
-        self.leaf = leaf
-        self.reading = reading
+    split: str = parameter(Choice(tuple(SELECTIONS)), default="exponential")
+    leaf: str = parameter(Choice(tuple(LEAVES)), default="counts")
+    reading: str = parameter(Choice(("halved", "undivided")), default="halved")
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(

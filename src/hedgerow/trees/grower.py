@@ -1,21 +1,192 @@
-"""Growing all trees of a forest at once, level by level: ask, select, partition."""
+"""A private forest in its parts, the schedule that they make of a budget, and growing all its trees by the schedule.
+
+A schedule is fixed before anything reads a record: it holds the parts of every level with their budgets, and the event of the
+whole fit. The grower runs exactly these, level by level for all trees at once: ask, select, partition. So what is charged is
+what is spent.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from hedgerow.arrays import Integers, Truth
+from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Nodes, Queryable
-from hedgerow.mechanisms import PerRecordCoin
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Budget, PerRecordCoin
+from hedgerow.mechanisms.noise import MOST_DRAWS
+from hedgerow.privacy.events import Event, Parallel, Sequence
+from hedgerow.scores import Candidates
 from hedgerow.table import RecordRule, WeightRule
-from hedgerow.trees.leaves import LeafMechanism
-from hedgerow.trees.model import Forest
-from hedgerow.trees.recipe import Level, Schedule
-from hedgerow.trees.splits import SplitMechanism
+from hedgerow.trees.model import Forest, PessimisticPruning
+from hedgerow.trees.parts import (
+    Assignment,
+    CandidateRule,
+    Harmonic,
+    Leaf,
+    Levels,
+    Multiway,
+    PerRecord,
+    Sampling,
+    SelectLabel,
+    Sorting,
+    Stop,
+)
+from hedgerow.trees.splits import SelectTest, Split, Subspace
 
-__all__ = ["Grower"]
+MOST_CELLS = 1 << 32  # one byte each: the codes that remain for the children of one level
+
+
+@dataclass(frozen=True)
+class Level:
+    """The parts of one level with their budgets: first its stop, if there is one, then its split; the last has no split."""
+
+    number: int
+    leaf: Leaf
+    stopped_leaf: Leaf
+    split: Split | None = None
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The tests, the sampling, the mechanisms of every level, root first, and what the whole forest costs.
+
+    ``sorting`` is queried before the trees grow, if the tests depend on released counts.
+    """
+
+    recipe: Recipe
+    candidates: Candidates
+    sorting: Sorting | None
+    sampling: Sampling
+    levels: tuple[Level, ...]
+    event: Event
+
+    @property
+    def releases_counts(self) -> bool:
+        """Whether a leaf releases a count per class, and not a label."""
+        return self.levels[-1].leaf.releases_counts
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A private forest in its parts.
+
+    Parameters
+    ----------
+    assign : Assignment
+        Which records each tree reads.
+    candidates : CandidateRule
+        The public tests.
+    levels : Levels
+        How a path's budget is shared.
+    split : Split
+        How a node chooses its test.
+    leaf : Leaf
+        What a leaf releases.
+    soft : bool
+        Whether leaves with counts vote with class shares instead of one vote; post-processing.
+    weights : ClassWeights or None
+        The weights of the classes in leaves with counts; None: equal weights. Post-processing.
+    stop : Stop or None
+        When a node becomes a leaf early; None grows every path to its end.
+    subspace : Subspace or None
+        The random rule for which tests a node is offered; None offers all.
+    prune : PessimisticPruning or None
+        How grown trees are pruned, by released counts alone.
+    allowance : int
+        A public bound on the descendants of a root. A split divides the remaining allowance among its children. A test with
+        more branches than that is not offered, and a node without offered tests is a leaf. So features with many categories
+        cannot fill the memory, whatever the records are.
+    """
+
+    assign: Assignment = PerRecord()
+    candidates: CandidateRule = Multiway()
+    levels: Levels = Harmonic()
+    split: Split = SelectTest()
+    leaf: Leaf = SelectLabel()
+    soft: bool = False
+    weights: ClassWeights | None = None
+    stop: Stop | None = None
+    subspace: Subspace | None = None
+    prune: PessimisticPruning | None = None
+    allowance: int = 2**20
+
+    def schedule(
+        self,
+        epsilon: Fraction | Budget,
+        n_codes: Integers,
+        is_numeric: Several[bool],
+        *,
+        n_estimators: int,
+        max_depth: int,
+        n_classes: int | None = None,
+        candidates: Candidates | None = None,
+    ) -> Schedule:
+        """Return the schedule and the event of a forest with this add/remove budget, for features with these numbers of codes.
+
+        On each path the levels' budgets sum to at most the budget of a tree (docs/proofs/composition.md), since a leaf gets the
+        remaining budget of its path. ``n_classes`` bounds the draws of normal noise; None assumes ``MOST_DRAWS``.
+        ``candidates`` are the tests, if they were listed before.
+        """
+        candidates = self.candidates.build(n_codes, is_numeric) if candidates is None else candidates
+        budget = epsilon if isinstance(epsilon, Budget) else Budget(epsilon)
+        sorting = self.candidates.sorting(budget, is_numeric)
+        trees = budget if sorting is None else budget * (1 - self.candidates.share)
+        sampling = self.assign.sampling(trees, n_estimators)
+        _check_table(sampling.coin.parts * int(candidates.arity.max()) * int(candidates.offsets[-1]), max_depth)
+        budgets = self.levels.budgets(sampling.budget, max_depth + 1)
+        levels: list[Level] = []
+        paths: list[Event] = []
+        steps: list[Event] = []
+        remaining = sampling.budget
+        for number, part in enumerate(budgets, start=1):
+            level = self._level(number, part, remaining, last=number == len(budgets))
+            levels.append(level)
+            leaves = min(self.allowance + 1, int(candidates.arity.max()) ** (number - 1)) * sampling.coin.parts
+            cells = MOST_DRAWS if n_classes is None else leaves * n_classes
+            paths.append(Sequence((*steps, level.leaf.event(number, cells))))
+            if level.stop is not None:
+                steps.append(level.stop.event(number))
+                paths.append(Sequence((*steps, level.stopped_leaf.event(number, cells))))
+            if level.split is not None:
+                steps += level.split.events(number, candidates)
+            remaining -= part
+        rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
+        event = sampling.event(Parallel(tuple(paths), rule))
+        if sorting is not None:
+            event = Sequence((sorting.event(), event))
+        return Schedule(self, candidates, sorting, sampling, tuple(levels), event)
+
+    def _level(self, number: int, budget: Budget, remaining: Budget, *, last: bool) -> Level:
+        """Return one level's parts; ``remaining`` is what the levels above leave of a path's budget."""
+        leaf = self.leaf.with_budget(remaining)
+        if last:
+            return Level(number, leaf, leaf)
+        if self.stop is None:
+            return Level(number, leaf, leaf, self.split.with_budget(budget))
+        asked = budget * self.stop.share
+        return Level(
+            number,
+            leaf,
+            stopped_leaf=self.leaf.with_budget(remaining - asked),
+            split=self.split.with_budget(budget - asked),
+            stop=self.stop.with_budget(asked),
+        )
+
+
+def _check_table(cells: int, max_depth: int) -> None:
+    """Raise ConfigurationError if the table of the codes that the first tests leave to their children would be too large."""
+    if max_depth > 1 and cells > MOST_CELLS:
+        raise ConfigurationError(
+            f"trees with a branch for each of so many values need a table of {cells / 2**30:.0f} GiB below their first test, "
+            f"and {MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, a schema that groups the values, or a "
+            'system whose tests have two branches, such as ForestClassifier(candidates="binary").'
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +205,11 @@ class Layer:
 
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
-        """Return nodes without tests, children or anything released."""
         none = np.full(count, -1)
         return cls(start, none, np.zeros(count, dtype=np.int64), np.full((count, columns), -1), none.copy())
 
     @property
     def end(self) -> int:
-        """The start of the next layer."""
         return self.start + len(self.test)
 
 
@@ -66,26 +235,14 @@ class OpenNodes:
 
 
 class Grower:
-    """Grows a forest from a curator's answers; it never sees a record.
+    """Grows a forest from a curator's answers, its only access to the records.
 
-    Parameters
-    ----------
-    curator : Queryable
-        The only access to the records.
-    schedule : Schedule
-        The tests, and the mechanisms of every level.
-    rule : RecordRule or None
-        For samples by weighted coins: the probability of each record, from released values.
-    weights : WeightRule or None
-        The weight of each record, from released values; None: equal weights.
+    ``rule`` is for samples by weighted coins: the probability of each record. ``weights`` are those of the records; None: equal
+    weights. Both follow from released values.
     """
 
     def __init__(
-        self,
-        curator: Queryable,
-        schedule: Schedule,
-        rule: RecordRule | None = None,
-        weights: WeightRule | None = None,
+        self, curator: Queryable, schedule: Schedule, rule: RecordRule | None = None, weights: WeightRule | None = None
     ) -> None:
         self._curator = curator
         self._candidates = schedule.candidates
@@ -96,15 +253,15 @@ class Grower:
         self._layers: list[Layer] = []
 
     def grow(self) -> Forest:
-        """Return the grown forest."""
         if self._schedule.sorting is not None:
             everyone = self._curator.assign(PerRecordCoin(1))
             self._candidates = self._schedule.sorting.apply(self._curator, everyone, self._candidates)
         roots = [self._grow_round() for _ in range(self._schedule.sampling.rounds)]
         forest = self._forest(np.concatenate(roots))
-        if self._schedule.prune is None:
+        prune = self._schedule.recipe.prune
+        if prune is None:
             return forest
-        return self._schedule.prune.apply(forest, np.concatenate([layer.size for layer in self._layers]))
+        return prune.apply(forest, np.concatenate([layer.size for layer in self._layers]))
 
     def _forest(self, roots: Integers) -> Forest:
         test = np.concatenate([layer.test for layer in self._layers])
@@ -130,7 +287,7 @@ class Grower:
     def _plant(self) -> OpenNodes:
         roots = self._curator.assign(self._schedule.sampling.coin, self._rule, self._weights)
         alive = self._candidates.every_code(len(roots))
-        return self._add_layer(roots, alive, np.full(len(roots), self._schedule.allowance))
+        return self._add_layer(roots, alive, np.full(len(roots), self._schedule.recipe.allowance))
 
     def _add_layer(self, nodes: Nodes, alive: Truth, allowance: Integers) -> OpenNodes:
         layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes), self._columns)
@@ -155,13 +312,13 @@ class Grower:
             frontier, offered = frontier[~stops], offered[~stops]
         return self._split(frontier, offered, level.split, level.number) if len(frontier) else frontier
 
-    def _finish(self, frontier: OpenNodes, mechanism: LeafMechanism) -> None:
+    def _finish(self, frontier: OpenNodes, leaf: Leaf) -> None:
         if len(frontier):
-            frontier.layer.released[frontier.row] = mechanism.ask(self._curator, frontier.nodes)
+            frontier.layer.released[frontier.row] = leaf.ask(self._curator, frontier.nodes)
 
-    def _split(self, frontier: OpenNodes, offered: Truth, split: SplitMechanism, number: int) -> OpenNodes:
-        if self._schedule.subspace is not None:
-            offered = self._schedule.subspace.offer(self._curator, self._candidates, offered)
+    def _split(self, frontier: OpenNodes, offered: Truth, split: Split, number: int) -> OpenNodes:
+        if self._schedule.recipe.subspace is not None:
+            offered = self._schedule.recipe.subspace.offer(self._curator, self._candidates, offered)
         chosen = split.choose(self._curator, frontier.nodes, self._candidates, offered)
         arity = self._candidates.arity[chosen].astype(np.int64)
         frontier.layer.test[frontier.row] = chosen

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
-from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.arrays import Floats, Integers, Truth, check_shape
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, ScoringForm, readings_of
 from hedgerow.lazy_values import lazy
@@ -19,8 +20,6 @@ from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
 from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
-
-__all__ = ["Forest", "Integers", "check_trees", "levels", "parents"]
 
 DEEPEST = 65  # levels: estimators allow 64 tests on a path
 
@@ -78,20 +77,16 @@ class Forest:
 
     @property
     def n_nodes(self) -> int:
-        """The number of nodes of all trees together."""
         return len(self.test)
 
     @property
     def n_leaves(self) -> int:
-        """The number of leaves of all trees together."""
         return int(np.count_nonzero(self.test < 0))
 
     def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
         """Return the number of trees that predict each class for each record, of shape (records, classes)."""
-        self._check_codes(codes)
         out = np.zeros((len(codes), n_classes), dtype=np.int32)
-        walk = self._walk
-        for_slices(len(codes), lambda rows: kernels.votes(codes[rows], self.roots, *walk, self.label, out[rows]))
+        for_slices(len(codes), lambda rows: self.add_votes(codes[rows], out[rows]))
         return out
 
     def add_votes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
@@ -99,28 +94,28 @@ class Forest:
         self._check_codes(codes, margins)
         kernels.votes(codes, self.roots, *self._walk, self.label, margins)
 
+    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats, trees: slice = slice(None)) -> Floats:
+        """Return the sum over some trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
+        out = np.zeros((len(codes), share.shape[1]))
+        for_slices(len(codes), lambda rows: self.add_shares(codes[rows], share, out[rows], trees))
+        return out
+
     def add_shares(
-        self, codes: npt.NDArray[np.unsignedinteger], share: Integers, margins: npt.NDArray[np.signedinteger]
+        self,
+        codes: npt.NDArray[np.unsignedinteger],
+        share: Integers | Floats,
+        margins: npt.NDArray[np.signedinteger] | Floats,
+        trees: slice = slice(None),
     ) -> None:
         """Add to ``margins`` (records, classes) the ``share`` of the leaves of each record of ``codes``."""
         self._check_codes(codes, margins)
         check_shape(share, (self.n_nodes, margins.shape[1]), "share (nodes, classes)")
-        kernels.shares(codes, self.roots, *self._walk, share, margins)
+        kernels.shares(codes, self.roots[trees], *self._walk, share, margins)
 
-    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats, trees: slice = slice(None)) -> Floats:
-        """Return the sum over some trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
-        self._check_codes(codes)
-        check_shape(share, (self.n_nodes, share.shape[-1]), "share (nodes, classes)")
-        out = np.zeros((len(codes), share.shape[1]))
-        walk = self._walk
-        for_slices(len(codes), lambda rows: kernels.shares(codes[rows], self.roots[trees], *walk, share, out[rows]))
-        return out
-
-    def _check_codes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[Any] | None = None) -> None:
-        """Raise ValueError unless records (records, features), and ``margins`` (records, classes), are what kernels read."""
+    def _check_codes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[Any]) -> None:
+        """Raise ValueError unless records (records, features) and ``margins`` (records, classes) are what kernels read."""
         check_shape(codes, (len(codes), len(self.candidates.n_codes)), "codes (records, features)")
-        if margins is not None:
-            check_shape(margins, (len(codes), margins.shape[-1]), "margins (records, classes)")
+        check_shape(margins, (len(codes), margins.shape[-1]), "margins (records, classes)")
 
     @lazy
     def _walk(self) -> tuple[Any, ...]:
@@ -141,11 +136,9 @@ class Forest:
 
     @lazy
     def parents(self) -> Integers:
-        """The node above each node, -1 above a root, of shape (nodes,)."""
         return parents(self.roots, self.test >= 0, self.first_child)
 
     def levels(self, most: int | None = None) -> npt.NDArray[np.int32]:
-        """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
         return levels(self.roots, self.test, self.first_child, self.candidates.arity, most)
 
     def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:
@@ -273,3 +266,109 @@ def _times_reached(
     """Return how many times each node is a root or a child: once, in a tree."""
     border = np.bincount(first_child, minlength=nodes + 1) - np.bincount(first_child + arity, minlength=nodes + 1)
     return np.asarray(np.cumsum(border)[:-1] + np.bincount(roots, minlength=nodes))
+
+
+SLACK = 0.1  # errors by which a leaf may be worse than the subtree that it replaces
+
+
+@dataclass(frozen=True)
+class PessimisticPruning:
+    """C4.5's pruning on noisy counts: a leaf replaces a subtree whose pessimistic error is no better.
+
+    Sizes are first made consistent from the root down, class counts from the leaves up. Then the error of a node as a leaf is
+    compared with the sum over its leaves, each at the upper end of a confidence interval. Quinlan 1993; Friedman and
+    Schuster, KDD 2010. Nothing here reads a record.
+
+    Parameters
+    ----------
+    confidence : float
+        The probability that an error is above its interval; a smaller one prunes more.
+    """
+
+    confidence: float = 0.25
+
+    def apply(self, forest: Forest, size: Integers) -> Forest:
+        """Return the pruned forest; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was released."""
+        if forest.counts is None or not np.any(size >= 0):  # without sizes nothing can be compared
+            return forest
+        level, parent = forest.levels(), forest.parents
+        counts = _class_counts(forest, _sizes(forest, size, level, parent), level, parent)
+        as_leaf = self._error(counts)
+        below = np.where(forest.test < 0, as_leaf, 0.0)
+        cut = np.zeros(forest.n_nodes, dtype=np.bool_)
+        for number in range(level.max(), 0, -1):
+            inner = (level == number) & (forest.test >= 0)
+            cut[inner] = as_leaf[inner] <= below[inner] + SLACK
+            below[cut & inner] = as_leaf[cut & inner]
+            here = np.flatnonzero((level == number) & (parent >= 0))
+            np.add.at(below, parent[here], below[here])
+        return _cut_back(forest, cut, np.rint(counts).astype(np.int64), level, parent)
+
+    def _error(self, counts: Floats) -> Floats:
+        """Return how many records a majority label gets wrong at the upper end of the interval, of shape (nodes,)."""
+        n = counts.sum(axis=1)
+        wrong = n - counts.max(axis=1)
+        return np.asarray(wrong + _added_errors(n, wrong, self.confidence))
+
+
+def _added_errors(n: Floats, wrong: Floats, confidence: float) -> Floats:
+    """Return what C4.5 adds to ``wrong`` errors of ``n`` records: exact for none, a normal interval from one on."""
+    n = np.maximum(n, 1e-9)
+    none = n * -np.expm1(np.log(confidence) / n)
+    few = wrong < 1
+    error = np.where(few, 1.0, wrong)
+    z = float(ndtri(1 - confidence))
+    share = np.minimum((error + 0.5) / n, 1.0)
+    spread = np.sqrt(np.maximum(share / n - share**2 / n + z * z / (4 * n * n), 0.0))
+    upper = (share + z * z / (2 * n) + z * spread) / (1 + z * z / n)
+    some = np.where(error + 0.5 >= n, np.maximum(n - error, 0.0), upper * n - error)
+    return np.asarray(np.where(few, none + wrong * (some - none), some))
+
+
+def _sizes(forest: Forest, asked: Integers, level: npt.NDArray[np.int32], parent: Integers) -> Floats:
+    """Return sizes that are consistent from the roots down; a node without a released size has the sum of its class counts.
+
+    If all children have size zero, they share their parent's size evenly.
+    """
+    counts = forest.counts if forest.counts is not None else np.zeros((forest.n_nodes, 1), dtype=np.int64)
+    size = np.maximum(np.where(asked >= 0, asked, counts.sum(axis=1)), 0).astype(np.float64)
+    arity = np.bincount(parent[parent >= 0], minlength=forest.n_nodes)
+    for number in range(2, level.max() + 1):
+        here = np.flatnonzero(level == number)
+        above = parent[here]
+        total = np.bincount(above, weights=size[here], minlength=forest.n_nodes)[above]
+        even = 1 / arity[above]
+        size[here] = size[above] * np.where(total > 0, size[here] / np.maximum(total, 1e-300), even)
+    return size
+
+
+def _class_counts(forest: Forest, size: Floats, level: npt.NDArray[np.int32], parent: Integers) -> Floats:
+    """Return class counts that are consistent from the leaves, whose sizes are given, to the roots, of shape (nodes, classes)."""
+    released = np.maximum(forest.counts if forest.counts is not None else 0, 0).astype(np.float64)
+    total = released.sum(axis=1, keepdims=True)
+    share = np.where(total > 0, released / np.maximum(total, 1e-300), 1 / released.shape[1])
+    counts = np.where(forest.test[:, None] < 0, share * size[:, None], 0.0)
+    for number in range(level.max(), 1, -1):
+        here = np.flatnonzero(level == number)
+        np.add.at(counts, parent[here], counts[here])
+    return np.asarray(counts)
+
+
+def _cut_back(forest: Forest, cut: Truth, counts: Integers, level: npt.NDArray[np.int32], parent: Integers) -> Forest:
+    """Return the forest with leaves in place of the nodes to cut; new leaves have the consistent counts."""
+    kept = np.ones(forest.n_nodes, dtype=np.bool_)
+    for number in range(2, level.max() + 1):
+        here = np.flatnonzero(level == number)
+        kept[here] = kept[parent[here]] & ~cut[parent[here]]
+    place = np.cumsum(kept) - 1
+    test = np.where(cut, -1, forest.test)[kept]
+    released = counts if forest.counts is None else forest.counts
+    new = np.where(cut[:, None], counts, released)[kept]
+    return replace(
+        forest,
+        roots=place[forest.roots].astype(np.int32),
+        test=test.astype(np.int32),
+        first_child=np.where(test < 0, 0, place[forest.first_child[kept]]).astype(np.int32),
+        label=np.where(test < 0, new.argmax(axis=1), -1).astype(np.int32),
+        counts=np.where(test[:, None] < 0, new, 0),
+    )

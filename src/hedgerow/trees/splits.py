@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,94 +11,77 @@ import numpy.typing as npt
 from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Budget, Exponential, Noise, PermuteAndFlip, PublicChoice, Selection
+from hedgerow.lazy_values import lazy
+from hedgerow.mechanisms import Exponential, Noise, PermuteAndFlip, PublicChoice, Selection
 from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates, Gini, Score
 from hedgerow.scores.kernels import CUT
-
-__all__ = ["NoisyHistograms", "RandomTest", "SelectCutsThenTest", "SelectTest", "Split", "SplitMechanism", "Subspace"]
-
+from hedgerow.trees.parts import Part
 
 # Noisy counts in memory at once; a public number, so that the draws do not depend on the records.
 CELLS_AT_ONCE = 1 << 22
 
 
-class SplitMechanism(Protocol):
-    """How a node's test is chosen: the cost, and the query to the curator."""
+@dataclass(frozen=True)
+class Split(Part):
+    """How a node's test is chosen."""
 
-    def events(self, level: int) -> tuple[Event, ...]:
-        """Return the cost of one node."""
+    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
+        """Return the cost of one node; where nodes divide their budget in several ways, that of the most expensive way."""
+        raise NotImplementedError
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
-
-
-class Split(Protocol):
-    """A rule that chooses a node's test."""
-
-    def mechanism(self, budget: Budget, candidates: Candidates) -> SplitMechanism:
-        """Return the mechanism that costs at most the budget."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class OneSelection:
-    """One selection among all tests."""
-
-    selection: Selection
-    score: Score
-
-    def events(self, level: int) -> tuple[Event, ...]:
-        """Return the cost of one node."""
-        return (self.selection.event("test of a node", self.score.detail, level),)
-
-    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
-        return curator.select(nodes, candidates, offered, self.score, self.selection)
-
-
-@dataclass(frozen=True)
-class SelectTest:
+class SelectTest(Split):
     """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""
 
     selection: type[Selection] = PermuteAndFlip
     score: Score = Gini()
 
-    def mechanism(self, budget: Budget, candidates: Candidates) -> OneSelection:
-        """Return the mechanism that costs at most the budget."""
-        if budget.unit > 1 and not self.score.weighs:
+    @lazy
+    def mechanism(self) -> Selection:
+        if self.budget.unit > 1 and not self.score.weighs:
             raise ConfigurationError(
                 f"the {self.score.name} squares counts, so it ranks tests of records that count 1 only; choose criterion='max', "
                 "or delta=0 where records are then sampled."
             )
-        return OneSelection(budget.selection(self.selection, self.score.range), self.score)
+        return self.budget.selection(self.selection, self.score.range)
+
+    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
+        return (self.mechanism.event("test of a node", self.score.detail, level),)
+
+    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+        return curator.select(nodes, candidates, offered, self.score, self.mechanism)
 
 
 @dataclass(frozen=True)
-class CutsThenTest:
-    """A cut for each of a node's n features that can still be cut, then one test: n + 1 selections on budget / (n + 1).
+class SelectCutsThenTest(Split):
+    """Choose a cut for each feature that has cuts, then the node's test among these cuts and the other tests.
 
-    n follows from the tests above the node, so nodes on different paths may divide the budget differently; no node spends
-    more than the budget.
+    The papers' way, with intervals of a public grid in place of intervals between values. It takes n + 1 selections on
+    budget / (n + 1), n the node's features that can still be cut, where ``SelectTest`` takes one. n follows from the tests above
+    the node, so nodes on different paths may divide the budget differently; no node spends more than the budget.
     """
 
-    selection: type[Selection]
-    score: Score
-    budget: Budget
-    most: int
+    selection: type[Selection] = Exponential
+    score: Score = Gini()
 
     def _share(self, n: int) -> Selection:
         return (self.budget / (n + 1)).selection(self.selection, self.score.range)
 
-    def events(self, level: int) -> tuple[Event, ...]:
-        """Return the cost of one node: that of the most expensive way to divide the budget."""
+    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
+        most = len(np.unique(candidates.feature[candidates.kind == CUT]))
         ways = [
             self._share(n).event(f"cuts and test of a node, one of {n + 1} questions", self.score.detail, level)
-            for n in range(self.most + 1)
+            for n in range(most + 1)
         ]
         return (Parallel(tuple(Sequence((one,) * (n + 1)) for n, one in enumerate(ways))),)
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
         is_cut = candidates.kind == CUT
         features = np.unique(candidates.feature[is_cut])
         of_feature = [is_cut & (candidates.feature == feature) for feature in features]
@@ -123,39 +105,21 @@ class CutsThenTest:
 
 
 @dataclass(frozen=True)
-class SelectCutsThenTest:
-    """Choose a cut for each feature that has cuts, then the node's test among these cuts and the other tests.
+class NoisyHistograms(Split):
+    """Release noisy counts of every feature that a node may still test, and take the test with the largest information gain.
 
-    The papers' way, with intervals of a public grid in place of intervals between values. It
-    takes n + 1 selections where ``SelectTest`` takes one.
+    It is only for tests with a branch for each code. The budget is divided among the features. The use of the counts is
+    post-processing.
     """
-
-    selection: type[Selection] = Exponential
-    score: Score = Gini()
-
-    def mechanism(self, budget: Budget, candidates: Candidates) -> CutsThenTest:
-        """Return the mechanism that costs at most the budget."""
-        most = len(np.unique(candidates.feature[candidates.kind == CUT]))
-        return CutsThenTest(self.selection, self.score, budget, most)
-
-
-@dataclass(frozen=True)
-class HistogramChoice:
-    """The noisy counts of a node by code and class for each feature that it may test, and the best test by these counts."""
-
-    budget: Budget
-    features: int
 
     def _noise(self, n: int) -> Noise:
         return self.budget.noise(n)
 
-    def events(self, level: int) -> tuple[Event, ...]:
-        """Return the cost of one node: that of the most expensive number of features in its query."""
+    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
         purpose = "counts of a node by code and class"
-        return (Parallel(tuple(self._noise(n).event(purpose, level) for n in range(1, self.features + 1))),)
+        return (Parallel(tuple(self._noise(n).event(purpose, level) for n in range(1, len(candidates) + 1))),)
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
         asked = offered[:, np.argsort(candidates.feature)]  # one test for each feature
         chosen = np.empty(len(nodes), dtype=np.int64)
         step = max(1, CELLS_AT_ONCE // int(candidates.offsets[-1] * curator.n_classes))
@@ -179,32 +143,13 @@ def _information(counts: Integers) -> npt.NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class NoisyHistograms:
-    """Release noisy counts of every feature that a node may still test, and take the test with the largest information gain.
-
-    It is only for tests with a branch for each code. The budget is divided among the features. The use of the counts is
-    post-processing.
-    """
-
-    def mechanism(self, budget: Budget, candidates: Candidates) -> HistogramChoice:
-        """Return the mechanism that costs at most the budget."""
-        return HistogramChoice(budget, len(candidates))
-
-
-@dataclass(frozen=True)
-class RandomTest:
+class RandomTest(Split):
     """Choose a feature at random among those that can still be tested, then one of its tests. No record is read."""
 
-    def mechanism(self, budget: Budget, candidates: Candidates) -> RandomTest:
-        """Return the mechanism, which costs nothing."""
-        return self
-
-    def events(self, level: int) -> tuple[Event, ...]:
-        """Return an event without steps: it costs nothing."""
+    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
         return ()
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
         feature = curator.draw_public(PublicChoice(), _testable(candidates, offered).astype(np.int64))
         of_feature = offered & (candidates.feature == feature[:, None])
         chosen: Integers = curator.draw_public(PublicChoice(), np.where(of_feature, candidates.weight, 0))

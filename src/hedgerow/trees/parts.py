@@ -1,0 +1,403 @@
+"""Parts of a private forest: which records a tree reads, which tests there are, what a level may spend, stops and leaves.
+
+Stops, leaves and splits (trees/splits.py) are frozen values that state their event, and act by it. ``with_budget`` gives a part
+its budget; what it then states is what it spends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.arrays import Integers, Truth
+from hedgerow.curator import Nodes, Queryable
+from hedgerow.errors import ConfigurationError
+from hedgerow.lazy_values import lazy
+from hedgerow.mechanisms import (
+    AtMost,
+    Budget,
+    Coin,
+    Noise,
+    PermuteAndFlip,
+    PerRecordCoin,
+    PoissonCoin,
+    RoundedNormal,
+    Selection,
+    WeightedCoin,
+)
+from hedgerow.privacy.accounting import before_amplification
+from hedgerow.privacy.events import Event, PerRecordAssignment, Pure, Sequence, Subsampled
+from hedgerow.scores import Candidates, ClassCount, binary, mixed, multiway
+
+NOTHING = Budget(Fraction(0))
+Amount = TypeVar("Amount", Fraction, Budget)
+
+
+# Which records each tree reads.
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How often records are sampled for trees, by which coin, and the budget of one tree."""
+
+    rounds: int
+    coin: Coin
+    budget: Budget
+
+    @classmethod
+    def of_each(cls, budget: Budget, trees: int, coin: PoissonCoin | WeightedCoin) -> Sampling:
+        """Return one sample a tree: only a part of the records pays for it, so it may spend more than its part of the budget."""
+        each = budget / trees
+        if coin.inclusion == 1:
+            return cls(trees, coin, each)
+        if budget.concentrated:
+            raise ConfigurationError(
+                "a sample of the records has no guarantee with delta here: only pure epsilon is amplified. Pass delta=0, or let "
+                "every tree read all records."
+            )
+        return cls(trees, coin, replace(each, amount=before_amplification(each.amount, coin.inclusion)))
+
+    def event(self, tree: Event) -> Event:
+        """Return the cost of all trees, given the cost of one."""
+        event: Event = PerRecordAssignment(tree, self.coin.parts)
+        if self.coin.inclusion is not None:
+            event = Subsampled(tree, self.coin.inclusion)
+        return event if self.rounds == 1 else Sequence((event,) * self.rounds)
+
+
+@dataclass(frozen=True)
+class PerRecord:
+    """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
+
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
+        return Sampling(1, PerRecordCoin(trees), budget)
+
+
+@dataclass(frozen=True)
+class AllRecords:
+    """Every tree reads all records and spends an equal part of the budget."""
+
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
+        return Sampling(trees, PerRecordCoin(1), budget / trees)
+
+
+@dataclass(frozen=True)
+class PoissonSample:
+    """Every tree reads a Poisson sample of the records."""
+
+    probability: Fraction = Fraction(1, 2)
+
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
+        return Sampling.of_each(budget, trees, PoissonCoin(self.probability))
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Every tree reads each record with a probability that follows from released values, at most ``inclusion``."""
+
+    inclusion: Fraction = Fraction(1)
+
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
+        return Sampling.of_each(budget, trees, WeightedCoin(self.inclusion))
+
+
+Assignment = PerRecord | AllRecords | PoissonSample | Weighted
+
+
+# The public tests of a tree.
+
+
+@dataclass(frozen=True, eq=False)
+class Sorting:
+    """Noisy counts of some features by code and class, released once for all trees. Cuts follow the order of these counts.
+
+    ``asked`` (features,) marks these features; the others keep the order of their codes.
+    """
+
+    noise: Noise
+    asked: npt.NDArray[np.bool_]
+
+    def event(self) -> Event:
+        return self.noise.event("counts of categories by class, to sort them")
+
+    def apply(self, curator: Queryable, roots: Nodes, candidates: Candidates) -> Candidates:
+        """Return the candidates with codes sorted by their noisy share of the class that has most records by these counts.
+
+        For two classes and exact counts, some cut along that order is the best grouping.
+        """
+        counts = curator.histogram(roots, self.asked[None, :], self.noise)[0]
+        counts = np.maximum(counts, 0)
+        share = counts[:, counts.sum(axis=0).argmax()] / np.maximum(counts.sum(axis=1), 1)
+        order = candidates.order.copy()
+        for feature in np.flatnonzero(self.asked):
+            codes = share[candidates.offsets[feature] : candidates.offsets[feature + 1]]
+            order[feature, : len(codes)] = np.argsort(codes, kind="stable")
+        return candidates.ordered(order)
+
+
+class CandidateRule:
+    """A rule that lists the public tests; most rules cut codes in their public order.
+
+    ``share`` of the forest's budget is spent on ``sorting``, a query before any tree grows; None where there is none.
+    """
+
+    share: Fraction = Fraction(0)
+
+    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
+        """Return the tests on features with so many codes."""
+        raise NotImplementedError
+
+    def sorting(self, budget: Budget, is_numeric: Several[bool]) -> Sorting | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Multiway(CandidateRule):
+    """One test per feature with a branch for each code; no path reads a feature twice."""
+
+    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
+        return multiway(n_codes)
+
+
+@dataclass(frozen=True)
+class Binary(CandidateRule):
+    """Tests with two branches: cuts of numeric features, one value of a category against the rest."""
+
+    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
+        return binary(n_codes, is_numeric)
+
+
+@dataclass(frozen=True)
+class Mixed(CandidateRule):
+    """Cuts of numeric features, which a path may use again, and one branch for each code of a categorical one."""
+
+    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
+        return mixed(n_codes, is_numeric)
+
+
+@dataclass(frozen=True)
+class Grouped(CandidateRule):
+    """Tests with two branches: cuts of numeric features, and of categories in the order of their released counts by class.
+
+    ``share`` of the forest's budget buys the counts.
+    """
+
+    share: Fraction = Fraction(1, 10)
+
+    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
+        return binary(n_codes, [True] * len(n_codes))
+
+    def sorting(self, budget: Budget, is_numeric: Several[bool]) -> Sorting | None:
+        asked = ~np.array(is_numeric, dtype=np.bool_)
+        if not asked.any():
+            return None
+        return Sorting((budget * self.share).noise(int(asked.sum())), asked)
+
+
+# How a path's budget is shared among its levels. Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level
+# gets all of the path's remaining budget.
+
+
+class Levels:
+    """A rule that divides a budget among the levels of a path."""
+
+    def weights(self, levels: int) -> list[Fraction]:
+        """Return what the budgets of the levels are proportional to, root first."""
+        raise NotImplementedError
+
+    def budgets(self, budget: Amount, levels: int) -> list[Amount]:
+        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
+        weights = self.weights(levels)
+        total = sum(weights)
+        return [budget * (weight / total) for weight in weights]
+
+
+@dataclass(frozen=True)
+class Harmonic(Levels):
+    """Level k of L gets epsilon / (s (L - k + 1)), s = 1 + 1/2 + ... + 1/L: most at the leaves (eDPRF, equation 9)."""
+
+    def weights(self, levels: int) -> list[Fraction]:
+        return [Fraction(1, levels - k) for k in range(levels)]
+
+
+@dataclass(frozen=True)
+class Uniform(Levels):
+    """Every level gets the same share."""
+
+    def weights(self, levels: int) -> list[Fraction]:
+        return [Fraction(1)] * levels
+
+
+@dataclass(frozen=True)
+class LeafShare(Levels):
+    """Leaves get ``share`` of the budget, and the levels above share the rest equally."""
+
+    share: Fraction = Fraction(1, 2)
+
+    def weights(self, levels: int) -> list[Fraction]:
+        if levels == 1:
+            return [Fraction(1)]
+        return [(1 - self.share) / (levels - 1)] * (levels - 1) + [self.share]
+
+
+@dataclass(frozen=True)
+class Geometric(Levels):
+    """Every level gets ``ratio`` times the share of the level above it.
+
+    Assumed for the DiffPRF of Deng et al. 2020, whose formula is not public [inferred].
+    """
+
+    ratio: Fraction = Fraction(2)
+
+    def weights(self, levels: int) -> list[Fraction]:
+        return [self.ratio**k for k in range(levels)]
+
+
+@dataclass(frozen=True)
+class Linear(Levels):
+    """Level k, 1 for the root, gets a share proportional to ``slope`` k + ``constant`` (DiffPRF_linear, Dong et al. 2022).
+
+    The arithmetic allocation is Linear(1, 0), the uniform one Linear(0, 1).
+    """
+
+    slope: Fraction = Fraction(1)
+    constant: Fraction = Fraction(1)
+
+    def weights(self, levels: int) -> list[Fraction]:
+        return [Fraction(self.slope * k + self.constant) for k in range(1, levels + 1)]
+
+
+# Stops and leaves.
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that spends a budget on each node."""
+
+    budget: Budget = field(default=NOTHING, kw_only=True, repr=False)
+
+    def with_budget(self, budget: Budget) -> Self:
+        """Return the part with what it may spend on a node."""
+        return replace(self, budget=budget)
+
+
+@dataclass(frozen=True)
+class Stop(Part):
+    """A noisy query that makes a node a leaf before its path ends; it may cost ``share`` of its level's budget."""
+
+    share: Fraction = Fraction(1, 2)
+
+    def event(self, level: int) -> Event:
+        """Return the cost of one query."""
+        raise NotImplementedError
+
+    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
+        """Return which nodes are leaves, and their noisy sizes where these are released.
+
+        ``widest`` is the largest number of branches of a test that each node may take.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class NoisyMinority(Stop):
+    """Make a node a leaf if its noisy minority count is at most theta / b, where b is the share of the level's budget it spends.
+
+    It replaces a test of purity, which would read the records without protection (docs/proofs/edprf.md). The count itself is not
+    released.
+    """
+
+    share: Fraction = Fraction(15, 100)
+    theta: Fraction = Fraction(2)
+
+    @lazy
+    def mechanism(self) -> AtMost:
+        noise = self.budget.noise()
+        if isinstance(noise, RoundedNormal):
+            raise ConfigurationError(
+                "a noisy minority count is asked with pure epsilon only; pass delta=0 or another stop."
+            )
+        spent = noise.event("noisy minority count").epsilon
+        return AtMost(noise, math.floor(self.theta / spent))
+
+    def event(self, level: int) -> Event:
+        return self.mechanism.noise.event("noisy minority count, as a stop", level)
+
+    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
+        return curator.minority_at_most(nodes, self.mechanism), None
+
+
+@dataclass(frozen=True)
+class NoisySize(Stop):
+    """Release a node's noisy size, and make it a leaf if it has fewer records per branch and class than the noise's deviation.
+
+    Friedman and Schuster, KDD 2010: N / (t K) < sqrt(2) / epsilon, t the largest number of branches.
+    """
+
+    @lazy
+    def noise(self) -> Noise:
+        return self.budget.weighing(1).noise()
+
+    def event(self, level: int) -> Event:
+        return self.noise.event("noisy number of records, as a stop", level)
+
+    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
+        sizes = curator.count(nodes, self.noise)
+        return sizes < self.noise.deviation * widest * curator.n_classes, sizes
+
+
+@dataclass(frozen=True)
+class Leaf(Part):
+    """What a leaf releases."""
+
+    releases_counts: ClassVar[bool]
+
+    def event(self, level: int, cells: int) -> Event:
+        """Return the cost of one leaf if all leaves of a level have at most this many cells by class."""
+        raise NotImplementedError
+
+    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
+        """Return what each node releases: one column of labels, or one column of counts per class."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SelectLabel(Leaf):
+    """Release one label per leaf, chosen by a selection mechanism with the class counts as scores."""
+
+    selection: type[Selection] = PermuteAndFlip
+
+    releases_counts: ClassVar[bool] = False
+
+    @lazy
+    def mechanism(self) -> Selection:
+        return self.budget.selection(self.selection, ClassCount.range)
+
+    def event(self, level: int, cells: int) -> Pure:
+        return self.mechanism.event("leaf label", ClassCount.name, level)
+
+    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
+        return curator.select_label(nodes, self.mechanism)[:, None]
+
+
+@dataclass(frozen=True)
+class NoisyCounts(Leaf):
+    """Release the noisy class counts of every leaf."""
+
+    releases_counts: ClassVar[bool] = True
+
+    @lazy
+    def noise(self) -> Noise:
+        return self.budget.noise()
+
+    def event(self, level: int, cells: int) -> Event:
+        return self.noise.event("class counts of a leaf", level, draws=cells)
+
+    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
+        return curator.class_counts(nodes, self.noise)

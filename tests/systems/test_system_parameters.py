@@ -1,0 +1,75 @@
+"""Each parameter of a system has a rule that fits its type and its default, and a line in the docstring."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.estimator import PrivateEstimator
+from hedgerow.parameters import Choice, ClassNumbers, Exact, Flag, RandomSource, Seed, Signs, WholeNumber, rules_of
+from hedgerow.reproduce.allocations import AllocationForest
+from hedgerow.systems import system_class
+
+LEAVES = [
+    *(system_class(info.name) for regressors in (False, True) for info in hr.list_systems(regressors=regressors)),
+    AllocationForest,
+]
+TYPES = {WholeNumber: int, Choice: str, Flag: bool, Exact: float}
+
+
+def type_of(rule):
+    """Return the annotation of a parameter with this rule."""
+    if isinstance(rule, Seed):
+        return RandomSource
+    if isinstance(rule, Signs):
+        return dict[str, int] | list[int] | None
+    if isinstance(rule, ClassNumbers):
+        return dict[Any, float] | None
+    if type(rule) in TYPES:
+        return TYPES[type(rule)] | None if getattr(rule, "or_none", False) else TYPES[type(rule)]
+    return rule.kind | None
+
+
+def documented(kind):
+    """Return the names in the section Parameters of the docstrings of a class and of its parents."""
+    found = set()
+    for parent in kind.__mro__:
+        section = re.search(
+            r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", inspect.cleandoc(parent.__doc__ or ""), re.DOTALL | re.MULTILINE
+        )
+        heads = (
+            [line.split(" : ")[0] for line in section[1].splitlines() if not line.startswith(" ")] if section else []
+        )
+        found |= {name for head in heads for name in head.split(", ")}
+    return found
+
+
+@pytest.mark.parametrize("kind", LEAVES, ids=lambda kind: kind.__name__)
+def test_rules_fit_types_and_defaults(kind):
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        rule = rules_of(kind)[field.name]
+        assert rule.allows(field.default), field.name
+        assert hints[field.name] == type_of(rule), field.name
+
+
+@pytest.mark.parametrize("kind", LEAVES, ids=lambda kind: kind.__name__)
+def test_parameters_are_documented_and_epsilon_alone_may_be_positional(kind):
+    first, *others = list(inspect.signature(kind).parameters.values())
+    assert first.name == "epsilon"
+    assert all(other.kind is other.KEYWORD_ONLY for other in others)
+    assert {first.name, *(other.name for other in others)} <= documented(kind)
+
+
+def test_a_class_with_its_own_constructor_keeps_it():
+    class Own(system_class("edprf")):
+        def __init__(self, epsilon=2.0):
+            super().__init__(epsilon, n_estimators=3)
+
+    assert issubclass(Own, PrivateEstimator)
+    assert Own().n_estimators == 3

@@ -35,6 +35,12 @@ def odd(folder):
     return ["schema", "check", "odd.csv", "--schema", "people.toml"]
 
 
+MALFORMED = (
+    "another number of cells than the header's in 2 records: all cells of such a record are missing. Quote cells that hold the "
+    "separator, or pass the right --separator."
+)
+
+
 def test_check_as_json_counts_what_is_missing_undeclared_and_malformed(odd, answer):
     found = answer(*odd)
     assert found.pop("note").startswith("These counts are read off the records")
@@ -42,12 +48,13 @@ def test_check_as_json_counts_what_is_missing_undeclared_and_malformed(odd, answ
         "private": False,
         "lines": 11,
         "malformed_lines": 2,
+        "open_quotes": 0,
         "columns_lacking": [],
         "columns_extra": [],
         "features": COUNTS,
         "labels": {"missing": 2, "undeclared": 1},
         "persons": None,
-        "warnings": [],
+        "warnings": [MALFORMED],
         "refusal": None,
     }
 
@@ -79,7 +86,7 @@ def test_a_number_that_is_a_marker_is_missing(odd, folder, answer):
 
 def test_check_says_that_it_is_not_private_and_counts_by_column(odd, run):
     result = run(*odd)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, f"WARNING: {MALFORMED}\n")
     assert "NOT private" in result.stdout.splitlines()[0]
     rows = [line.split() for line in result.stdout.splitlines()]
     assert "11 lines, of which 2 malformed" in result.stdout

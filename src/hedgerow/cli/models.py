@@ -92,7 +92,7 @@ def predict(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Predict the records of DATA with the model file MODEL. DATA is a CSV or Parquet file by its name, or a quoted pattern.
+    """Predict the records of DATA with the model file MODEL. DATA is a file, a folder or a quoted pattern.
 
     The schema's features are matched with the columns of DATA by name. Other columns, including the target, are ignored, except
     those that --keep names. (In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do. There,

@@ -126,7 +126,7 @@ def init(
 def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Columns]:
     """Return files that were read, and their columns one after another."""
     tables: list[TableFile] = []
-    parts = []
+    parts: list[Columns] = []
     for path in data:
         with open_table(path, form) as table:
             _check_header(table.header, path)
@@ -278,8 +278,8 @@ def _refusal(tables: Sequence[TableFile], schema: Schema, lines: int, data: Sequ
 def _page(found: dict[str, Any], report: SchemaReport) -> Iterator[str]:
     """Yield the page that a person reads."""
     yield found["note"]
-    lines, malformed = counted(found["lines"], "line"), found["malformed_lines"]
-    yield f"\n{lines}, of which {malformed} malformed (their number of cells is wrong, or a quote does not close)"
+    malformed = f"{found['malformed_lines']} malformed (their number of cells is wrong, or a quote does not close)"
+    yield f"\n{counted(found['lines'], 'line')}, of which {malformed}"
     if found["columns_lacking"]:
         yield f"columns that the file lacks: {listed(found['columns_lacking'])}"
     if found["columns_extra"]:

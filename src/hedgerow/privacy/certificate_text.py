@@ -221,8 +221,8 @@ def _foundations(certificate: Guarantee) -> Iterator[str]:
         yield f"but for the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"
     if not certificate.assumptions:
         yield (
-            "one row being one record: if it is read from CSV, what its writer wrote as one, with quoted cells of at most "
-            f"{LONGEST_QUOTED} bytes (docs/proofs/files.md)"
+            "one record of a CSV file being what its writer wrote as one, with quoted cells of at most "
+            f"{LONGEST_QUOTED} bytes"
         )
         yield "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered"
     if certificate.seeded:

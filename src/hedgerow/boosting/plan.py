@@ -89,7 +89,7 @@ WeightFamily = MadaBoost | SmoothBoost  # what records weigh in each round
 def _decay(rate: float) -> npt.NDArray[np.uint64]:
     """Return exp(-rate margin) in units, to the nearest, for margins from 0 to where it is below half a unit."""
     margins = np.arange(round(DEEPEST / rate * VOTE_STEPS) + 1) / VOTE_STEPS
-    return np.rint(np.exp(-rate * margins) * UNIT).astype(np.uint64)
+    return np.asarray(np.rint(np.exp(-rate * margins) * UNIT), dtype=np.uint64)
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,8 @@ def search(
 ) -> None:
     """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
 
-    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". Only the selected candidate
-    and its model are shown. Defaults are usually better, because they get the whole budget: docs/tuning.md.
+    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". Only the selected
+    candidate and its model are shown. Defaults are usually better, because they get the whole budget: docs/tuning.md.
 
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is
     written.

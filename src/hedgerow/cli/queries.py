@@ -116,7 +116,8 @@ def evaluate(
 ) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
 
-    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by block.
+    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by
+    block.
 
     The report card is written to stdout, and with --out as JSON to a file. It has accuracy, ROC AUC and Brier score; for a model
     that predicts a number, it has RMSE, MAE, R2 and bias. Each figure has an interval for these records and one for the
@@ -212,8 +213,8 @@ def release(
 ) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
-    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by block. What is
-    public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other column except
+    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by block.
+    What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other column except
     the target with --numeric, --date or --categorical. Each gets an equal share of the budget.
 
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is

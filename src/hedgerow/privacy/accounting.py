@@ -1,18 +1,19 @@
 """The costs of events: one fold over the tree of a plan, for all accountants at once.
 
-Amounts are exact fractions. From one measure of privacy to another the way is a float, rounded towards more cost; so is the
-conversion to (epsilon, delta), which uses the best accountant (docs/proofs/concentrated.md).
+Amounts are exact fractions. Conversions from one measure of privacy to another are floats, each rounded towards more cost, and so
+is the conversion to (epsilon, delta), which uses the best accountant (docs/proofs/concentrated.md).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import groupby
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -32,13 +33,10 @@ from hedgerow.privacy.events import (
     Unprotected,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 Adjacency = Literal["add-remove", "replace-one"]
 
 SAMPLER_ERROR = Fraction(1, 2**62)
-EXPONENT_GUARD = 1e-15
+EXPONENT_GUARD = 1e-15  # relative, for each unit of an exponent
 AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are accurate to a few units in the 53rd bit
 CONCENTRATED_GUARD = 1e-9  # relative, of logarithms and quantiles
 HALF_PI = Fraction(15707963268, 10**10)  # rounded up

@@ -16,14 +16,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
+from hedgerow.systems.tpdprf import TpDPRFClassifier
+from hedgerow.systems.tradition import TraditionClassifier
 
 from hedgerow import published
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.reproduce.tasks import load_split
 from hedgerow.schema import Schema
-from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
-from hedgerow.systems.tpdprf import TpDPRFClassifier
-from hedgerow.systems.tradition import TraditionClassifier
 from hedgerow.trees import Recipe
 
 Change = Callable[[published.Recipe], published.Recipe]

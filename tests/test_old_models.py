@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hedgerow.published.forest import PublishedForest
 
 import hedgerow as hr
 from hedgerow.audit import check_model
-from hedgerow.published.forest import PublishedForest
 from hedgerow.trees import ForestModel
 
 FOLDER = Path(__file__).parent / "fixtures" / "models-0.1.0"

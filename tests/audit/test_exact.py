@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 from audit_helpers import worst_over
+from hedgerow.published.noise import Laplace, Permutation, Resample
 from helpers import data_sets, grow, released
 from scipy.stats import chi2
 from seeds import FITS, moved_key
@@ -23,7 +24,6 @@ from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Random
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
-from hedgerow.published.noise import Laplace, Permutation, Resample
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, PoissonSample, Recipe, SelectLabel
 
 

@@ -9,11 +9,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hedgerow.cells import CellsPlan, CellsRecipe, MergedCuts, SeparateCuts
 from helpers import data_sets, make_table
 from products import thinned
 
 from hedgerow.audit.exact import Replay
-from hedgerow.cells import CellsPlan, CellsRecipe, MergedCuts, SeparateCuts
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import cost

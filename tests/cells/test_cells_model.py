@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from hedgerow.cells.model import class_shares
 from helpers import plan_at
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
-from hedgerow.cells.model import class_shares
 from hedgerow.errors import ConfigurationError, FileFormatError
 
 SCHEMA = hr.Schema(

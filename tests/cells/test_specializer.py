@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from costs import stated
+from hedgerow.cells import CellCut, CellsPlan, CellsRecipe, Hierarchy, MergedCuts, SeparateCuts
 from helpers import make_table
 
 import hedgerow as hr
-from hedgerow.cells import CellCut, CellsPlan, CellsRecipe, Hierarchy, MergedCuts, SeparateCuts
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness

@@ -2,11 +2,11 @@ import json
 
 import numpy as np
 import pytest
+from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
 from hedgerow.cli.training import NOT_COVERED
 from hedgerow.sources.tables import read_table
-from hedgerow.systems.edprf import EDPRFClassifier
 
 
 class Given:

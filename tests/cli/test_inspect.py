@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
 from hedgerow.cli.output import tree_lines
 from hedgerow.plots.tree_values import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
-from hedgerow.systems.edprf import EDPRFClassifier
 from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel
 

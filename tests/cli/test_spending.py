@@ -10,10 +10,10 @@ import time
 from fnmatch import fnmatch
 
 import pytest
+from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
 from hedgerow.privacy.began import began
-from hedgerow.systems.edprf import EDPRFClassifier
 
 TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
 INPUTS = ["people.csv", "people.toml"]

@@ -10,11 +10,11 @@ import threading
 
 import numpy as np
 import pytest
+from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
 from hedgerow.schema import Encoder
 from hedgerow.sources.tables import read_table
-from hedgerow.systems.edprf import EDPRFClassifier
 
 ODD = (
     '"90,single,1,high',

@@ -9,6 +9,10 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from hedgerow.systems.diffp_c45 import DiffPC45Classifier
+from hedgerow.systems.diffp_id3 import DiffPID3Classifier
+from hedgerow.systems.pinq_id3 import PINQID3Classifier
+from hedgerow.systems.sulq_id3 import SuLQID3Classifier
 
 import hedgerow as hr
 from hedgerow.audit import check_model, exact_law, worst_loss
@@ -20,10 +24,6 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Pure
 from hedgerow.scores import Gini
 from hedgerow.systems import system_class
-from hedgerow.systems.diffp_c45 import DiffPC45Classifier
-from hedgerow.systems.diffp_id3 import DiffPID3Classifier
-from hedgerow.systems.pinq_id3 import PINQID3Classifier
-from hedgerow.systems.sulq_id3 import SuLQID3Classifier
 from hedgerow.table import MemoryTable
 
 SCHEMA = hr.Schema({"age": hr.Numeric(0, 10), "sex": hr.Categorical(["f", "m"])}, classes=["no", "yes"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import hedgerow as hr
 from hedgerow.published.boosting import PublishedBoosting
 from hedgerow.systems.boosted import PaperBooster
+
+import hedgerow as hr
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import hedgerow as hr
-from hedgerow import published
 from hedgerow.published import Recipe
 from hedgerow.systems.paper import PaperTree
+
+import hedgerow as hr
+from hedgerow import published
 
 ANY = hr.Schema({"c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
 

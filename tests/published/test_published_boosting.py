@@ -6,13 +6,6 @@ from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
-from published_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
-from scipy.stats import multinomial
-from sklearn.ensemble import AdaBoostClassifier
-from sklearn.tree import DecisionTreeClassifier
-
-from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Randomness
 from hedgerow.published.boosting import (
     CartTree,
     ExactStump,
@@ -26,6 +19,13 @@ from hedgerow.published.boosting import (
 from hedgerow.published.boosting.stumps import RawNumbers
 from hedgerow.published.noise import Laplace, Permutation, Resample, SomeFeatures
 from hedgerow.published.records import RawRecords
+from published_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
+from scipy.stats import multinomial
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Randomness
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.trees.schedules import AfterFirst
 

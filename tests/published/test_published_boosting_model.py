@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hedgerow.published.boosting import CartTree, LessLogAlpha, PublishedBoosting, PublishedBoostingPlan
 from published_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
 
 from hedgerow.archive import read_archive, write_archive
@@ -12,7 +13,6 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost, unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Parallel, Pure, Sequence, Unprotected, event_from_dict, event_to_dict
-from hedgerow.published.boosting import CartTree, LessLogAlpha, PublishedBoosting, PublishedBoostingPlan
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b", "d"])}, classes=["no", "yes"])

@@ -5,13 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from published_boosting_recipes import cart_dps_adaboost
-from scipy.stats import binomtest
-from seeds import FITS, moved_key
-
-from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.mechanisms import Randomness
-from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.published.boosting import (
     AttributeStump,
     BinaryTrees,
@@ -30,6 +23,13 @@ from hedgerow.published.case import Case
 from hedgerow.published.kernels import CUT
 from hedgerow.published.noise import IntervalChoice, Laplace, Resample
 from hedgerow.published.records import RawRecords
+from published_boosting_recipes import cart_dps_adaboost
+from scipy.stats import binomtest
+from seeds import FITS, moved_key
+
+from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.mechanisms import Randomness
+from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.schema import Categorical, Numeric, Schema
 
 MIXED = Schema(

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from hedgerow.published.cells import GENERIC, information_gain, majority
+from hedgerow.published.noise import RealExponential
 from helpers import plan_at
 
 import hedgerow as hr
 from hedgerow.privacy.events import Pure
-from hedgerow.published.cells import GENERIC, information_gain, majority
-from hedgerow.published.noise import RealExponential
 
 SCHEMA = hr.Schema({"n": hr.Numeric(0, 10), "m": hr.Numeric(0, 1), "c": hr.Categorical(["a", "b"])}, ["x", "y", "z"])
 CLASSES = [hr.DiffGenClassifier, hr.DTDiffClassifier]

@@ -9,12 +9,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from published_recipes import SYSTEMS, diffp_id3_with_a_bound, shipped
-
-from hedgerow.privacy.accounting import unprotected
 from hedgerow.published import PublishedForestPlan
 from hedgerow.published.case import Case
 from hedgerow.published.noise import Resample
+from published_recipes import SYSTEMS, diffp_id3_with_a_bound, shipped
+
+from hedgerow.privacy.accounting import unprotected
 from hedgerow.schema import Categorical, Schema
 
 COIN = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])

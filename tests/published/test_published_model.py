@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hedgerow.published import PublishedForestPlan
 from published_recipes import shipped
 
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Randomness
-from hedgerow.published import PublishedForestPlan
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b"])}, classes=["no", "yes"])

@@ -5,10 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, chisquare, kstest
-from seeds import FITS
-
-from hedgerow.mechanisms import Randomness
 from hedgerow.published import CutCodes, CutRanges, NodeBins, SchemaBins, kernels
 from hedgerow.published.assignment import Bootstrap, Chunks, Reweighted, TwoPhases
 from hedgerow.published.noise import (
@@ -23,6 +19,10 @@ from hedgerow.published.noise import (
 )
 from hedgerow.published.records import NodeRecords, RawRecords
 from hedgerow.published.splits import _information
+from scipy.stats import binomtest, chisquare, kstest
+from seeds import FITS
+
+from hedgerow.mechanisms import Randomness
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema(

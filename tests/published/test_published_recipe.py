@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hedgerow.published import FixedSize, PublishedForestPlan
 from published_recipes import shipped
 
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import event_from_dict, event_to_dict
-from hedgerow.published import FixedSize, PublishedForestPlan
 from hedgerow.schema import Categorical, Numeric, Schema
 
 MIXED = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b"])}, classes=["no", "yes"])

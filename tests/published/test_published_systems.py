@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hedgerow.published import PublishedForestPlan
 from published_boosting_recipes import SYSTEMS as BOOSTERS
 from published_recipes import SYSTEMS, diffp_id3_with_a_bound, shipped
 
@@ -16,7 +17,6 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Pure, Sequence, event_from_dict, event_to_dict
-from hedgerow.published import PublishedForestPlan
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.trees.levels import Geometric, Linear
 

@@ -6,14 +6,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hedgerow.published import NodeBins, PublishedForestPlan, kernels
+from hedgerow.published.noise import Permutation
+from hedgerow.published.records import NodeRecords, RawRecords
 from published_recipes import shipped
 from scipy.stats import binomtest
 from seeds import FITS
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.published import NodeBins, PublishedForestPlan, kernels
-from hedgerow.published.noise import Permutation
-from hedgerow.published.records import NodeRecords, RawRecords
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
 

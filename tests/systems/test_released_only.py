@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hedgerow.cells.specializer import Specializer
 from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH_DELTA, build, records
@@ -18,7 +19,6 @@ from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH
 from hedgerow.additive.plan import AdditivePlan, Course
 from hedgerow.additive.round import OneRound
 from hedgerow.boosting.plan import BoostingPlan
-from hedgerow.cells.specializer import Specializer
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Cut, Round
 from hedgerow.curator.splits import cut_scores

@@ -30,8 +30,8 @@ from hedgerow.datasets import Dataset, load_affairs, load_doctor_visits
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.schema import Schema
-from hedgerow.systems.edprf import EDPRFClassifier
 from hedgerow.systems.hedgerow import HedgerowClassifier
 from hedgerow.systems.regressor import HedgerowRegressor
 

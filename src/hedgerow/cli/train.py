@@ -21,7 +21,6 @@ from hedgerow.cli.options import (
     schema_option,
     system_option,
     target_option,
-    variant_option,
 )
 
 __all__ = ["train"]
@@ -43,7 +42,6 @@ __all__ = ["train"]
 @force_option
 @target_option
 @system_option
-@variant_option
 @adjacency_option
 @person_options
 @click.option(
@@ -76,7 +74,7 @@ def train(**given: Any) -> None:
     DATA is a file, or a quoted pattern such as "people/*.parquet", whose files are read in the order of their names. It is
     Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema's delimiter and
     encoding say otherwise. A CSV file has one line per record. Its first line has the names of the schema's features and of the
-    target. Records are read block by block, so they may exceed memory, except with --holdout or for a published form. A public
+    target. Records are read block by block, so they may exceed memory, except with --holdout. A public
     rule leaves out each line that has another number of cells, a missing or undeclared label, or an outcome that is not a number.
     The number of these lines is not reported.
 

@@ -1,32 +1,43 @@
-"""The tree of CART-DPsAdaBoost as printed: Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021, algorithms 1 and 3."""
+"""CART-DPsAdaBoost: Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021; its tree as printed in algorithms 1 and 3."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.events import Event, Pure, Sequence
-from hedgerow.published.boosting import kernels
-from hedgerow.published.boosting.model import BinaryTrees, most_codes
-from hedgerow.published.boosting.sketch import Sketch, WeakestLink, errors_by_node
-from hedgerow.published.branching import BranchingRule, CutRanges
-from hedgerow.published.case import Case
-from hedgerow.published.kernels import CUT, GINI, grouped
-from hedgerow.published.noise import IntervalChoice, Laplace, Resample, SomeFeatures
-from hedgerow.published.records import NodeRecords, RawRecords
+from hedgerow.boosting import BoostingRecipe, MadaBoost
+from hedgerow.mechanisms import Exponential, Randomness
+from hedgerow.papers import kernels
+from hedgerow.papers.boosting import (
+    UNIT,
+    BinaryTrees,
+    EqualRounds,
+    Fit,
+    LessLogAlpha,
+    PaperBooster,
+    PrintedBoosting,
+    most_codes,
+)
+from hedgerow.papers.cart_coded import CodedStep, CodedTree, NoisyVotes, WholeRounds
+from hedgerow.papers.cart_pruning import Sketch, WeakestLink, errors_by_node
+from hedgerow.papers.kernels import CUT
+from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
+from hedgerow.papers.records import Branching, NodeRecords, RawRecords, cut_ranges
+from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
+from hedgerow.scores import SCORES
+from hedgerow.systems.base import VOTES, Size, by_budget
+from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest, Subspace, Weighted
 
-__all__ = ["CartTree"]
-
-
-UNIT = Laplace(Fraction(1))
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2
-STATED = "as the paper states it"
+HALF = Fraction(1, 2)  # a record is sampled with a probability of half its weight
+TESTS_SHARE = Fraction(3, 4)
+FOR_PRUNING = Fraction(3, 10)
+PAPER_SUBSPACE = 5
 
 
 @dataclass(frozen=True)
@@ -65,30 +76,30 @@ class CartTree:
     sampled: bool = True
     noised: Literal["counts", "shares"] = "counts"
 
-    tests: ClassVar[BranchingRule] = CutRanges()
+    tests = staticmethod(cut_ranges)
 
-    def fitter(self, training: RawRecords, holdout: RawRecords) -> CartFitter:
+    def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
         """Return the learner with its records."""
-        return CartFitter(self, training, holdout)
+        return lambda weights, budget, randomness: self._fit(training, holdout, weights, budget, randomness)
 
-    def level_budget(self, budget: Fraction) -> Fraction:
-        """Return e', the budget of each level of a tree."""
-        return budget / (self.max_depth + 1)
+    def _fit(
+        self, training: RawRecords, holdout: RawRecords, weights: Floats, budget: float, randomness: Randomness
+    ) -> BinaryTrees:
+        level_budget = Fraction(budget) / (self.max_depth + 1)
+        sample: Integers = np.arange(len(weights))
+        if self.sampled:
+            sample = randomness.draw(Resample(), weights, 1)[0]
+        sketch = CartGrower(self, training, level_budget, randomness).grow(sample)
+        counts, own = np.array(sketch.counts), float(level_budget) * (0.5 + sketch.heights())
+        one = 1.0 if self.noised == "counts" else float(len(sample))  # a record, in units of what is noised
+        noisy = counts + one * weights.max() / own[:, None] * randomness.draw(UNIT, np.zeros(counts.shape))
+        tree = sketch.tree(noisy.argmax(axis=1))
+        if self.pruning is None:
+            return tree
+        held = errors_by_node(tree, holdout, np.arange(len(holdout.labels)))
+        return self.pruning.apply(tree, errors_by_node(tree, training, sample), held)
 
-    def stated(self, case: Case) -> Event:
-        """Return the cost of one round as section 3.3 of the paper states it, for its equal share of the budget."""
-        level = self.level_budget(case.epsilon / case.trees)
-        size = Pure(level / 2, "Laplace noise in floating point, read by no step", f"size of a node, {STATED}")
-        steps: list[Event] = [size] * (self.max_depth + 1)
-        cuts = min(self.subspace, case.n_cuts)
-        if cuts:
-            interval = "exponential mechanism over intervals in floating point, Gini score"
-            cut = Pure(cuts * level / (2 * (cuts + 1)), interval, f"at most {cuts} cuts of a node, {STATED}")
-            steps += [cut] * self.max_depth
-        counts = Pure(level / 2, "Laplace noise in floating point, scale max w / epsilon", f"class counts, {STATED}")
-        return Sequence((*steps, counts))
-
-    def reasons(self, case: Case) -> Iterator[str]:
+    def reasons(self, branching: Branching) -> Iterator[str]:
         """Yield what is read without protection."""
         if self.sampled:
             yield (
@@ -106,7 +117,7 @@ class CartTree:
                 "a node tests the feature with the least raw Gini index, and codes are grouped by raw counts: nothing is "
                 "random there but the features that are offered, an infinite loss"
             )
-            cuts = min(self.subspace, case.n_cuts)
+            cuts = min(self.subspace, len(branching.cuts))
             path = self.max_depth * (Fraction(3, 2) + Fraction(cuts, 2 * (cuts + 1))) + 1
             yield (
                 "the paper's algorithm 1 spends more in an inner node than its section 3.3: e' / 2 for the size, e' for the node "
@@ -121,31 +132,6 @@ class CartTree:
                 "trees are cut back by raw errors on the records that are held out, an infinite loss; the budget of what is "
                 "cut off is added to noise that was drawn before"
             )
-
-
-@dataclass(frozen=True, eq=False)
-class CartFitter:
-    """The learner with its records."""
-
-    learner: CartTree
-    training: RawRecords
-    holdout: RawRecords
-
-    def fit(self, weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
-        """Return one tree."""
-        level_budget = self.learner.level_budget(Fraction(budget))
-        sample: Integers = np.arange(len(weights))
-        if self.learner.sampled:
-            sample = randomness.draw(Resample(), weights, 1)[0]
-        sketch = CartGrower(self.learner, self.training, level_budget, randomness).grow(sample)
-        counts, own = np.array(sketch.counts), float(level_budget) * (0.5 + sketch.heights())
-        one = 1.0 if self.learner.noised == "counts" else float(len(sample))  # a record, in units of what is noised
-        noisy = counts + one * weights.max() / own[:, None] * randomness.draw(UNIT, np.zeros(counts.shape))
-        tree = sketch.tree(noisy.argmax(axis=1))
-        if self.learner.pruning is None:
-            return tree
-        held = errors_by_node(tree, self.holdout, np.arange(len(self.holdout.labels)))
-        return self.learner.pruning.apply(tree, errors_by_node(tree, self.training, sample), held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,19 +169,7 @@ class Tests:
 
 
 class CartGrower:
-    """Grows one tree level by level.
-
-    Parameters
-    ----------
-    learner : CartTree
-        The tree's parameters.
-    data : RawRecords
-        The records.
-    level_budget : Fraction
-        What a level may spend.
-    randomness : Randomness
-        Where all noise comes from.
-    """
+    """Grows one tree level by level; a level may spend ``level_budget``, and all noise comes from ``randomness``."""
 
     def __init__(self, learner: CartTree, data: RawRecords, level_budget: Fraction, randomness: Randomness) -> None:
         self._learner = learner
@@ -226,7 +200,7 @@ class CartGrower:
     def _choose(self, frontier: OpenCartNodes) -> Tests:
         """Return the test of each node."""
         start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
-        nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high, len(frontier.records))
+        nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high)
         offered = np.ones((len(frontier), len(self._numeric)), dtype=np.bool_)
         offered[:, self._branching.cuts] = frontier.low < frontier.high
         offered = self._randomness.draw(SomeFeatures(self._learner.subspace), offered)
@@ -257,7 +231,7 @@ class CartGrower:
         numbers = offered.sum(axis=1)
         for n in np.unique(numbers[numbers > 0]):
             mechanism = IntervalChoice(self._budget / (2 * (int(n) + 1)), TWICE_SENSITIVITY)
-            for node, feature, intervals in nodes.cut_intervals(offered & (numbers == n)[:, None], GINI):
+            for node, feature, intervals in nodes.cut_intervals(offered & (numbers == n)[:, None]):
                 score[node, feature], cut[node, feature] = self._randomness.draw(mechanism, *intervals)
         return cut
 
@@ -268,7 +242,7 @@ class CartGrower:
         side = np.empty(len(frontier.records), dtype=np.int64)
         records = (self._data.columns, frontier.records, frontier.node)
         kernels.sides(*records, tests.feature, self._numeric, tests.cut, tests.left, side)
-        moved = grouped(frontier.records, 2 * frontier.node + side, 2 * len(frontier))
+        moved = kernels.grouped(frontier.records, 2 * frontier.node + side, 2 * len(frontier))
         low, high = (np.repeat(end, 2, axis=0) for end in (frontier.low, frontier.high))
         number = np.flatnonzero(self._numeric[tests.feature])
         place = np.searchsorted(self._branching.cuts, tests.feature[number])
@@ -279,3 +253,90 @@ class CartGrower:
                 int(node), int(tests.feature[i]), tests.cut[i], tests.left[i], int(children.number[2 * i])
             )
         return children
+
+
+class CARTDPsAdaBoostClassifier(PaperBooster):
+    """AdaBoost on CART trees grown on samples by weight (CART-DPsAdaBoost).
+
+    Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021.
+
+    Releases  ``n_estimators`` trees with noisy class counts in each leaf.
+    Costs     ``epsilon``, pure: an equal part for each round, amplified by the sampling. Three quarters of a tree's budget are
+              for its tests, the rest for its leaves. With ``delta`` above 0, records are weighted instead of sampled, because
+              only pure epsilon is amplified (docs/proofs/cart-dps-adaboost.md).
+    Departs   (private) from the paper. A record is in a round's sample at most once, with a probability of half its capped
+              weight. One run of the exponential mechanism selects a test among all cuts and values. No stop rule makes a node
+              a leaf. A tree's vote follows from its noisy leaves.
+    Published algorithms 1, 3 and 4 as printed, with the circular budget; or as the authors coded them.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``PaperBooster``. Defaults: 4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published:
+        10, or 30 as coded with noise in Gini indices; 10 bins.
+    max_depth : int or None
+        Maximum number of tests on a path. None: 2 [our choice]; published: 4.
+    subspace : int or None
+        Number of features, drawn at random, that a node considers. None: all of them [our choice]; published: 5.
+    criterion : {"max", "error", "gini"}
+        Private form: the score that ranks the tests. The paper's Gini score has twice the range [our choice].
+    voting : {"discrete", "real"}
+        Private form: a tree votes with one weight from its noisy error, or each leaf votes with its log-odds.
+    as_coded : bool
+        Published form: whether to follow the authors' public code where it differs from the paper.
+    coded_noise : {"votes", "gini"}
+        Where the coded form adds noise. "votes": to the trees' predictions, as in the four scripts that draw the paper's figures
+        and tables. "gini": to the Gini indices and labels, as in a fifth script.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.CARTDPsAdaBoostClassifier(epsilon=1.0, delta=1e-6, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    max_depth: int | None = parameter(WholeNumber(1, 16, or_none=True), default=None)
+    subspace: int | None = parameter(WholeNumber(1, 100_000, or_none=True), default=None)
+    criterion: str = parameter(Choice(("max", "error", "gini")), default="max")
+    voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
+    as_coded: bool = parameter(Flag(), default=False)
+    coded_noise: str = parameter(Choice(("votes", "gini")), default="votes")
+
+    def _private(self) -> BoostingRecipe:
+        tree = Recipe(
+            assign=AllRecords() if self.delta else Weighted(HALF),
+            candidates=Binary(),
+            levels=LeafShare(1 - TESTS_SHARE),
+            split=SelectTest(Exponential, SCORES[self.criterion]),
+            subspace=None if self.subspace is None else Subspace(self.subspace),
+            leaf=NoisyCounts(),
+        )
+        return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
+
+    @property
+    def _published_size(self) -> Size:
+        return Size(30 if self.as_coded and self.coded_noise == "gini" else 10, 4, 10)
+
+    def _published(self) -> PrintedBoosting:
+        depth = self._size(self._published_size).max_depth
+        if self.as_coded:
+            noisy = self.coded_noise == "gini"
+            return PrintedBoosting(
+                CodedTree(depth, noisy=noisy),
+                budgets=WholeRounds() if noisy else EqualRounds(),
+                step=CodedStep(),
+                votes=None if noisy else NoisyVotes(),
+                holdout=FOR_PRUNING,
+            )
+        subspace = PAPER_SUBSPACE if self.subspace is None else self.subspace
+        return PrintedBoosting(CartTree(depth, subspace), budgets=LessLogAlpha(), holdout=FOR_PRUNING)
+
+    def _size(self, default: Size) -> Size:
+        return super()._size(default).given(max_depth=self.max_depth)
+
+    def _default_size(self, epsilon: Fraction) -> Size:
+        return Size(by_budget(epsilon, 4, 10, 30), 2, 10)

@@ -1,4 +1,4 @@
-"""A tree while it grows, and cost-complexity pruning of a grown one."""
+"""A binary tree while it grows, and cost-complexity pruning of a grown one: what CART-DPsAdaBoost and its code share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, Truth
-from hedgerow.published.boosting import kernels
-from hedgerow.published.boosting.model import BinaryTrees
-from hedgerow.published.records import RawRecords
-
-__all__ = ["Sketch", "WeakestLink", "errors_by_node"]
+from hedgerow.papers import kernels
+from hedgerow.papers.boosting import BinaryTrees
+from hedgerow.papers.records import RawRecords
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Noise of the published algorithms: real numbers in floating point, outside every guarantee.
+"""Noise of the printed algorithms: real numbers in floating point, outside every guarantee.
 
 Nothing else in the library draws floating-point noise. A numpy generator is seeded from the fit's own stream, so a fit
 with the same ``random_state`` and the same numpy gives the same model.
@@ -15,28 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
+from hedgerow.mechanisms import Exponential, PermuteAndFlip
 from hedgerow.mechanisms.kernels import Stream, next_word
-from hedgerow.privacy.events import BoundedRange, Pure
-from hedgerow.published import kernels
-
-__all__ = [
-    "IntervalChoice",
-    "Laplace",
-    "Permutation",
-    "RealExponential",
-    "RealPermuteAndFlip",
-    "RealSelection",
-    "Resample",
-    "SmoothLabel",
-    "SomeFeatures",
-    "UniformCut",
-    "UniformFeature",
-    "float_generator",
-]
+from hedgerow.papers import kernels
 
 SEED_WORDS = 4  # 256 bits
-LARGEST_EXPONENT = 700.0  # beyond it a float overflows
 
 
 @dataclass(frozen=True)
@@ -50,10 +33,6 @@ class RealPermuteAndFlip(PermuteAndFlip):
     """
 
     name = "permute-and-flip in floating point"
-
-    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
-        """Return the budget that the paper states for one selection; nothing proves it for floats."""
-        return _stated(self, purpose, detail, level)
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
@@ -70,19 +49,10 @@ class RealExponential(Exponential):
 
     name = "exponential mechanism in floating point"
 
-    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
-        """Return the budget that the paper states for one selection; nothing proves it for floats."""
-        return _stated(self, purpose, detail, level)
-
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
         noise = float_generator(stream).gumbel(size=scores.shape)
         return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
-
-
-def _stated(selection: Selection, purpose: str, detail: str, level: int) -> Pure:
-    kind = BoundedRange if selection.ranged else Pure
-    return kind(selection.epsilon, f"{selection.name}, {detail}, range {selection.score_range}", purpose, level)
 
 
 RealSelection = type[RealPermuteAndFlip] | type[RealExponential]
@@ -139,43 +109,6 @@ class Laplace:
 
 
 @dataclass(frozen=True)
-class SmoothLabel:
-    """The majority label by the exponential mechanism with a "smooth sensitivity" read off the counts.
-
-    Every largest class has the score 1 and the others 0; with the gap g between the two largest counts, the scale is
-    S = exp(-epsilon g) and the factor epsilon / (2 S). Without records the label is uniform.
-
-    Source    Fletcher and Islam 2017 and their public code, but for its cap of the exponent at 50. It is not epsilon-DP
-              (docs/proofs/random-trees.md).
-    """
-
-    epsilon: Fraction
-
-    def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Integers:
-        """Return one label for each row of ``counts`` (rows, classes)."""
-        law = np.exp(self._log_law(counts)).cumsum(axis=1)
-        law[:, -1] = 1.0
-        return np.asarray((float_generator(stream).random((len(counts), 1)) >= law).sum(axis=1))
-
-    def law(self, counts: npt.NDArray[Any]) -> Floats:
-        """Return the probability of each label for the counts of one leaf."""
-        return np.exp(self.log_law(counts))
-
-    def log_law(self, counts: npt.NDArray[Any]) -> Floats:
-        """Return the logarithm of each label's probability; the probabilities themselves underflow."""
-        return np.asarray(self._log_law(np.asarray(counts)[None])[0])
-
-    def _log_law(self, counts: npt.NDArray[Any]) -> Floats:
-        epsilon = float(self.epsilon)
-        ordered = np.sort(counts, axis=1)
-        gap = ordered[:, -1] - ordered[:, -2]
-        weight = epsilon / 2 * np.exp(np.minimum(epsilon * gap, LARGEST_EXPONENT))
-        largest = counts == ordered[:, -1:]
-        exponent = np.where(largest, 0.0, -weight[:, None])
-        return np.asarray(exponent - np.log(np.exp(exponent).sum(axis=1, keepdims=True)))
-
-
-@dataclass(frozen=True)
 class Permutation:
     """The records in random order."""
 
@@ -203,32 +136,6 @@ class Resample:
         """Return the probability that one row is drawn so many times into one sample."""
         draws, weight = len(weights), float(weights[row])
         return math.comb(draws, times) * weight**times * (1 - weight) ** (draws - times)
-
-
-@dataclass(frozen=True)
-class UniformFeature:
-    """One feature, whatever the records are."""
-
-    def sample(self, stream: Stream, offered: Truth) -> Integers:
-        """Choose one offered feature in each row of ``offered`` (rows, features)."""
-        return _largest(float_generator(stream).random(offered.shape), offered)
-
-    def law(self, offered: Truth) -> Floats:
-        """Return the probability of each feature for one row."""
-        return np.asarray(offered / offered.sum())
-
-
-@dataclass(frozen=True)
-class UniformCut:
-    """A cut point uniform in a range."""
-
-    def sample(self, stream: Stream, low: Floats, high: Floats) -> Floats:
-        """Return one cut point for each range."""
-        return np.asarray(low + float_generator(stream).random(len(low)) * (high - low))
-
-    def law(self, low: float, high: float) -> float:
-        """Return the density inside the range."""
-        return 1 / (high - low)
 
 
 @dataclass(frozen=True)

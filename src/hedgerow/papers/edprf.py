@@ -1,20 +1,36 @@
-"""eDPRF and its tree pfDPDT: Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025."""
+"""eDPRF, its tree pfDPDT, and the traditional tree of its ablations.
+
+Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
 
-from hedgerow import published
-from hedgerow.mechanisms import PermuteAndFlip
+from hedgerow.mechanisms import SELECTIONS, PermuteAndFlip
+from hedgerow.papers.forest import FixedSize, PaperForest, PaperTree, PrintedForest, Samples
+from hedgerow.papers.noise import RealExponential, RealPermuteAndFlip
+from hedgerow.papers.records import node_bins
 from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
-from hedgerow.systems.paper import PaperForest, PaperTree
-from hedgerow.systems.size import ENOUGH, Size
-from hedgerow.trees import Harmonic, Multiway, NoisyMinority, PerRecord, Recipe, SelectLabel, SelectTest, Stop
-
-__all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
+from hedgerow.systems.base import ENOUGH, Size
+from hedgerow.trees import (
+    AllRecords,
+    Harmonic,
+    Leaf,
+    Multiway,
+    NoisyCounts,
+    NoisyMinority,
+    NoisySize,
+    PerRecord,
+    Recipe,
+    SelectLabel,
+    SelectTest,
+    Stop,
+    Uniform,
+)
 
 SMALL = NoisyMinority(
     Fraction(3, 10), Fraction(1, 2)
@@ -22,6 +38,7 @@ SMALL = NoisyMinority(
 STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": SMALL}
 SHALLOW = 3  # a tree with at most this many tests on a path has no stop, at any budget
 MAX_BINS = 5
+LEAVES: Mapping[str, Leaf] = {"counts": NoisyCounts(), "label": SelectLabel()}
 
 
 class PFDPDTClassifier(PaperTree):
@@ -68,18 +85,20 @@ class PFDPDTClassifier(PaperTree):
         """Return the stop for trees with at most this many tests on a path."""
         return STOPS["noisy-minority" if depth > SHALLOW else "none"] if self.stop == "auto" else STOPS[self.stop]
 
-    def _published(self) -> published.Recipe:
-        return published.Recipe(
-            assign=published.FixedSize(),
-            tests=published.NodeBins(),  # the paper does not say how and where
-            budgets=published.Aligned(Harmonic()),  # equations 9 and 10
-            split=published.SelectTest(published.RealPermuteAndFlip, published.Gini()),  # equation 12
-            leaf=published.PermuteAndFlipLabel(),  # equation 15
-            stops=(published.SingleClass(),),
+    _published_size = Size(1, 5, MAX_BINS)
+
+    def _published(self) -> PrintedForest:
+        return PrintedForest(
+            samples=FixedSize(),
+            tests=node_bins,  # the paper does not say how and where
+            levels=Harmonic(),
+            sharing="aligned",  # equations 9 and 10
+            selection=RealPermuteAndFlip,  # equation 12
+            leaf="label",  # equation 15
         )
 
-    def _default_size(self, epsilon: Fraction | None) -> Size:
-        return Size(1, 5 if epsilon is None else 4 if epsilon >= ENOUGH else 3, MAX_BINS)
+    def _default_size(self, epsilon: Fraction) -> Size:
+        return Size(1, 4 if epsilon >= ENOUGH else 3, MAX_BINS)
 
 
 class EDPRFClassifier(PFDPDTClassifier, PaperForest):
@@ -147,8 +166,75 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     def _stop(self, depth: int) -> Stop | None:
         return None if self.stop == "auto" and self.n_estimators != 1 else super()._stop(depth)
 
-    def _default_size(self, epsilon: Fraction | None) -> Size:
-        if epsilon is None:
-            return Size(35, 5, MAX_BINS)  # treeDepth 6
+    _published_size = Size(35, 5, MAX_BINS)  # treeDepth 6
+
+    def _default_size(self, epsilon: Fraction) -> Size:
         enough = epsilon >= ENOUGH
         return Size(11 if enough else 5, (3 if enough else 2) + (self.n_estimators == 1), MAX_BINS)
+
+
+class TraditionClassifier(PaperTree):
+    """One tree built the traditional way: exponential mechanism for tests, noisy class counts for leaves.
+
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025: "tradition", with ``split="permute-and-flip"`` their
+    "tradition_spl_imp", with ``leaf="label"`` their "tradition_leaf_imp".
+
+    Releases  one tree with noisy class counts, or a label, in each leaf.
+    Costs     ``epsilon``, pure: every level gets the same budget (docs/proofs/tradition.md).
+    Departs   (private) from the paper. Bins come from the schema and not from each node's records. No node stops because it
+              is pure. Selections use the one-sided ranges. A leaf gets all of the budget that its path has not spent.
+    Published the paper's steps as printed. The paper does not say how a level's budget is shared, so there are two readings
+              [inferred].
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``PaperTree``. Defaults: 3 tests on a path (published: 5), 5 bins.
+    split : {"exponential", "permute-and-flip"}
+        The mechanism that selects tests.
+    leaf : {"counts", "label"}
+        What a leaf releases: noisy counts, the largest of which gives its label, or a label selected by permute-and-flip.
+    reading : {"halved", "undivided"}
+        "halved" (R1): half of a level's budget is for a noisy number of records, which stops small nodes, and half is for the
+        test or the leaf. "undivided" (R2): there is no query of the number of records.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.TraditionClassifier(epsilon=1.0, schema=schema, split="permute-and-flip").fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    split: str = parameter(Choice(tuple(SELECTIONS)), default="exponential")
+    leaf: str = parameter(Choice(tuple(LEAVES)), default="counts")
+    reading: str = parameter(Choice(("halved", "undivided")), default="halved")
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=AllRecords(),
+            soft=self.leaf == "counts",  # a single tree returns the class shares of its leaf, not one vote
+            candidates=Multiway(),
+            levels=Uniform(),
+            split=SelectTest(SELECTIONS[self.split], Gini()),
+            leaf=LEAVES[self.leaf],
+            stop=NoisySize() if self.reading == "halved" else None,
+        )
+
+    _private_size = Size(1, 3, MAX_BINS)
+    _published_size = Size(1, 5, MAX_BINS)
+
+    def _published(self) -> PrintedForest:
+        return PrintedForest(
+            samples=Samples(),
+            tests=node_bins,
+            levels=Uniform(),
+            sharing="halved"
+            if self.reading == "halved"
+            else "undivided",  # no step reads a count of records [inferred]
+            selection=RealPermuteAndFlip if self.split == "permute-and-flip" else RealExponential,
+            leaf="counts" if self.leaf == "counts" else "label",
+        )

@@ -1,4 +1,4 @@
-"""The tree of CART-DPsAdaBoost as its authors' public code grows it (repository qiu-wanyong/CART-DPsAdaboost).
+"""CART-DPsAdaBoost as its authors' public code has it (repository qiu-wanyong/CART-DPsAdaboost).
 
 The code differs from the paper in almost every step. It shows which of the two explains the figures. Its privacy loss is in
 docs/proofs/cart-dps-adaboost.md.
@@ -6,30 +6,70 @@ docs/proofs/cart-dps-adaboost.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.events import Event, Pure, Sequence
-from hedgerow.published.boosting.learner import Ranked, midpoint, tested_codes
-from hedgerow.published.boosting.model import BinaryTrees, most_codes
-from hedgerow.published.boosting.noise import MeanLaplace
-from hedgerow.published.boosting.sketch import Sketch, WeakestLink, errors_by_node
-from hedgerow.published.boosting.stumps import RawNumbers
-from hedgerow.published.branching import BranchingRule
-from hedgerow.published.case import Case
-from hedgerow.published.records import RawRecords
-
-__all__ = ["CodedTree"]
+from hedgerow.mechanisms.kernels import Stream
+from hedgerow.papers.boosting import (
+    AdaBoostStep,
+    BinaryTrees,
+    EqualRounds,
+    Fit,
+    PrintedVote,
+    Ranked,
+    midpoint,
+    most_codes,
+    tested_codes,
+)
+from hedgerow.papers.cart_pruning import Sketch, WeakestLink, errors_by_node
+from hedgerow.papers.noise import float_generator
+from hedgerow.papers.records import Branching, RawRecords, raw_numbers
+from hedgerow.texts import short_repr
 
 CLASSES = 2
-_LACKING = ", and a class that a node lacks gets no noise"
 NOISES = 9  # of a candidate: the sizes of both sides and of the node, then each side's size and class sums again
+KEY_WORDS = 8  # of 32 bits
+_LACKING = ", and a class that a node lacks gets no noise"
+
+
+@dataclass(frozen=True)
+class MeanLaplace:
+    """Counts with the mean of ``draws`` draws of Laplace noise, each of scale 1 / epsilon.
+
+    A sum of n such draws is the difference of two gamma variables of shape n.
+    """
+
+    epsilon: float
+    draws: int = 100
+
+    def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
+        """Return the counts, of any shape, with independent noise."""
+        return self.added(counts, float_generator(stream))
+
+    def added(self, counts: npt.NDArray[Any], generator: np.random.Generator) -> Floats:
+        """Return the counts with noise from a generator."""
+        up, down = generator.standard_gamma(self.draws, size=(2, *counts.shape))
+        return np.asarray(counts + (up - down) / (self.draws * self.epsilon))
+
+    def law(self, count: float, threshold: float) -> Floats:
+        """Return the probabilities that a noisy count is at most, or above, a threshold.
+
+        The difference of the gammas, waiting times for n events each, is above x > 0 if fewer than n events of one kind come
+        until x and n of the other kind after that: a Poisson number and a negative binomial one, together.
+        """
+        n, x = self.draws, abs(threshold - count) * self.draws * self.epsilon
+        soon = [math.exp(k * math.log(x) - x - math.lgamma(k + 1)) if x > 0 else float(k == 0) for k in range(n)]
+        race = np.cumsum([math.comb(n + k - 1, k) / 2 ** (n + k) for k in range(n)])
+        tail = math.fsum(soon[k] * race[n - 1 - k] for k in range(n))
+        return np.array([1 - tail, tail] if threshold >= count else [tail, 1 - tail])
 
 
 @dataclass(frozen=True)
@@ -56,22 +96,14 @@ class CodedTree:
     max_depth: int = 4
     noisy: bool = True
 
-    tests: ClassVar[BranchingRule] = RawNumbers()
+    tests = staticmethod(raw_numbers)
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
 
-    def fitter(self, training: RawRecords, holdout: RawRecords) -> CodedFitter:
+    def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
         """Return the learner with its records."""
-        return CodedFitter(self, Ranked.of(training), holdout)
+        return CodedFitter(self, Ranked.of(training), holdout).fit
 
-    def stated(self, case: Case) -> Event | None:
-        """Return the cost of one count in the code, for tests and for labels; None without noise."""
-        if not self.noisy:
-            return None
-        noise = "mean of 100 Laplace draws in floating point"
-        test = Pure(case.epsilon, noise, "each sum of weights of each test, as coded")
-        return Sequence((test, Pure(case.epsilon, noise, "each class count of each node, as coded")))
-
-    def reasons(self, case: Case) -> Iterator[str]:
+    def reasons(self, branching: Branching) -> Iterator[str]:
         """Yield what is read without protection."""
         if self.noisy:
             yield (
@@ -199,8 +231,110 @@ class CodedFitter:
         return [(int(child), part) for child, part, own in zip(children, parts, counts, strict=True) if own.all()]
 
 
-def _noisy_gini(weights: Floats, has: npt.NDArray[np.bool_], noise: Floats) -> Floats:
+def _noisy_gini(weights: Floats, has: Truth, noise: Floats) -> Floats:
     """Return the Gini index of sides with the class ``weights`` (tests, 2), with noise on their size and classes."""
     size = weights.sum(axis=1) + noise[:, 0]
     shares = np.where(has, weights + noise[:, 1:], 0.0) / size[:, None]
     return np.asarray(1 - (shares**2).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class WholeRounds(EqualRounds):
+    """Every single count spends all of epsilon: the code of CART-DPsAdaBoost."""
+
+    def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
+        return epsilon
+
+    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
+        yield (
+            "each noisy count spends the whole epsilon, and nothing adds them up over the candidates, nodes, levels and "
+            f"{rounds} rounds"
+        )
+
+
+@dataclass(frozen=True)
+class CodedStep(AdaBoostStep):
+    """The code of CART-DPsAdaBoost: half the decimal log-odds of the unweighted error, and weights that start at 1.
+
+    An error of 0 is taken as .001 and one of 1 as .999. Training ends with a tree without an error on the held-out records.
+    """
+
+    ends_without_error: ClassVar[bool] = True
+
+    def start(self, records: int) -> Floats:
+        return np.ones(records)
+
+    def error(self, wrong: Truth, weights: Floats) -> float:
+        return float(wrong.mean())
+
+    def stops(self, error: float) -> bool:
+        return False
+
+    def alpha(self, error: float) -> float:
+        error = {0.0: 0.001, 1.0: 0.999}.get(error, error)
+        return math.log10((1 - error) / error) / 2
+
+    def reasons(self, rounds: int) -> Iterator[str]:
+        yield (
+            "the weights of the trees are exact functions of k errors of N training records, log10((N - k) / k) / 2, which "
+            "are never the same for N and N + 1: delta = 1 at every epsilon, but where k is 0 or all"
+        )
+
+
+@dataclass(frozen=True)
+class AnswerKey:
+    """The seed of the noise in a model's answers, drawn once for a model."""
+
+    def sample(self, stream: Stream) -> npt.NDArray[np.int64]:
+        """Return the words of the key, (words,)."""
+        return float_generator(stream).integers(0, 1 << 32, KEY_WORDS)
+
+    def law(self) -> Floats:
+        """Return the probability of each single key."""
+        return np.array([2.0 ** (-32 * KEY_WORDS)])
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyVote(PrintedVote):
+    """A weighted vote F(x) = sum of alpha_t (h_t(x) + noise): each tree's answer for each record gets noise of its own.
+
+    The noise is the mean of 100 draws of Laplace(1 / epsilon). It follows from ``key`` (words,) and the place of the record in
+    the batch that is asked for, so that the same batch gets the same answers [our choice: the code draws anew each time].
+    """
+
+    key: npt.NDArray[np.int64]
+    epsilon: float
+
+    __repr__ = short_repr
+
+    def _terms(self, columns: Floats) -> Iterator[Floats]:
+        """Yield 2 alpha_t (h_t + noise) of each tree, for ``columns`` (features, records)."""
+        generator, noise = np.random.default_rng(self.key), MeanLaplace(self.epsilon)
+        for tree, alpha in enumerate(self.alphas):
+            votes = 2.0 * self.trees.labels(tree, columns, self.branching) - 1
+            yield 2 * alpha * noise.added(votes, generator)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees, their weights and the key of the noise as named arrays."""
+        return {**super().to_arrays(), "key": self.key}
+
+
+@dataclass(frozen=True)
+class NoisyVotes:
+    """The rule that answers get noise: every tree and every record with the whole epsilon."""
+
+    def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> NoisyVote:
+        """Return the model whose answers have noise."""
+        return NoisyVote(model.branching, model.trees, model.alphas, randomness.draw(AnswerKey()), epsilon)
+
+    def reasons(self, trees: int) -> Iterator[str]:
+        """Yield what is read without protection."""
+        yield (
+            "the only noise is on the trees' answers to the records that are asked about, and the trees are in the model: what "
+            "it stores is raw"
+        )
+        yield (
+            f"each answer of each of {trees} trees spends the whole epsilon, and nothing adds them up over trees and "
+            "records; an answer that one record turns from -1 to 1 loses up to 200 epsilon, since the mean of 100 draws of "
+            "Laplace(1 / epsilon) has a tenth of the standard deviation of one"
+        )

@@ -11,7 +11,6 @@ from itertools import product
 import numpy as np
 import pytest
 from audit_helpers import worst_over
-from hedgerow.published.noise import Laplace, Permutation, Resample
 from helpers import data_sets, grow, released
 from scipy.stats import chi2
 from seeds import FITS, moved_key
@@ -22,6 +21,7 @@ from hedgerow.audit.replay import sample_law, samples_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.papers.noise import Laplace, Permutation, Resample
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, PoissonSample, Recipe, SelectLabel

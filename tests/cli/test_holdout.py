@@ -2,10 +2,10 @@ import json
 
 import numpy as np
 import pytest
-from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
 from hedgerow.cli.training import NOT_COVERED
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.sources.tables import read_table
 
 

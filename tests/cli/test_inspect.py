@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
 from hedgerow.cli.output import tree_lines
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.tree_values import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table

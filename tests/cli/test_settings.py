@@ -1,10 +1,10 @@
 import json
 
 import pytest
-from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
 from hedgerow.cli.inputs import read_parameters
+from hedgerow.papers.edprf import EDPRFClassifier
 
 
 class Approximate(EDPRFClassifier):

@@ -10,9 +10,9 @@ import time
 from fnmatch import fnmatch
 
 import pytest
-from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.privacy.began import began
 
 TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]

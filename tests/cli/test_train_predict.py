@@ -10,9 +10,9 @@ import threading
 
 import numpy as np
 import pytest
-from hedgerow.systems.edprf import EDPRFClassifier
 
 import hedgerow as hr
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.schema import Encoder
 from hedgerow.sources.tables import read_table
 

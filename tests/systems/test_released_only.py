@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hedgerow.cells.specializer import Specializer
 from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH_DELTA, build, records
@@ -24,6 +23,7 @@ from hedgerow.curator import Cut, Round
 from hedgerow.curator.splits import cut_scores
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
+from hedgerow.systems.cells import CellsPlan
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.leaves import LabelChoice
 
@@ -195,13 +195,13 @@ def end_when_there_are_as_many_trees_as_records(plant):
 
 
 def cut_no_interval_of_few_records(plant):
-    choose = Specializer._choose_cuts
+    release = CellsPlan.release
 
-    def chosen(self, runs):
-        if len(self._curator._table) > 1:
-            choose(self, runs)
+    def released(self, curator):
+        self._cuts = self._cuts and len(curator._table) > 1
+        return release(self, curator)
 
-    plant.setattr(Specializer, "_choose_cuts", chosen)
+    plant.setattr(CellsPlan, "release", released)
 
 
 def weigh_classes_by_the_number_of_records(plant):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -46,20 +46,23 @@ DAMAGED = "the file's cells are damaged; fit the model again."
 
 
 @dataclass(frozen=True, eq=False)
-class CodeLine:
-    """The public line of codes: feature i has the places from ``starts[i]`` to ``starts[i + 1]``.
+class CellCut:
+    """A partition of the public line of codes into groups, the same for all records; ``edges`` (groups + 1,) are their ends.
 
-    The bins of a numeric feature stand in their order, and behind them missing cells; every place between two of them may be
-    cut. A categorical feature is divided once, into its values, missing and undeclared cells.
+    Feature i has the places from ``starts[i]`` to ``starts[i + 1]``. The bins of a numeric feature stand in their order, and
+    behind them missing cells; every place between two of them may be cut. A categorical feature is divided once, into its
+    values, missing and undeclared cells.
     """
 
     starts: Integers
     is_numeric: tuple[bool, ...]
+    edges: Integers
 
-    @property
-    def roots(self) -> list[Run]:
-        """The run of all codes of each feature."""
-        return list(pairwise(self.starts.tolist()))
+    @classmethod
+    def root(cls, encoder: Encoder) -> CellCut:
+        """Return the cut in which every feature is one group."""
+        starts = np.concatenate(([0], np.cumsum(encoder.n_codes)))
+        return cls(starts, tuple(encoder.schema.is_numeric), starts)
 
     def feature(self, place: int) -> int:
         return int(np.searchsorted(self.starts, place, side="right")) - 1
@@ -74,23 +77,13 @@ class CodeLine:
             return [(low, place, high) for place in range(low + 1, high)]
         return [tuple(range(low, high + 1))] if high - low > 1 else []
 
-
-@dataclass(frozen=True, eq=False)
-class CellCut:
-    """A partition of the line of codes into groups, the same for all records; ``edges`` (groups + 1,) are their ends."""
-
-    line: CodeLine
-    edges: Integers
-
-    @classmethod
-    def root(cls, line: CodeLine) -> CellCut:
-        """Return the cut in which every feature is one group."""
-        return cls(line, line.starts)
+    def all_runs(self) -> list[Run]:
+        return list(pairwise(self.edges.tolist()))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """How many groups each feature has."""
-        return tuple(np.diff(np.searchsorted(self.edges, self.line.starts)).tolist())
+        return tuple(np.diff(np.searchsorted(self.edges, self.starts)).tolist())
 
     @cached_property
     def divided(self) -> tuple[int, ...]:
@@ -103,16 +96,16 @@ class CellCut:
 
     def runs(self, feature: int) -> list[Run]:
         """Return the groups of a feature."""
-        start, stop = np.searchsorted(self.edges, self.line.starts[feature : feature + 2])
+        start, stop = np.searchsorted(self.edges, self.starts[feature : feature + 2])
         return list(pairwise(self.edges[start : stop + 1].tolist()))
 
     def specialized(self, edges: Edges) -> CellCut:
         """Return the cut in which one group is divided."""
-        return CellCut(self.line, np.union1d(self.edges, np.array(edges)))
+        return replace(self, edges=np.union1d(self.edges, np.array(edges)))
 
     def n_cells_with(self, edges: Edges) -> int:
         """Return how many cells there would be if one group were divided."""
-        groups = self.shape[self.line.feature(edges[0])]
+        groups = self.shape[self.feature(edges[0])]
         return self.n_cells // groups * (groups + len(edges) - 2)
 
     def group_of_code(self, feature: int) -> Integers:
@@ -128,9 +121,8 @@ class CellCut:
         return cell
 
 
-@dataclass(frozen=True)
-class CellsRecipe:
-    """How cells are specialized; half of the budget is for selections, the rest for the counts.
+class CellsPlan:
+    """Private cells that are about to be released; half of the budget is for selections, the rest for the counts.
 
     DiffGen (``separate``): a selection chooses where an interval would be cut, and later ones whether it is specialized there. A
     numeric features and h specializations make A + 2h selections; without numeric features there are h [our choice]. DT-Diff:
@@ -141,32 +133,31 @@ class CellsRecipe:
     released, also empty ones, so their number depends on the cut alone.
     """
 
-    separate: bool
-    score: BranchScore
-    max_cells: int
-    selection: type[Selection]
-
-
-class CellsPlan:
-    """Private cells that are about to be released, with at most so many specializations."""
-
     def __init__(
-        self, recipe: CellsRecipe, schema: Schema, epsilon: Fraction, *, specializations: int, max_bins: int
+        self,
+        schema: Schema,
+        epsilon: Fraction,
+        *,
+        separate: bool,
+        selection: type[Selection],
+        score: BranchScore,
+        max_cells: int,
+        specializations: int,
+        max_bins: int,
     ) -> None:
         self.encoder = Encoder(schema, max_bins)
-        self._recipe = recipe
-        self._specializations = specializations
-        self._line = CodeLine(np.concatenate(([0], np.cumsum(self.encoder.n_codes))), tuple(schema.is_numeric))
-        numeric, detail = sum(schema.is_numeric), recipe.score.detail
-        self._cuts = recipe.separate and numeric > 0
+        self._root = CellCut.root(self.encoder)
+        self._score, self._max_cells, self._specializations = score, max_cells, specializations
+        numeric = sum(schema.is_numeric)
+        self._cuts = separate and numeric > 0
         selections = numeric + 2 * specializations if self._cuts else specializations
-        self._selection = recipe.selection(epsilon / (2 * selections), recipe.score.range)
-        parts = [self._selection.event(f"each of {specializations} specializations", detail)] * specializations
+        self._selection = selection(epsilon / (2 * selections), score.range)
+        parts = [self._selection.event(f"each of {specializations} specializations", score.detail)] * specializations
         if self._cuts:
             # Every numeric feature has a cut first, and the two halves of a divided interval, which share no record, have the
             # next ones; none is needed after the last specialization.
             asked = numeric + specializations - 1
-            parts += [self._selection.event(f"cuts of intervals, {asked} in all on each path", detail)] * asked
+            parts += [self._selection.event(f"cuts of intervals, {asked} in all on each path", score.detail)] * asked
         self._counts = Geometric(epsilon - sum((part.epsilon for part in parts), Fraction(0)))
         self._event = Steps((*parts, self._counts.event("class counts of all cells")))
 
@@ -179,27 +170,27 @@ class CellsPlan:
 
     def release(self, curator: Queryable) -> tuple[list[Edges], Integers]:
         """Return the specializations in their order, and noisy class counts (cells, classes), signed."""
-        nodes, places = curator.assign(PerRecordCoin(1)), np.arange(self._line.starts[-1])
-        cut, steps, cut_of = CellCut.root(self._line), list[Edges](), dict[Run, Edges]()
+        nodes, places = curator.assign(PerRecordCoin(1)), np.arange(self._root.starts[-1])
+        cut, steps, cut_of = self._root, list[Edges](), dict[Run, Edges]()
 
         def ask(choices: list[Specializations]) -> list[int]:
-            return curator.specialize(nodes, choices, self._recipe.score, self._selection)
+            return curator.specialize(nodes, choices, self._score, self._selection)
 
         def choose_cuts(runs: Sequence[Run]) -> None:
             """Choose where each interval among the runs would be cut, whether or not it has records."""
-            intervals = [run for run in runs if self._cuts and self._line.is_interval(run) and run[1] - run[0] > 1]
-            ways = [self._line.divisions(run) for run in intervals]
+            intervals = [run for run in runs if self._cuts and self._root.is_interval(run) and run[1] - run[0] > 1]
+            ways = [self._root.divisions(run) for run in intervals]
             choices = [Specializations(places, edges, np.ones(len(edges), np.int64)) for edges in ways]
             if choices:
                 cut_of.update({run: edges[i] for run, edges, i in zip(intervals, ways, ask(choices), strict=True)})
 
-        choose_cuts(self._line.roots)
+        choose_cuts(self._root.all_runs())
         while len(steps) < self._specializations:
             offered = [
                 (edges, WEIGHT // len(ways))
-                for ways in (self._ways(run, cut_of) for run in pairwise(cut.edges.tolist()))
+                for ways in (self._ways(run, cut_of) for run in cut.all_runs())
                 for edges in ways
-                if cut.n_cells_with(edges) <= self._recipe.max_cells
+                if cut.n_cells_with(edges) <= self._max_cells
             ]
             if not offered:
                 break
@@ -212,20 +203,20 @@ class CellsPlan:
 
     def _ways(self, run: Run, cut_of: Mapping[Run, Edges]) -> list[Edges]:
         """Return how a run may be divided now."""
-        if self._cuts and self._line.is_interval(run):
+        if self._cuts and self._root.is_interval(run):
             return [cut_of[run]] if run in cut_of else []
-        return self._line.divisions(run)
+        return self._root.divisions(run)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> CellsModel:
         """Return the model that ``to_arrays`` wrote, or raise FileFormatError where no fit could have made it."""
         steps = _read_steps(arrays)
         if len(steps) > self._specializations:
             raise FileFormatError(DAMAGED)
-        cut, groups = CellCut.root(self._line), set(self._line.roots)
+        cut, groups = self._root, set(self._root.all_runs())
         for edges in steps:
             run = (edges[0], edges[-1])
-            known = run in groups and edges in self._line.divisions(run)
-            if not known or cut.n_cells_with(edges) > self._recipe.max_cells:
+            known = run in groups and edges in self._root.divisions(run)
+            if not known or cut.n_cells_with(edges) > self._max_cells:
                 raise FileFormatError(DAMAGED)
             cut = cut.specialized(edges)
             groups = (groups - {run}) | set(pairwise(edges))
@@ -241,7 +232,7 @@ class CellsPlan:
     def _model(self, steps: list[Edges], counts: Integers) -> CellsModel:
         rate = float(self._counts.rate.fraction)
         deviation = math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)  # of two-sided geometric noise
-        return CellsModel(self.encoder, self._line, tuple(steps), counts, deviation)
+        return CellsModel(self.encoder, tuple(steps), counts, deviation)
 
 
 def _read_steps(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Edges]:
@@ -262,7 +253,6 @@ class CellsModel:
     """Released cells that read raw records by their schema; ``deviation`` is that of the noise of one count."""
 
     encoder: Encoder
-    line: CodeLine
     steps: tuple[Edges, ...]
     counts: Integers
     deviation: float
@@ -279,7 +269,7 @@ class CellsModel:
     @cached_property
     def cuts(self) -> list[CellCut]:
         """The root, and the cut after each specialization."""
-        cuts = [CellCut.root(self.line)]
+        cuts = [CellCut.root(self.encoder)]
         for edges in self.steps:
             cuts.append(cuts[-1].specialized(edges))
         return cuts
@@ -318,11 +308,11 @@ class CellsModel:
 
     def importances(self) -> Floats:
         """Return the share of each feature in the specializations; a part weighs what its group weighs, evenly divided."""
-        weight = dict.fromkeys(self.line.roots, 1.0)
-        sums = np.zeros(len(self.line.is_numeric))
+        weight = dict.fromkeys(self.cuts[0].all_runs(), 1.0)
+        sums = np.zeros(len(self.encoder.n_codes))
         for edges in self.steps:
             own = weight[edges[0], edges[-1]]
-            sums[self.line.feature(edges[0])] += own
+            sums[self.cut.feature(edges[0])] += own
             weight |= dict.fromkeys(pairwise(edges), own / (len(edges) - 1))
         return np.asarray(sums / max(sums.sum(), 1.0))
 
@@ -331,7 +321,7 @@ class CellsModel:
         schema, columns = self.encoder.schema, {}
         for feature in reversed(self.cut.divided):  # the last feature's groups change fastest
             cells, group = np.divmod(cells, self.cut.shape[feature])
-            entry, start = schema.features[schema.names[feature]], int(self.line.starts[feature])
+            entry, start = schema.features[schema.names[feature]], int(self.cut.starts[feature])
             values = [
                 _representative(entry, self.encoder.max_bins, low - start, high - start)
                 for low, high in self.cut.runs(feature)
@@ -402,8 +392,8 @@ def _clear_undeclared(cut: CellCut, cells: Floats, noisy: Floats, deviation: flo
     blocks have less noise.
     """
     for axis, feature in enumerate(cut.divided):
-        start, stop = cut.line.roots[feature]
-        declared = stop - start - (1 if cut.line.is_numeric[feature] else 2)
+        start, stop = cut.starts[feature : feature + 2]
+        declared = stop - start - (1 if cut.is_numeric[feature] else 2)
         for group, (low, _) in enumerate(cut.runs(feature)):
             if low < start + declared:
                 continue
@@ -418,7 +408,7 @@ class DiffGenClassifier(PrivateClassifier):
     Mohammed, Chen, Fung and Yu, "Differentially private data release for data mining", KDD 2011.
 
     Releases  a table: every combination of groups of values (a cell), with noisy class counts, including empty cells. Any
-              learner can be trained on it (``released_cells``). ``predict`` uses a rule of our own.
+              learner can be trained on it (``released_cells``, docs/systems.md). ``predict`` uses a rule of our own.
     Costs     ``epsilon``, pure: half of it to select cut points and specializations, the rest for the counts
               (docs/proofs/cells.md).
     Departs   from the published steps where they read raw data. Classes and bins come from the schema, and
@@ -451,20 +441,12 @@ class DiffGenClassifier(PrivateClassifier):
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
-    >>> from sklearn.linear_model import LogisticRegression
     >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["high", "low"])
     >>> model = hr.DiffGenClassifier(epsilon=1.0, schema=schema).fit(X, y)
     >>> model.certificate_.holds
     True
-
-    Any other learner can be trained on what was released, at no further cost:
-
-    >>> columns, labels, weight = model.released_cells(clip=True)
-    >>> table = np.nan_to_num(np.column_stack(list(columns.values())))
-    >>> other = LogisticRegression().fit(table, labels, sample_weight=weight)
-    >>> answers = other.predict(np.nan_to_num(np.column_stack(list(model.generalize(X).values()))))
     """
 
     specializations: int | None = parameter(WholeNumber(1, 100, or_none=True), default=None)
@@ -478,11 +460,13 @@ class DiffGenClassifier(PrivateClassifier):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         enough = claim.pure >= ENOUGH
         max_cells = (1 << 12 if enough else 1 << 6) if self.max_cells is None else self.max_cells
-        score = BRANCH_SCORES[self.criterion or "gini"]
         return CellsPlan(
-            CellsRecipe(self._separate, score, max_cells, self._selection),
             schema,
             claim.pure,
+            separate=self._separate,
+            selection=self._selection,
+            score=BRANCH_SCORES[self.criterion or "gini"],
+            max_cells=max_cells,
             specializations=self.specializations or (10 if enough else 4),
             max_bins=self.max_bins or self._default_bins(claim.pure),
         )

@@ -6,14 +6,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hedgerow.published import NodeBins, PublishedForestPlan, kernels
-from hedgerow.published.noise import Permutation
-from hedgerow.published.records import NodeRecords, RawRecords
-from published_recipes import shipped
+from printed_recipes import shipped
 from scipy.stats import binomtest
 from seeds import FITS
 
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers.forest import PrintedForestPlan
+from hedgerow.papers.noise import Permutation
+from hedgerow.papers.records import NodeRecords, RawRecords, node_bins
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
 
@@ -25,7 +25,7 @@ MIXED = Schema(
 
 
 def plan(schema, *, epsilon=1, trees=1, depth=1, bins=5):
-    return PublishedForestPlan(
+    return PrintedForestPlan(
         shipped("edprf"), schema, Fraction(epsilon), n_estimators=trees, max_depth=depth, max_bins=bins
     )
 
@@ -131,11 +131,11 @@ def walk(tree, cells, bins):
 def test_a_tree_is_its_plain_twin(depth):
     X, y = mixed_records(150)
     model = plan(MIXED, depth=depth, bins=3).fit_raw(X, y, Greedy())
-    branching = NodeBins().branching(MIXED, 3)
+    branching = node_bins(MIXED, 3)
     cells = raw_columns(X, MIXED).tolist()
     rows = [(row, MIXED.classes.index(label)) for row, label in zip(cells, y, strict=True) if label != "unknown"]
     expected = twin(rows, [0, 1, 2, 3], depth + 1, branching, 3)
-    assert nested(model.trees, 0, branching.arity) == expected
+    assert nested(model, 0, branching.arity) == expected
 
     fresh, _ = mixed_records(200, seed=1)
     labels = [walk(expected, row, branching.bins) for row in raw_columns(fresh, MIXED).tolist()]
@@ -145,14 +145,14 @@ def test_a_tree_is_its_plain_twin(depth):
 def test_scores_are_exact_up_to_rounding():
     X, _ = mixed_records(90)
     columns, labels = raw_columns(X, MIXED), np.random.default_rng(2).integers(0, 3, 90)
-    branching = NodeBins().branching(MIXED, 4)
+    branching = node_bins(MIXED, 4)
     unused = np.array([[True, True, True, False]])
     rows = np.arange(5, 85)
     start = np.array([0, len(rows)])
     data = RawRecords.labelled(columns, labels, branching)
-    nodes = NodeRecords(data, rows, start, np.zeros((1, 0)), np.zeros((1, 0)), len(rows))
+    nodes = NodeRecords(data, rows, start, np.zeros((1, 0)), np.zeros((1, 0)))
     low, high = nodes.ranges(unused)
-    score = nodes.scores(unused, low, high, kernels.GINI)
+    score = nodes.scores(unused, low, high)
     for feature in range(3):
         numeric = branching.bins[feature] > 0
         expected = node_range(columns[rows, feature]) if numeric else (0.0, 0.0)
@@ -220,7 +220,7 @@ def law_of_trees(of, X, y):
 
 
 def split_probability(X, y):
-    outcomes = [(probability, model.trees.feature[0] >= 0) for probability, model in law_of_trees(plan(COIN), X, y)]
+    outcomes = [(probability, model.feature[0] >= 0) for probability, model in law_of_trees(plan(COIN), X, y)]
     assert math.fsum(probability for probability, _ in outcomes) == pytest.approx(1)
     return math.fsum(probability for probability, split in outcomes if split)
 
@@ -236,7 +236,7 @@ def test_a_split_flips_with_a_quarter_of_its_levels_budget():
     schema = Schema({"useless": Categorical(["a"]), "perfect": Categorical(["a", "b"])}, classes=["no", "yes"])
     X, y = [["a", "a"], ["a", "a"], ["a", "b"], ["a", "b"]], ["no", "no", "yes", "yes"]
     outcomes = law_of_trees(plan(schema, epsilon=3), X, y)
-    useless = math.fsum(probability for probability, model in outcomes if model.trees.feature[0] == 0)
+    useless = math.fsum(probability for probability, model in outcomes if model.feature[0] == 0)
     gap, budget = 2, 3 / (1.5 * 2)  # scores -(4 - (4 + 4) / 4) and 0; harmonic share of level 1 of 2
     assert useless == pytest.approx(0.5 * math.exp(-budget * gap / 4), rel=1e-9)
 
@@ -246,7 +246,7 @@ def test_leaves_of_a_whole_forest_flip_with_half_of_epsilon(factor, fits):
     trees, size, epsilon = 20_000, 3, 0.5
     X = [["a"]] * (trees * size)
     model = plan(COIN, epsilon="1/2", trees=trees, depth=3).fit_raw(X, ["no"] * len(X), Randomness(5))
-    wrong = int(np.count_nonzero(model.trees.label == 1))
+    wrong = int(np.count_nonzero(model.label == 1))
     p = binomtest(wrong, trees, 0.5 * math.exp(-factor * epsilon * size / 2)).pvalue
     assert p > FITS if fits else p < FITS
 
@@ -279,14 +279,14 @@ def test_records_without_a_label_of_the_schema_are_left_out():
 def test_fewer_records_than_trees_make_trees_of_one_uniform_leaf(records):
     X, y = np.full((records, 1), "a", dtype=object), ["no"] * records
     model = plan(COIN, trees=1000, depth=3).fit_raw(X, y, Randomness(8))
-    assert len(model.trees.feature) == 1000
-    assert binomtest(int(model.trees.label.sum()), 1000).pvalue > FITS
+    assert len(model.feature) == 1000
+    assert binomtest(int(model.label.sum()), 1000).pvalue > FITS
 
 
 def test_no_path_reads_a_feature_twice_or_is_too_long():
     X, y = mixed_records(400)
     model = plan(MIXED, trees=4, depth=2).fit_raw(X, y, Randomness(9))
-    arity = NodeBins().branching(MIXED, 5).arity
+    arity = node_bins(MIXED, 5).arity
 
     def check(tree, seen):
         if isinstance(tree, tuple):
@@ -295,8 +295,8 @@ def test_no_path_reads_a_feature_twice_or_is_too_long():
             for child in tree[3]:
                 check(child, seen | {tree[0]})
 
-    for root in model.trees.roots:
-        check(nested(model.trees, root, arity), frozenset())
+    for root in model.roots:
+        check(nested(model, root, arity), frozenset())
 
 
 def test_the_same_seed_gives_the_same_forest():
@@ -310,8 +310,8 @@ def test_the_same_seed_gives_the_same_forest():
 def test_shares_are_votes_and_an_even_one_more():
     X, y = mixed_records(300)
     model = plan(MIXED, trees=5, depth=3).fit_raw(X, y, Randomness(10))
-    arity, bins = NodeBins().branching(MIXED, 5).arity, NodeBins().branching(MIXED, 5).bins
-    trees = [nested(model.trees, root, arity) for root in model.trees.roots]
+    arity, bins = node_bins(MIXED, 5).arity, node_bins(MIXED, 5).bins
+    trees = [nested(model, root, arity) for root in model.roots]
     expected = np.full((300, 3), 1 / 18)
     for (row, cells), tree in product(enumerate(raw_columns(X, MIXED).tolist()), trees):
         expected[row, walk(tree, cells, bins)] += 1 / 6

@@ -5,24 +5,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hedgerow.published import CutCodes, CutRanges, NodeBins, SchemaBins, kernels
-from hedgerow.published.assignment import Bootstrap, Chunks, Reweighted, TwoPhases
-from hedgerow.published.noise import (
-    IntervalChoice,
-    Laplace,
-    RealExponential,
-    Resample,
-    SmoothLabel,
-    SomeFeatures,
-    UniformCut,
-    UniformFeature,
-)
-from hedgerow.published.records import NodeRecords, RawRecords
-from hedgerow.published.splits import _information
 from scipy.stats import binomtest, chisquare, kstest
 from seeds import FITS
 
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers import kernels
+from hedgerow.papers.forest import Bootstrap, Reweighted, TwoPhases
+from hedgerow.papers.noise import (
+    IntervalChoice,
+    Laplace,
+    RealExponential,
+    Resample,
+    SomeFeatures,
+)
+from hedgerow.papers.records import NodeRecords, RawRecords, cut_ranges, node_bins, schema_bins
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema(
@@ -75,22 +71,6 @@ def test_counts_have_laplace_noise(factor, fits):
     assert Laplace(Fraction(1, 2)).law(7, 5)[1] == pytest.approx(1 - math.exp(-1) / 2)
 
 
-@pytest.mark.parametrize("counts", [[2, 1, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
-def test_smooth_labels_have_their_law(counts):
-    mechanism = SmoothLabel(Fraction(1, 2))
-    found = np.bincount(Randomness(4).draw(mechanism, np.tile(counts, (DRAWS, 1))), minlength=3)
-    gap = np.diff(np.sort(counts))[-1]
-    mass = np.where(np.array(counts) == max(counts), math.exp(0.25 * math.exp(0.5 * gap)), 1.0)
-    np.testing.assert_allclose(mechanism.law(np.array(counts)), mass / mass.sum())
-    assert chisquare(found, mass / mass.sum() * DRAWS).pvalue > FITS
-
-
-def test_a_large_gap_does_not_overflow():
-    law = SmoothLabel(Fraction(3)).log_law(np.array([10**6, 0]))
-    assert np.isfinite(law).all()
-    assert law[1] < -1e300
-
-
 def test_samples_follow_their_weights():
     weights = np.array([0.5, 0.25, 0.25, 0.0])
     rows = Randomness(5).draw(Resample(), weights, 5000)
@@ -103,7 +83,7 @@ def test_samples_follow_their_weights():
     assert not (rows == 3).any()
 
 
-def test_random_features_and_cuts():
+def test_random_features():
     offered = np.tile([True, False, True, True, True], (DRAWS, 1))
     subset = Randomness(6).draw(SomeFeatures(3), offered)
     assert (subset.sum(axis=1) == 3).all()
@@ -112,22 +92,9 @@ def test_random_features_and_cuts():
     np.testing.assert_allclose(SomeFeatures(3).law(offered[0]), [0.75, 0, 0.75, 0.75, 0.75])
     few = np.array([[True, False, False]])
     np.testing.assert_array_equal(Randomness(6).draw(SomeFeatures(2), few), few)
-    feature = Randomness(7).draw(UniformFeature(), offered)
-    assert chisquare(np.bincount(feature)[[0, 2, 3, 4]]).pvalue > FITS
-    np.testing.assert_allclose(UniformFeature().law(offered[0]).sum(), 1)
-    cut = Randomness(8).draw(UniformCut(), np.full(DRAWS, -1.0), np.full(DRAWS, 3.0))
-    assert kstest((cut + 1) / 4, "uniform").pvalue > FITS
-    assert UniformCut().law(-1.0, 3.0) == 0.25
 
 
 # --- who gets which records -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("records", [0, 1, 10, 11])
-def test_chunks_follow_the_printed_index(records):
-    subsets = Chunks().subsets(np.ones(records, dtype=bool), 3, Randomness(1))
-    expected = [[i for i in range(records) if math.floor(Fraction(3 * i, records)) == tree] for tree in range(3)]
-    assert [subset.tolist() for subset in subsets] == expected
 
 
 def test_hard_records_weigh_more_in_the_second_phase():
@@ -155,28 +122,24 @@ def data(n=300, seed=0):
 
 
 def nodes_of(rule, X, labels, rows, low=None, high=None):
-    branching = rule.branching(SCHEMA, 4)
+    branching = rule(SCHEMA, 4)
     raw = RawRecords.labelled(branching.read(X), labels, branching)
     cuts = branching.cuts
     low = branching.low[cuts] if low is None else low
     high = branching.high[cuts] if high is None else high
-    return NodeRecords(raw, rows, np.array([0, len(rows)]), np.array([low]), np.array([high]), len(rows))
+    return NodeRecords(raw, rows, np.array([0, len(rows)]), np.array([low]), np.array([high]))
 
 
-SCORES = {
-    kernels.GINI: lambda n: sum(n) and -(sum(n) - sum(k * k for k in n) / sum(n)),
-    kernels.MAX: max,
-    kernels.INFORMATION_GAIN: lambda n: sum(k * math.log2(k / sum(n)) for k in n if k),
-}
+def gini(n):
+    return sum(n) and -(sum(n) - sum(k * k for k in n) / sum(n))
 
 
-@pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("rows", [0, 1, 200])
-def test_intervals_are_their_plain_twin(kind, rows):
+def test_intervals_are_their_plain_twin(rows):
     X, labels = data()
-    nodes = nodes_of(CutRanges(), X, labels, np.arange(rows))
+    nodes = nodes_of(cut_ranges, X, labels, np.arange(rows))
     offered = np.ones((1, 3), dtype=bool)
-    ((node, feature, (score, left, right, start)),) = nodes.cut_intervals(offered, kind)
+    ((node, feature, (score, left, right, start)),) = nodes.cut_intervals(offered)
     assert node.tolist() == [0, 0]
     assert feature.tolist() == [0, 2]
     for run, (column, low, high) in enumerate(((0, 0.0, 10.0), (2, -5.0, 5.0))):
@@ -193,43 +156,32 @@ def test_intervals_are_their_plain_twin(kind, rows):
                 [sum(side == here and label == k for side, label in zip(below, labels, strict=False)) for k in range(3)]
                 for here in (True, False)
             ]
-            assert score[place] == pytest.approx(sum(map(SCORES[kind], sides)), abs=1e-9)
+            assert score[place] == pytest.approx(sum(map(gini, sides)), abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", SCORES)
-@pytest.mark.parametrize("rule", [NodeBins(), SchemaBins()])
-def test_scores_are_their_plain_twin(rule, kind):
+@pytest.mark.parametrize("rule", [node_bins, schema_bins])
+def test_scores_are_their_plain_twin(rule):
     X, labels = data()
     nodes = nodes_of(rule, X, labels, np.arange(50, 250), *np.zeros((2, 0)))
     offered = np.ones((1, 3), dtype=bool)
     low, high = nodes.ranges(offered)
     counts = nodes.histogram(slice(0, 1), offered, low, high)[0]
     assert counts.sum() == 3 * 200
-    found = nodes.scores(offered, low, high, kind)[0]
+    found = nodes.scores(offered, low, high)[0]
     for feature in range(3):
         groups = counts[nodes.offsets[feature] : nodes.offsets[feature + 1]].tolist()
-        assert found[feature] == pytest.approx(sum(map(SCORES[kind], groups)))
-
-
-def test_noisy_information_skips_what_is_not_positive_and_clips():
-    sizes = np.array([[4.0, -1.0, 2.0]])
-    counts = np.array([[[1.0, 3.0], [5.0, 1.0], [9.0, -2.0]]])
-    expected = [math.log2(1 / 4) + 3 * math.log2(3 / 4), 0.0, 0.0]
-    np.testing.assert_allclose(_information(sizes, counts), [expected])
+        assert found[feature] == pytest.approx(sum(map(gini, groups)))
 
 
 def test_what_is_cut_is_clipped_and_missing_goes_right():
     X = {"x": [-3.0, 4.0, np.inf, np.nan], "c": ["a", "b", "other", ""], "z": [0.0] * 4}
-    columns = CutRanges().branching(SCHEMA, 5).read(X)
+    columns = cut_ranges(SCHEMA, 5).read(X)
     np.testing.assert_array_equal(columns[:, 0], [0, 4, 10, np.nan])
     branch = np.empty(4, dtype=np.int64)
     rows, zero = np.arange(4), np.zeros(4, dtype=np.int64)
     cut = np.array([5.0])
     kernels.branches(columns.T.copy(), rows, zero, np.array([0]), np.array([-1, 0, -1]), cut, cut, branch)
     assert branch.tolist() == [0, 0, 1, 1]
-    codes = CutCodes().branching(SCHEMA, 5)
-    assert codes.bins.tolist() == [-1, -1, -1]
-    assert codes.high.tolist() == [10, 3, 5]
 
 
 def test_records_are_grouped_in_their_order():

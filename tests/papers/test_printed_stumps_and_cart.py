@@ -5,31 +5,21 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hedgerow.published.boosting import (
-    AttributeStump,
-    BinaryTrees,
-    CartTree,
-    CodedStep,
-    CodedTree,
-    LessLogAlpha,
-    PublishedBoosting,
-    PublishedBoostingPlan,
-    WeakestLink,
-    kernels,
-)
-from hedgerow.published.boosting.cart import CartFitter
-from hedgerow.published.boosting.noise import MeanLaplace
-from hedgerow.published.case import Case
-from hedgerow.published.kernels import CUT
-from hedgerow.published.noise import IntervalChoice, Laplace, Resample
-from hedgerow.published.records import RawRecords
-from published_boosting_recipes import cart_dps_adaboost
+from printed_boosting_recipes import cart_dps_adaboost
 from scipy.stats import binomtest
 from seeds import FITS, moved_key
 
-from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.papers import kernels
+from hedgerow.papers.boosting import BinaryTrees, LessLogAlpha, PrintedBoosting, PrintedBoostingPlan
+from hedgerow.papers.cart import CartTree
+from hedgerow.papers.cart_coded import CodedStep, CodedTree, MeanLaplace
+from hedgerow.papers.cart_pruning import WeakestLink
+from hedgerow.papers.dpada import AttributeStump
+from hedgerow.papers.kernels import CUT
+from hedgerow.papers.noise import IntervalChoice, Laplace, Resample
+from hedgerow.papers.records import RawRecords
 from hedgerow.schema import Categorical, Numeric, Schema
 
 MIXED = Schema(
@@ -97,7 +87,7 @@ def records(n, seed):
         ]
     ).astype(float)
     columns[0, generator.random(n) < 0.1] = np.nan
-    return RawRecords(columns, generator.integers(0, 2, n), CartTree.tests.branching(MIXED, 2))
+    return RawRecords(columns, generator.integers(0, 2, n), CartTree.tests(MIXED, 2))
 
 
 def rows_by_node(tree, data):
@@ -127,7 +117,7 @@ def best_test(data, rows):
 def test_with_much_budget_every_test_is_the_best(seed):
     data = records(40, seed)
     learner = CartTree(max_depth=3, subspace=4, pruning=None)
-    tree = CartFitter(learner, data, data).fit(np.full(40, 1 / 40), 1e9, FixedSample(seed))
+    tree = learner.fitter(data, data)(np.full(40, 1 / 40), 1e9, FixedSample(seed))
     rows = rows_by_node(tree, data)
     assert (tree.feature >= 0).sum() >= 3
     for node, own in rows.items():
@@ -159,7 +149,7 @@ class Watching(Randomness):
 
 def test_cuts_get_the_papers_share_and_factor():
     data, randomness = records(60, 0), Watching(1)
-    CartFitter(CartTree(max_depth=1, subspace=4, pruning=None), data, data).fit(np.full(60, 1 / 60), 0.5, randomness)
+    CartTree(max_depth=1, subspace=4, pruning=None).fitter(data, data)(np.full(60, 1 / 60), 0.5, randomness)
     (cut,) = {mechanism for mechanism in randomness.seen if isinstance(mechanism, IntervalChoice)}
     level = Fraction(1, 2) / 2
     assert cut == IntervalChoice(level / (2 * 3), 4)  # n = 2 numbers; twice Delta = 2
@@ -170,8 +160,8 @@ def test_labels_get_noise_by_the_largest_weight():
     data = records(2, 0)
     data = RawRecords(data.columns, np.zeros(2, dtype=np.int64), data.branching)
     weights, budget = np.array([0.75, 0.25]), 0.6
-    fitter = CartFitter(CartTree(max_depth=1, subspace=4, pruning=None), data, data)
-    wrong = sum(int(fitter.fit(weights, budget, Randomness(seed)).label[0]) for seed in range(3000))
+    fitter = CartTree(max_depth=1, subspace=4, pruning=None).fitter(data, data)
+    wrong = sum(int(fitter(weights, budget, Randomness(seed)).label[0]) for seed in range(3000))
     gap = 2 / (0.75 / (0.6 / 2 / 2))  # two records, in units of the scale
     chance = (2 + gap) * np.exp(-gap) / 4  # that the difference of two Laplace draws exceeds it
     assert binomtest(wrong, 3000, chance).pvalue > FITS
@@ -180,11 +170,11 @@ def test_labels_get_noise_by_the_largest_weight():
 
 def test_a_bootstrap_follows_the_weights():
     data = records(50, 3)
-    recipe = PublishedBoosting(CartTree(max_depth=2, pruning=None), budgets=LessLogAlpha())
+    recipe = PrintedBoosting(CartTree(max_depth=2, pruning=None), budgets=LessLogAlpha())
     assert recipe.holdout == 0
     weights = np.zeros(50)
     weights[:5] = 0.2
-    tree = CartFitter(CartTree(max_depth=6, subspace=4, pruning=None), data, data).fit(weights, 1e9, Randomness(1))
+    tree = CartTree(max_depth=6, subspace=4, pruning=None).fitter(data, data)(weights, 1e9, Randomness(1))
     rows = rows_by_node(tree, RawRecords(data.columns[:, :5], data.labels[:5], data.branching))
     assert len(tree.feature) <= 9  # five records at most, so at most four tests
     assert all(
@@ -258,8 +248,8 @@ def test_the_mean_of_one_draw_is_laplace():
 
 def test_the_code_with_much_budget_takes_the_best_single_tests():
     data = records(80, 2)
-    data = RawRecords(data.columns, data.labels, CodedTree.tests.branching(MIXED, 2))
-    tree = CodedTree(max_depth=1).fitter(data, data).fit(np.full(80, 1.0), 1e9, Randomness(1))
+    data = RawRecords(data.columns, data.labels, CodedTree.tests(MIXED, 2))
+    tree = CodedTree(max_depth=1).fitter(data, data)(np.full(80, 1.0), 1e9, Randomness(1))
     found = []
     for feature, column in enumerate(data.columns):
         values = np.unique(column[~np.isnan(column)])
@@ -271,9 +261,9 @@ def test_the_code_with_much_budget_takes_the_best_single_tests():
 
 def test_the_code_without_noise_in_its_trees_takes_the_best_single_test_at_any_budget():
     data = records(80, 2)
-    data = RawRecords(data.columns, data.labels, CodedTree.tests.branching(MIXED, 2))
+    data = RawRecords(data.columns, data.labels, CodedTree.tests(MIXED, 2))
     few, many = (
-        CodedTree(3, noisy=False).fitter(data, data).fit(np.full(80, 1.0), budget, Randomness(seed))
+        CodedTree(3, noisy=False).fitter(data, data)(np.full(80, 1.0), budget, Randomness(seed))
         for seed, budget in ((1, 1e-6), (2, 1e9))
     )
     for name, array in few.to_arrays().items():
@@ -286,7 +276,7 @@ def test_the_code_without_noise_in_its_trees_takes_the_best_single_test_at_any_b
 def test_training_as_coded_ends_with_a_tree_that_is_right_on_the_records_held_out():
     X = {"x": np.linspace(0, 1, 200), "c": ["a"] * 200, "z": [0] * 200, "d": [1] * 200}
     y = np.where(X["x"] > 0.5, "yes", "no")
-    plan = PublishedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, Fraction(1), rounds=7)
+    plan = PrintedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, Fraction(1), rounds=7)
     assert len(plan.fit_raw(X, y, Randomness(1)).alphas) == 1
     wrong = np.where(np.arange(200) % 3 == 0, "no", y)
     assert len(plan.fit_raw(X, wrong, Randomness(1)).alphas) == 7
@@ -297,7 +287,7 @@ def test_answers_as_coded_have_the_papers_noise_on_each_tree_and_record():
     y = np.where((X["x"] > 0.5) ^ (np.arange(4000) % 5 == 0), "yes", "no")
     models = {}
     for epsilon in (Fraction(1, 10), Fraction(1), Fraction(10**9)):
-        plan = PublishedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, epsilon, rounds=3)
+        plan = PrintedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, epsilon, rounds=3)
         models[epsilon] = plan.fit_raw(X, y, Randomness(1))
     free = models[Fraction(10**9)]
     for epsilon, model in models.items():
@@ -309,14 +299,6 @@ def test_answers_as_coded_have_the_papers_noise_on_each_tree_and_record():
             assert noise.std() == pytest.approx(deviation, rel=0.06)
             assert abs(noise.mean()) < 5 * deviation / 4000**0.5
             assert abs(np.corrcoef(noise[:-1], noise[1:])[0, 1]) < 0.08
-    with pytest.raises(ConfigurationError, match="cannot repeat"):
-        free.scoring()
-    restored = plan.restore(free.to_arrays())
-    assert np.array_equal(restored.decision(X), free.decision(X))
-    for broken in ({}, {"key": free.key[:3]}, {"key": free.key.astype(float)}):
-        arrays = {name: array for name, array in free.to_arrays().items() if name != "key"}
-        with pytest.raises(FileFormatError, match="key of the noise"):
-            plan.restore({**arrays, **broken})
 
 
 def test_noise_on_shares_is_as_much_larger_as_a_count_is_than_a_share():
@@ -325,9 +307,9 @@ def test_noise_on_shares_is_as_much_larger_as_a_count_is_than_a_share():
     trees = {}
     for noised in ("counts", "shares"):
         learner = CartTree(2, 3, pruning=None, noised=noised)
-        trees[noised] = [learner.fitter(data, data).fit(weights, 0.5, Randomness(seed)).label for seed in range(40)]
+        trees[noised] = [learner.fitter(data, data)(weights, 0.5, Randomness(seed)).label for seed in range(40)]
     raw = CartTree(2, 3, pruning=None).fitter(data, data)
-    exact = [raw.fit(weights, 1e9, Randomness(seed)).label[0] for seed in range(40)]
+    exact = [raw(weights, 1e9, Randomness(seed)).label[0] for seed in range(40)]
     assert [label[0] for label in trees["counts"]] == exact
     assert [label[0] for label in trees["shares"]] != exact
 
@@ -336,10 +318,10 @@ def test_without_samples_every_record_grows_each_tree():
     data = records(80, 2)
     learner = CartTree(2, 100, pruning=None, sampled=False)
     assert (
-        learner.fitter(data, data).fit(np.full(80, 1 / 80), 1e9, Randomness(1)).label[0]
+        learner.fitter(data, data)(np.full(80, 1 / 80), 1e9, Randomness(1)).label[0]
         == np.bincount(data.labels).argmax()
     )
-    assert not any("with replacement" in reason for reason in learner.reasons(Case(data.branching, Fraction(1), 10, 2)))
+    assert not any("with replacement" in reason for reason in learner.reasons(data.branching))
 
 
 def test_the_weights_of_the_code():
@@ -366,7 +348,7 @@ def test_three_tenths_of_the_records_prune(recipe):
     X = {"x": np.linspace(0, 1, 101), "c": ["a"] * 101, "z": [0] * 101, "d": [1] * 101}
     y = np.where(X["x"] > 0.5, "yes", "no")
     randomness = Sizes(1)
-    plan = PublishedBoostingPlan(recipe, MIXED, Fraction(100), rounds=2)
+    plan = PrintedBoostingPlan(recipe, MIXED, Fraction(100), rounds=2)
     model = plan.fit_raw(X, y, randomness)
     assert np.mean((model.decision(X) > 0) == (y == "yes")) > 0.9
     assert randomness.largest in (0, 71)  # the code draws no sample
@@ -378,8 +360,8 @@ def test_three_tenths_of_the_records_prune(recipe):
 def test_the_attribute_has_the_best_gain_and_its_values_their_classes():
     schema = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1, 2])}, classes=["no", "yes"])
     columns = np.array([[0, 1, 0, 1, 0, 1], [0, 1, 1, 2, 2, 0]], dtype=float)
-    data = RawRecords(columns, np.array([0, 1, 1, 0, 0, 0]), AttributeStump.tests.branching(schema, 2))
-    tree = AttributeStump().fitter(data, data).fit(np.full(6, 1 / 6), 1e9, Randomness(1))
+    data = RawRecords(columns, np.array([0, 1, 1, 0, 0, 0]), AttributeStump.tests(schema, 2))
+    tree = AttributeStump().fitter(data, data)(np.full(6, 1 / 6), 1e9, Randomness(1))
     assert tree.feature[0] == 1
     assert tree.left[0, :3].tolist() == [False, True, False]
     assert tree.label.tolist() == [1, 1, 0]
@@ -387,10 +369,10 @@ def test_the_attribute_has_the_best_gain_and_its_values_their_classes():
 
 def test_leaves_get_noise_by_the_largest_weight():
     schema = Schema({"a": Categorical([0])}, classes=["no", "yes"])
-    data = RawRecords(np.zeros((1, 4)), np.array([0, 0, 0, 1]), AttributeStump.tests.branching(schema, 2))
+    data = RawRecords(np.zeros((1, 4)), np.array([0, 0, 0, 1]), AttributeStump.tests(schema, 2))
     weights, budget = np.array([0.4, 0.3, 0.1, 0.2]), 0.8
     fitter = AttributeStump().fitter(data, data)
-    wrong = sum(bool(fitter.fit(weights, budget, Randomness(seed)).left[0, 0]) for seed in range(3000))
+    wrong = sum(bool(fitter(weights, budget, Randomness(seed)).left[0, 0]) for seed in range(3000))
     gap = 0.6 / (0.4 / budget)
     chance = (2 + gap) * np.exp(-gap) / 4
     assert binomtest(wrong, 3000, chance).pvalue > FITS

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hedgerow.published.boosting import PublishedBoosting
-from hedgerow.systems.boosted import PaperBooster
-
 import hedgerow as hr
+from hedgerow.papers.boosting import PaperBooster, PrintedBoosting
 
 
 @dataclass(frozen=True)
 class System:
     """A recipe and the shipped class that makes it, None for a reference that does not ship."""
 
-    recipe: PublishedBoosting
+    recipe: PrintedBoosting
     kind: type[PaperBooster] | None = None
 
 
@@ -24,22 +22,22 @@ def system(kind: type[PaperBooster], **choices: Any) -> System:
     return System(kind(variant="published", **choices)._published(), kind)
 
 
-def dp_adaboost() -> PublishedBoosting:
+def dp_adaboost() -> PrintedBoosting:
     """4.9, Shen 2017."""
     return system(hr.DPAdaBoostClassifier).recipe
 
 
-def cart_dps_adaboost(**choices: Any) -> PublishedBoosting:
+def cart_dps_adaboost(**choices: Any) -> PrintedBoosting:
     """4.10; as_coded=True is the authors' public code."""
     return system(hr.CARTDPsAdaBoostClassifier, **choices).recipe
 
 
-def dpada(**choices: Any) -> PublishedBoosting:
+def dpada(**choices: Any) -> PrintedBoosting:
     """4.11."""
     return system(hr.DPAdaClassifier, **choices).recipe
 
 
-def adaboost() -> PublishedBoosting:
+def adaboost() -> PrintedBoosting:
     """Return the papers' reference without any noise, which is DPAda without its own; it does not ship."""
     return replace(dpada(), perturbation=None)
 

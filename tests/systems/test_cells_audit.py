@@ -9,18 +9,18 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hedgerow.cells import CellsPlan, CellsRecipe, MergedCuts, SeparateCuts
 from helpers import data_sets, make_table
 from products import thinned
 
 from hedgerow.audit.exact import Replay
 from hedgerow.curator import Queryable
-from hedgerow.mechanisms import Geometric, PermuteAndFlip
+from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.scores import Majority, Purity
+from hedgerow.systems.cells import CellsPlan
 
 SCHEMA = Schema({"n": Numeric(0, 3), "c": Categorical(["a", "b"])}, [0, 1])
 N_CODES = (4, 4)
@@ -42,9 +42,9 @@ def law_of(plan, records):
     law, script, known = {}, [], {}
     while script is not None:
         replay = CountsSeen(script, known)
-        release = plan.release(Queryable(make_table(records, N_CODES), cost(plan.event), replay))
-        before = law.get(release.steps, (0.0, None))[0]
-        law[release.steps] = (before + replay.probability, release.counts)
+        steps, counts = plan.release(Queryable(make_table(records, N_CODES), cost(plan.event), replay))
+        before = law.get(tuple(steps), (0.0, None))[0]
+        law[tuple(steps)] = (before + replay.probability, counts)
         script = replay.next_script()
     assert sum(p for p, _ in law.values()) == pytest.approx(1, abs=1e-12)
     return law, replay.rate
@@ -68,17 +68,22 @@ def worst(plan, most, types=TYPES):
     )
 
 
+SEPARATE, MERGED = (
+    {"separate": True, "selection": PermuteAndFlip},
+    {"separate": False, "selection": Exponential},
+)  # DiffGen, DT-Diff
+
+
 def plan_of(cuts, score, *, specializations=2, max_cells=64):
-    return CellsPlan(
-        CellsRecipe(cuts, score, max_cells), SCHEMA, Fraction(1), specializations=specializations, max_bins=3
-    )
+    given = {"max_cells": max_cells, "specializations": specializations, "max_bins": 3}
+    return CellsPlan(SCHEMA, Fraction(1), score=score, **cuts, **given)
 
 
 RECIPES = [
-    (SeparateCuts(), Majority()),
-    (SeparateCuts(), Purity()),
-    (MergedCuts(), Majority()),
-    (MergedCuts(), Purity()),
+    (SEPARATE, Majority()),
+    (SEPARATE, Purity()),
+    (MERGED, Majority()),
+    (MERGED, Purity()),
 ]
 
 
@@ -95,7 +100,7 @@ def test_two_specializations_cost_at_most_epsilon_on_all_data_sets_of_up_to_four
     assert 0.6 < found <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("cuts", [SeparateCuts(), MergedCuts()])
+@pytest.mark.parametrize("cuts", [SEPARATE, MERGED])
 def test_the_cap_leaks_nothing(cuts):
     found = worst(plan_of(cuts, Majority(), specializations=3, max_cells=6), 2, TYPES[:6])
     assert 0.5 < found <= 1 + 1e-9
@@ -114,6 +119,6 @@ class TooSharp(PermuteAndFlip):
 
 
 def test_the_audit_catches_a_selection_that_costs_more_than_it_books():
-    plan = plan_of(SeparateCuts(TooSharp), Majority())
+    plan = plan_of({"separate": True, "selection": TooSharp}, Majority())
     assert cost(plan.event).epsilon <= 1
     assert worst(plan, 3, TYPES[4:8]) > 1.05

@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hedgerow.published import FixedSize, PublishedForestPlan
-from published_recipes import shipped
+from printed_recipes import shipped
 
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers.forest import TWICE_COUNT, TWICE_GINI, FixedSize, PrintedForestPlan
+from hedgerow.papers.noise import RealPermuteAndFlip
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import event_from_dict, event_to_dict
@@ -18,31 +19,24 @@ CATEGORIES = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])
 
 
 def reasons(schema=MIXED, n_estimators=35, max_depth=5):
-    plan = PublishedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
+    plan = PrintedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
     return unprotected(plan.event)
 
 
 def levels_of_figure_3():
-    return PublishedForestPlan(shipped("edprf"), MIXED, Fraction(1), n_estimators=1, max_depth=2).levels
+    return PrintedForestPlan(shipped("edprf"), MIXED, Fraction(1), n_estimators=1, max_depth=2).shares
 
 
 def test_figure_3_of_the_paper():
     levels = levels_of_figure_3()
-    assert [f"{float(level.split.budget):.2f}" for level in levels[:2]] == ["0.18", "0.27"]
-    assert [f"{float(level.leaf.selection.epsilon):.2f}" for level in levels[1:]] == ["0.82", "0.55"]
-    assert levels[2].split is None
+    assert [f"{float(level.test):.2f}" for level in levels[:2]] == ["0.18", "0.27"]
+    assert [f"{float(level.leaf):.2f}" for level in levels[1:]] == ["0.82", "0.55"]
 
 
 def test_the_factors_are_those_of_equations_12_and_15():
     root = levels_of_figure_3()[0]
-    assert float(root.split.mechanism(10).rate.fraction) == pytest.approx(2 / 11 / 4, rel=1e-9)
-    assert float(root.leaf.selection.rate.fraction) == pytest.approx(1 / 2, rel=1e-9)
-
-
-def test_every_path_states_the_whole_budget():
-    plan = PublishedForestPlan(shipped("edprf"), MIXED, Fraction(1, 10), n_estimators=3, max_depth=4)
-    paths = plan.event.parts[-1].parts
-    assert [sum(step.epsilon for step in path.parts) for path in paths] == [Fraction(1, 10)] * 5
+    assert float(RealPermuteAndFlip(root.test, TWICE_GINI).rate.fraction) == pytest.approx(2 / 11 / 4, rel=1e-9)
+    assert float(RealPermuteAndFlip(root.leaf, TWICE_COUNT).rate.fraction) == pytest.approx(1 / 2, rel=1e-9)
 
 
 def test_every_unprotected_step_is_named():
@@ -68,7 +62,7 @@ def test_a_step_that_is_not_taken_is_not_named(settings, absent):
 
 def test_the_certificate_never_holds():
     for schema, trees, depth in ((MIXED, 35, 5), (CATEGORIES, 1, 0)):
-        event = PublishedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
+        event = PrintedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
         certificate = Certificate("EDPRF", "published", Fraction(1), Fraction(0), "add-remove", event)
         assert not certificate.holds
         assert certificate.spent is None

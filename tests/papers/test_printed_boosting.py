@@ -6,26 +6,18 @@ from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
-from hedgerow.published.boosting import (
-    CartTree,
-    ExactStump,
-    PerturbExtremes,
-    PublishedBoosting,
-    PublishedBoostingPlan,
-    adaboost_alpha,
-    noise_scales,
-    round_budget,
-)
-from hedgerow.published.boosting.stumps import RawNumbers
-from hedgerow.published.noise import Laplace, Permutation, Resample, SomeFeatures
-from hedgerow.published.records import RawRecords
-from published_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
+from printed_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
 from scipy.stats import multinomial
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, adaboost_alpha, round_budget
+from hedgerow.papers.cart import CartTree
+from hedgerow.papers.dpada import ExactStump, PerturbExtremes, noise_scales
+from hedgerow.papers.noise import Laplace, Permutation, Resample, SomeFeatures
+from hedgerow.papers.records import RawRecords, raw_numbers
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.trees.schedules import AfterFirst
 
@@ -39,7 +31,7 @@ ORIGIN = (0, 0)
 
 def train(recipe, records, *, schema=COINS, rounds=1, epsilon=1, seed=0):
     """Train on records (cells, label)."""
-    plan = PublishedBoostingPlan(recipe, schema, Fraction(epsilon), rounds=rounds)
+    plan = PrintedBoostingPlan(recipe, schema, Fraction(epsilon), rounds=rounds)
     columns = {name: [cells[i] for cells, _ in records] for i, name in enumerate(schema.names)}
     return plan.fit_raw(columns, [label for _, label in records], Randomness(seed))
 
@@ -123,7 +115,7 @@ def test_the_scale_of_the_noise_is_zero_at_one_size_and_not_at_the_next():
 
 
 def test_the_certificate_tells_that_scale():
-    event = PublishedBoostingPlan(dpada(), COINS, Fraction(1), rounds=30).event
+    event = PrintedBoostingPlan(dpada(), COINS, Fraction(1), rounds=30).event
     assert any("0.297" in getattr(part, "reason", "") for part in event.parts)
 
 
@@ -146,8 +138,8 @@ class Script:
 def splits(labels, sample):
     """Whether the tree of a sample of records with different values has a test."""
     schema = Schema({"v": Categorical(list(range(len(labels))))}, classes=[-1, 1])
-    recipe = PublishedBoosting(CartTree(max_depth=1, pruning=None))
-    plan = PublishedBoostingPlan(recipe, schema, Fraction(1), rounds=1)
+    recipe = PrintedBoosting(CartTree(max_depth=1, pruning=None))
+    plan = PrintedBoostingPlan(recipe, schema, Fraction(1), rounds=1)
     model = plan.fit_raw({"v": range(len(labels))}, labels, Script(sample))
     return bool(np.any(model.trees.feature >= 0))
 
@@ -203,7 +195,7 @@ def plain_stumps(columns, branching):
 
 
 def test_the_stump_is_the_first_of_the_best():
-    branching = RawNumbers().branching(MIXED, 2)
+    branching = raw_numbers(MIXED, 2)
     generator = np.random.default_rng(1)
     for _ in range(60):
         n = int(generator.integers(2, 12))
@@ -220,7 +212,7 @@ def test_the_stump_is_the_first_of_the_best():
         weights = generator.integers(0, 4, n) + 0.25
         weights /= weights.sum()
         data = RawRecords(columns, labels, branching)
-        tree = ExactStump().fitter(data, data).fit(weights, 1.0, None)
+        tree = ExactStump().fitter(data, data)(weights, 1.0, None)
         errors = [(weights[says != labels].sum(), says) for says in plain_stumps(columns, branching)]
         least = min(error for error, _ in errors)
         first = next(says for error, says in errors if error < least + 1e-10)
@@ -232,7 +224,7 @@ def test_without_noise_it_is_adaboost():
     X = generator.random((400, 5))
     y = ((X[:, 0] + X[:, 1] ** 2 - X[:, 2] + generator.normal(size=400) / 3) > 0.2).astype(int)
     schema = Schema({str(i): Numeric(0, 1) for i in range(5)}, classes=[0, 1])
-    ours = PublishedBoostingPlan(adaboost(), schema, Fraction(1), rounds=20).fit_raw(X, y, Randomness(1))
+    ours = PrintedBoostingPlan(adaboost(), schema, Fraction(1), rounds=20).fit_raw(X, y, Randomness(1))
     # Its stumps are those of least impurity and not of least error, so the two agree roughly.
     theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=20, random_state=0).fit(X, y)
     accuracy = np.mean((ours.decision(X) > 0) == y)
@@ -246,7 +238,7 @@ def test_without_noise_it_is_adaboost():
 
 def test_no_candidate_gives_the_heavier_class():
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
-    plan = PublishedBoostingPlan(adaboost(), schema, Fraction(1), rounds=3)
+    plan = PrintedBoostingPlan(adaboost(), schema, Fraction(1), rounds=3)
     model = plan.fit_raw({"x": [0.5] * 3}, ["yes", "yes", "no"], Randomness(1))
     assert model.decision({"x": [0.0]})[0] > 0
 
@@ -256,7 +248,7 @@ def test_no_candidate_gives_the_heavier_class():
 )
 def test_a_cut_divides_any_two_numbers(low, high):
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
-    plan = PublishedBoostingPlan(adaboost(), schema, Fraction(1), rounds=1)
+    plan = PrintedBoostingPlan(adaboost(), schema, Fraction(1), rounds=1)
     X = {"x": [low, high]}
     model = plan.fit_raw(X, ["no", "yes"], Randomness(1))
     assert list(model.decision(X) > 0) == [False, True]
@@ -328,7 +320,7 @@ def test_noise_follows_the_marked_rounds():
             return super().draw(mechanism, *statistics)
 
     randomness = Counting(1)
-    plan = PublishedBoostingPlan(dpada(), MIXED, Fraction(1), rounds=7, marked=(2, 4, 6))
+    plan = PrintedBoostingPlan(dpada(), MIXED, Fraction(1), rounds=7, marked=(2, 4, 6))
     model = plan.fit_raw(X, y, randomness)
     assert len(model.alphas) == 7
     assert randomness.drawn == 2 * 3
@@ -340,7 +332,7 @@ def test_noise_follows_the_marked_rounds():
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_training_on_a_mixed_set_with_missing_cells(system):
     X, y = mixed_records(300)
-    plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1000), rounds=10)
+    plan = PrintedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1000), rounds=10)
     model = plan.fit_raw(X, y, Randomness(3))
     known = y != "unknown"
     shares = model.probabilities(X)
@@ -356,7 +348,7 @@ def test_training_on_a_mixed_set_with_missing_cells(system):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_same_seed_gives_the_same_model(system):
     X, y = mixed_records(80)
-    plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=4)
+    plan = PrintedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=4)
     first, second = (plan.fit_raw(X, y, Randomness(5)).to_arrays() for _ in range(2))
     for name, array in first.items():
         np.testing.assert_array_equal(array, second[name])
@@ -366,16 +358,14 @@ def test_the_same_seed_gives_the_same_model(system):
 @pytest.mark.parametrize("labels", [[], ["yes"], ["unknown"], ["no", "no"]])
 def test_hardly_any_records_still_make_a_model(system, labels):
     X = {"x": [0.5] * len(labels), "c": ["a"] * len(labels), "z": [np.nan] * len(labels), "d": [1] * len(labels)}
-    plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=3)
+    plan = PrintedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=3)
     model = plan.fit_raw(X, labels, Randomness(1))
-    shares = plan.restore(model.to_arrays()).probabilities({"x": [0.1], "c": ["b"], "z": [1.0], "d": [2]})
+    shares = model.probabilities({"x": [0.1], "c": ["b"], "z": [1.0], "d": [2]})
     np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
 def test_no_tree_means_one_half():
-    model = PublishedBoostingPlan(adaboost(), COINS, Fraction(1), rounds=3).fit_raw(
-        {"a": [], "b": []}, [], Randomness(1)
-    )
+    model = PrintedBoostingPlan(adaboost(), COINS, Fraction(1), rounds=3).fit_raw({"a": [], "b": []}, [], Randomness(1))
     np.testing.assert_array_equal(model.probabilities({"a": [0, 1], "b": [0, 1]}), np.full((2, 2), 0.5))
     assert list(model.staged_decision({"a": [0], "b": [0]})) == []
     assert model.importances().tolist() == [0, 0]
@@ -385,4 +375,4 @@ def test_no_tree_means_one_half():
 def test_other_than_two_classes_are_refused(classes):
     schema = Schema({"x": Numeric(0, 1)}, classes=classes)
     with pytest.raises(ConfigurationError, match=r"classes, but AdaBoost .* knows two\. Pass a schema with two"):
-        PublishedBoostingPlan(dp_adaboost(), schema, Fraction(1), rounds=3)
+        PrintedBoostingPlan(dp_adaboost(), schema, Fraction(1), rounds=3)

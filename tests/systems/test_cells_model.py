@@ -8,23 +8,22 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hedgerow.cells.model import class_shares
 from helpers import plan_at
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
-from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.errors import FileFormatError
+from hedgerow.systems.cells import class_shares
 
 SCHEMA = hr.Schema(
     {
         "n": hr.Numeric(0, 10),
-        "c": hr.Categorical(["a", "b", "c", "d"], [["c", "a"], ["d", "b"]]),
+        "c": hr.Categorical(["a", "b", "c", "d"]),
         "noise": hr.Numeric(0, 1),
     },
     ["no", "yes"],
 )
 CLASSES = [hr.DiffGenClassifier, hr.DTDiffClassifier]
-VARIANTS = ["private", "published"]
 
 
 def data(count=4000, seed=0):
@@ -44,11 +43,9 @@ X, Y = data()
 X_TEST, Y_TEST = data(2000, 1)
 
 
-@pytest.fixture(scope="module", params=[(kind, variant) for kind in CLASSES for variant in VARIANTS])
+@pytest.fixture(scope="module", params=CLASSES)
 def model(request):
-    kind, variant = request.param
-    epsilon = 4 if variant == "private" else 100
-    return kind(epsilon=epsilon, schema=SCHEMA, variant=variant, criterion="max", random_state=5).fit(X, Y)
+    return request.param(epsilon=4, schema=SCHEMA, criterion="max", random_state=5).fit(X, Y)
 
 
 def test_it_learns_an_interaction_that_single_features_do_not_show():
@@ -164,36 +161,6 @@ def test_arrays_that_no_fit_could_have_made_are_refused(model, damage):
         plan.restore(DAMAGES[damage](arrays))
 
 
-CUT_DAMAGES = {
-    "no cuts": lambda a: without(a, "cuts"),
-    "unsorted": lambda a: {**a, "cuts": np.zeros_like(a["cuts"])},
-    "not finite": lambda a: changed(a, "cuts", 0, np.nan),
-    "outside": lambda a: changed(a, "cuts", 0, 1e9),
-    "of no feature": lambda a: changed(a, "cut_feature", 0, 17),
-    "of a negative feature": lambda a: changed(a, "cut_feature", 0, -1),
-    "of a category": lambda a: changed(a, "cut_feature", 0, 1),
-    "fewer": lambda a: {**a, "cuts": a["cuts"][1:], "cut_feature": a["cut_feature"][1:]},
-    "lengths": lambda a: {**a, "cuts": a["cuts"][1:]},
-    "counts not finite": lambda a: changed(a, "counts", (0, 0), np.inf),
-}
-
-
-@pytest.mark.parametrize("damage", CUT_DAMAGES, ids=str)
-def test_cut_points_that_no_fit_could_have_made_are_refused(damage):
-    model = hr.DTDiffClassifier(epsilon=100, schema=SCHEMA, variant="published", random_state=1).fit(X, Y)
-    plan, arrays = plan_at(model, SCHEMA, Fraction(100)), model.model_.to_arrays()
-    assert len(arrays["cuts"]) > 1
-    with pytest.raises(FileFormatError):
-        plan.restore(CUT_DAMAGES[damage](arrays))
-
-
-def test_criteria_belong_to_variants():
-    with pytest.raises(ConfigurationError, match="close to uniform"):
-        hr.DiffGenClassifier(schema=SCHEMA, criterion="information-gain").fit(X, Y)
-    with pytest.raises(ConfigurationError, match="no paper has it"):
-        hr.DiffGenClassifier(schema=SCHEMA, criterion="gini", variant="published").fit(X, Y)
-
-
 def test_missing_and_undeclared_cells_are_answered(model):
     odd = pd.DataFrame({"n": [np.nan, -5.0, 1e9], "c": [None, "zzz", "a"], "noise": [np.nan, 0.5, 0.5]})
     with warnings.catch_warnings():
@@ -204,8 +171,8 @@ def test_missing_and_undeclared_cells_are_answered(model):
 
 def test_shares_of_almost_exact_counts_are_the_cells_own():
     model = hr.DTDiffClassifier(epsilon=10_000, schema=SCHEMA, random_state=0).fit(X, Y).model_
-    counts = model.release.counts
-    shares = class_shares(model._cuts, counts, 1e-9)
+    counts = model.counts
+    shares = class_shares(model.cuts, counts, 1e-9)
     large = counts.sum(axis=1) > 50
     expected = counts[large] / counts[large].sum(axis=1, keepdims=True)
     np.testing.assert_allclose(shares[large], expected, atol=0.03)
@@ -213,5 +180,5 @@ def test_shares_of_almost_exact_counts_are_the_cells_own():
 
 def test_shares_under_much_noise_are_those_of_all_records():
     model = hr.DTDiffClassifier(epsilon=10_000, schema=SCHEMA, random_state=0).fit(X, Y).model_
-    shares = class_shares(model._cuts, model.release.counts, 1e12)
+    shares = class_shares(model.cuts, model.counts, 1e12)
     np.testing.assert_allclose(shares, 0.5, atol=1e-3)

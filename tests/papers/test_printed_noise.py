@@ -6,11 +6,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hedgerow.published.noise import Permutation, RealPermuteAndFlip
 from scipy.stats import chisquare
 from seeds import FITS
 
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers.noise import Permutation, RealPermuteAndFlip
 
 COUNTS = np.array([12, 9, 3, 11])
 EVERY = np.ones(4, dtype=bool)

@@ -71,8 +71,8 @@ def public_kernels():
     """Yield each kernel that other files call, with its signature."""
     for path in KERNELS:
         module = importlib.import_module(".".join(path.relative_to(SOURCE.parent).with_suffix("").parts))
-        for name in module.__all__:
-            if hasattr(getattr(module, name), "py_func"):
+        for name in vars(module):
+            if not name.startswith("_") and hasattr(getattr(module, name), "py_func"):
                 yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
 
 

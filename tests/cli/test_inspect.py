@@ -95,15 +95,6 @@ def test_a_tree_of_one_leaf_is_written_as_always(run, train):
     assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("  always: ")
 
 
-def test_a_published_forest_has_sizes_and_no_tree_text(run, train, answer, is_refused):
-    train("--variant", "published", "--param", "n_estimators=2", "--param", "max_depth=1")
-    found = answer("inspect", "m.hedgerow")
-    assert found["sizes"]["trees"] == 2
-    assert found["sizes"]["nodes"] >= found["sizes"]["leaves"] >= 2
-    assert found["certificate"]["holds"] is False
-    is_refused(run("inspect", "m.hedgerow", "--tree", "1"), 2, "private forests", "EDPRFClassifier (published)")
-
-
 def test_importances(run, model, answer, monkeypatch):
     monkeypatch.setattr(EDPRFClassifier, "feature_importances_", np.array([0.25, 0.75, 0.0]), raising=False)
     assert answer("inspect", "m.hedgerow")["feature_importances"] == {"age": 0.25, "marital status": 0.75, "code": 0.0}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
-from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH_DELTA, build, records
+from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 
 from hedgerow.additive.plan import AdditivePlan, Course
 from hedgerow.additive.round import OneRound
@@ -126,11 +126,7 @@ def test_deep_rounds_follow_from_what_is_released(delta, seed):
     assert {"select_cut", "select", "sums"} <= {question for question, _ in asked}
 
 
-CHOICES = [
-    (name, choice, value)
-    for name, variant, choice, value in EVERY_CHOICE
-    if variant == "private" and (name, variant, choice, value) not in REFUSED
-]
+CHOICES = [(name, choice, value) for name, variant, choice, value in EVERY_CHOICE if variant == "private"]
 
 
 @pytest.mark.parametrize(("name", "choice", "value"), CHOICES)

@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.audit.attack import Target, Trial, attack
-from hedgerow.audit.cases import case
 from hedgerow.audit.pairs import NeighborPair
-from hedgerow.audit.systems import system_trial
 from hedgerow.privacy.accounting import Adjacency
 from peer_environment import PEERS, PeerEnvironment, PeerEnvironmentError, make_environment
 
@@ -104,17 +102,11 @@ def dp_ebm_regressor_replaced(directory: Path) -> Trial:
     return _regressor(directory, "another-target", words, "replace-one", [*[TOP] * 299, TOP - 1000])
 
 
-def smooth_leaf(directory: Path) -> Trial:
-    """The leaf of Fletcher and Islam, whose noise follows the counts."""
-    return system_trial("random-trees", case("smooth-gap"), "add-remove", variant="published")
-
-
 PEER_TRIALS = {
     "diffprivlib": diffprivlib,
     "dp-ebm": dp_ebm,
     "dp-ebm-regressor": dp_ebm_regressor,
     "dp-ebm-regressor-replaced": dp_ebm_regressor_replaced,
-    "fletcher-islam": smooth_leaf,
 }
 
 

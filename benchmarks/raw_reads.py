@@ -17,26 +17,27 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import published
+from hedgerow.papers.cart import CARTDPsAdaBoostClassifier
+from hedgerow.papers.edprf import TraditionClassifier
+from hedgerow.papers.forest import PrintedForest
+from hedgerow.papers.records import schema_bins
+from hedgerow.papers.rivals import TpDPRFClassifier
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.reproduce.tasks import load_split
 from hedgerow.schema import Schema
-from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
-from hedgerow.systems.tpdprf import TpDPRFClassifier
-from hedgerow.systems.tradition import TraditionClassifier
 from hedgerow.trees import Recipe
 
-Change = Callable[[published.Recipe], published.Recipe]
+Change = Callable[[PrintedForest], PrintedForest]
 
 
-def without_stop(recipe: published.Recipe) -> published.Recipe:
+def without_stop(recipe: PrintedForest) -> PrintedForest:
     """Return a recipe that splits nodes of a single class, too."""
-    return replace(recipe, stops=tuple(stop for stop in recipe.stops if stop != published.SingleClass()))
+    return replace(recipe, pure_leaves=False)
 
 
-def with_public_bins(recipe: published.Recipe) -> published.Recipe:
+def with_public_bins(recipe: PrintedForest) -> PrintedForest:
     """Return a recipe that bins numbers by the schema's ranges instead of those of a node's records."""
-    return replace(recipe, tests=published.SchemaBins())
+    return replace(recipe, tests=schema_bins)
 
 
 CHANGES: Mapping[str, tuple[Change, ...]] = {
@@ -65,7 +66,7 @@ def changed(kind: type[Any], changes: tuple[Change, ...]) -> type[Any]:
             recipe = super()._private(schema, depth)
             return replace(recipe, soft=not recipe.soft)
 
-        def _published(self) -> published.Recipe:
+        def _published(self) -> PrintedForest:
             recipe = super()._published()
             for change in changes:
                 recipe = change(recipe)

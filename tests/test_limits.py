@@ -310,52 +310,6 @@ def test_a_long_budget_survives_a_file(tmp_path):
 # trees end, and everything answers
 
 
-def published(name, path, **change):
-    hr_class = {"forest": hr.EDPRFClassifier, "boosted": hr.DPAdaBoostClassifier}[name]
-    hr_class(schema=SCHEMA, variant="published", n_estimators=1).fit(X, Y).save(path)
-    document, own = read_archive(path)
-    nodes = {key: np.array(value, dtype=np.int32) for key, value in change.items() if key != "alphas"}
-    count = len(nodes["feature"])
-    if name == "forest":
-        nodes |= {"low": np.zeros(count), "high": np.ones(count)}
-    else:
-        nodes |= {
-            "cut": np.zeros(count),
-            "left": np.zeros((count, own["left"].shape[1]), dtype=np.bool_),
-            "alphas": np.ones(1),
-        }
-    write_archive(path, document, nodes | {key: change[key] for key in ("alphas",) if key in change})
-    return path
-
-
-def test_published_nodes_that_no_record_reaches_are_refused(tmp_path):
-    """Their importances were not a number."""
-    sound = {"roots": [0], "feature": [-1], "first_child": [0], "label": [0]}
-    assert hr.load(published("forest", tmp_path / "x", **sound)).feature_importances_.tolist() == [0, 0]
-    leaves = [-1] * 6
-    lost = {"roots": [0], "feature": [-1, 0, *leaves], "first_child": [0, 2] + [0] * 6, "label": [0] * 8}
-    refused(published("forest", tmp_path / "x", **lost), "trees are damaged")
-
-
-def test_a_published_node_with_two_parents_is_refused(tmp_path):
-    shared = {"roots": [0, 0], "feature": [-1], "first_child": [0], "label": [0]}
-    refused(published("forest", tmp_path / "x", **shared), "trees are damaged")
-
-
-def test_published_trees_that_are_too_deep_are_refused(tmp_path):
-    depth = 80
-    feature = [0 if node % 2 == 0 and node < 2 * depth else -1 for node in range(2 * depth + 1)]
-    first = [node + 1 if feature[node] == 0 else 0 for node in range(2 * depth + 1)]
-    deep = {"roots": [0], "feature": feature, "first_child": first, "label": [0] * len(feature)}
-    refused(published("boosted", tmp_path / "x", **deep), "deeper than any")
-
-
-@pytest.mark.parametrize("weight", [np.nan, np.inf, 1e308])
-def test_weights_of_published_trees_whose_sums_are_not_finite_are_refused(tmp_path, weight):
-    sound = {"roots": [0], "feature": [-1], "first_child": [0], "label": [0]}
-    refused(published("boosted", tmp_path / "x", **sound, alphas=np.array([weight])), "weights of the file's trees")
-
-
 def test_counts_that_add_up_beyond_their_range_still_give_shares():
     leaves, zeros = np.full(3, -1, dtype=np.int32), np.zeros(3, dtype=np.int32)
     counts = np.array([[2**62, 0], [0, 2**62], [3, 0]])
@@ -373,14 +327,6 @@ def test_counts_of_any_size_give_probabilities(tmp_path):
     shares = hr.load(tmp_path / "x").predict_proba(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert np.all(shares >= 0)
-
-
-@pytest.mark.parametrize("count", [1e308, -1e308, np.nan])
-def test_published_cells_whose_sums_are_not_finite_are_refused(tmp_path, count):
-    hr.DiffGenClassifier(schema=SCHEMA, variant="published", specializations=2).fit(X, Y).save(tmp_path / "x")
-    document, members = read_archive(tmp_path / "x")
-    write_archive(tmp_path / "x", document, {**members, "counts": np.full_like(members["counts"], count)})
-    refused(tmp_path / "x", "damaged")
 
 
 def test_the_trees_of_hedgerow_are_steps_of_one_to_three_features(tmp_path):

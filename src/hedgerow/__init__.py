@@ -70,27 +70,27 @@ if TYPE_CHECKING:
         Schema as Schema,
     )
     from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
-    from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier as CARTDPsAdaBoostClassifier
-    from hedgerow.systems.deng_diffprf import DengDiffPRFClassifier as DengDiffPRFClassifier
-    from hedgerow.systems.diffgen import DiffGenClassifier as DiffGenClassifier
-    from hedgerow.systems.diffp_c45 import DiffPC45Classifier as DiffPC45Classifier
-    from hedgerow.systems.diffp_id3 import DiffPID3Classifier as DiffPID3Classifier
-    from hedgerow.systems.diffprf import DiffPRFClassifier as DiffPRFClassifier
-    from hedgerow.systems.diffprf_linear import DiffPRFLinearClassifier as DiffPRFLinearClassifier
-    from hedgerow.systems.diffprfs import DiffPRFsClassifier as DiffPRFsClassifier
-    from hedgerow.systems.dp_adaboost import DPAdaBoostClassifier as DPAdaBoostClassifier
-    from hedgerow.systems.dpada import DPAdaClassifier as DPAdaClassifier
-    from hedgerow.systems.dt_diff import DTDiffClassifier as DTDiffClassifier
-    from hedgerow.systems.edprf import EDPRFClassifier as EDPRFClassifier, PFDPDTClassifier as PFDPDTClassifier
+    from hedgerow.papers.cart import CARTDPsAdaBoostClassifier as CARTDPsAdaBoostClassifier
+    from hedgerow.papers.rivals import DengDiffPRFClassifier as DengDiffPRFClassifier
+    from hedgerow.systems.cells import DiffGenClassifier as DiffGenClassifier
+    from hedgerow.systems.trees import DiffPC45Classifier as DiffPC45Classifier
+    from hedgerow.systems.trees import DiffPID3Classifier as DiffPID3Classifier
+    from hedgerow.systems.trees import DiffPRFClassifier as DiffPRFClassifier
+    from hedgerow.papers.rivals import DiffPRFLinearClassifier as DiffPRFLinearClassifier
+    from hedgerow.systems.trees import DiffPRFsClassifier as DiffPRFsClassifier
+    from hedgerow.papers.dpada import DPAdaBoostClassifier as DPAdaBoostClassifier
+    from hedgerow.papers.dpada import DPAdaClassifier as DPAdaClassifier
+    from hedgerow.systems.cells import DTDiffClassifier as DTDiffClassifier
+    from hedgerow.papers.edprf import EDPRFClassifier as EDPRFClassifier, PFDPDTClassifier as PFDPDTClassifier
     from hedgerow.systems.forest import ForestClassifier as ForestClassifier
     from hedgerow.systems.hedgerow import HedgerowClassifier as HedgerowClassifier
-    from hedgerow.systems.pinq_id3 import PINQID3Classifier as PINQID3Classifier
-    from hedgerow.systems.random_trees import RandomTreesClassifier as RandomTreesClassifier
+    from hedgerow.systems.trees import PINQID3Classifier as PINQID3Classifier
+    from hedgerow.systems.trees import RandomTreesClassifier as RandomTreesClassifier
     from hedgerow.systems.regressor import HedgerowRegressor as HedgerowRegressor
     from hedgerow.systems.smooth_boost import SmoothBoostClassifier as SmoothBoostClassifier
-    from hedgerow.systems.sulq_id3 import SuLQID3Classifier as SuLQID3Classifier
-    from hedgerow.systems.tpdprf import TpDPRFClassifier as TpDPRFClassifier
-    from hedgerow.systems.tradition import TraditionClassifier as TraditionClassifier
+    from hedgerow.systems.trees import SuLQID3Classifier as SuLQID3Classifier
+    from hedgerow.papers.rivals import TpDPRFClassifier as TpDPRFClassifier
+    from hedgerow.papers.edprf import TraditionClassifier as TraditionClassifier
 
 __version__ = "0.3.0"
 

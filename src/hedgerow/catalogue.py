@@ -47,26 +47,22 @@ PURE_OR_DELTA = "epsilon-DP or (epsilon, delta)-DP, one record added or removed 
 
 
 def _of_paper(name: str, class_name: str, module: str, paper: str, guarantee: str = PURE) -> SystemInfo:
-    return SystemInfo(name, class_name, f"hedgerow.systems.{module}", paper, ("private", "published"), guarantee)
+    return SystemInfo(name, class_name, f"hedgerow.papers.{module}", paper, ("private", "published"), guarantee)
+
+
+def _private(name: str, class_name: str, module: str, paper: str, guarantee: str = PURE) -> SystemInfo:
+    return SystemInfo(name, class_name, f"hedgerow.systems.{module}", paper, ("private",), guarantee)
 
 
 SYSTEMS = (
-    SystemInfo(
+    _private(
         "hedgerow",
         "HedgerowClassifier",
-        "hedgerow.systems.hedgerow",
+        "hedgerow",
         "ours: boosting that asks few, well-chosen questions",
-        ("private",),
         PURE_OR_DELTA,
     ),
-    SystemInfo(
-        "forest",
-        "ForestClassifier",
-        "hedgerow.systems.forest",
-        "ours: private trees put together from parts",
-        ("private",),
-        PURE,
-    ),
+    _private("forest", "ForestClassifier", "forest", "ours: private trees put together from parts", PURE),
     _of_paper("edprf", "EDPRFClassifier", "edprf", "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025"),
     _of_paper(
         "pfdpdt",
@@ -77,41 +73,41 @@ SYSTEMS = (
     _of_paper(
         "tradition",
         "TraditionClassifier",
-        "tradition",
+        "edprf",
         "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, the baseline of its ablations",
     ),
-    _of_paper("diffprf", "DiffPRFClassifier", "diffprf", "Patil and Singh, ICACCI 2014"),
-    _of_paper("diffprfs", "DiffPRFsClassifier", "diffprfs", "Mu, Ding, Song and Lu, 2016"),
+    _private("diffprf", "DiffPRFClassifier", "trees", "Patil and Singh, ICACCI 2014"),
+    _private("diffprfs", "DiffPRFsClassifier", "trees", "Mu, Ding, Song and Lu, 2016"),
     _of_paper(
         "deng-diffprf",
         "DengDiffPRFClassifier",
-        "deng_diffprf",
+        "rivals",
         "Deng, Chen, Zhang and Wang, Journal of CQUPT 32(5), 2020",
     ),
     _of_paper(
         "diffprf-linear",
         "DiffPRFLinearClassifier",
-        "diffprf_linear",
+        "rivals",
         "Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022",
     ),
-    _of_paper("tpdprf", "TpDPRFClassifier", "tpdprf", "Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023"),
-    _of_paper("sulq-id3", "SuLQID3Classifier", "sulq_id3", "Blum, Dwork, McSherry and Nissim, PODS 2005"),
-    _of_paper("pinq-id3", "PINQID3Classifier", "pinq_id3", "McSherry, SIGMOD 2009; Friedman and Schuster, KDD 2010"),
-    _of_paper("diffp-id3", "DiffPID3Classifier", "diffp_id3", "Friedman and Schuster, KDD 2010"),
-    _of_paper("diffp-c45", "DiffPC45Classifier", "diffp_c45", "Friedman and Schuster, KDD 2010"),
-    _of_paper("diffgen", "DiffGenClassifier", "diffgen", "Mohammed, Chen, Fung and Yu, KDD 2011"),
-    _of_paper("dt-diff", "DTDiffClassifier", "dt_diff", "Zhu, Xiong, Xiang and Zhou, TrustCom 2013, as reconstructed"),
+    _of_paper("tpdprf", "TpDPRFClassifier", "rivals", "Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023"),
+    _private("sulq-id3", "SuLQID3Classifier", "trees", "Blum, Dwork, McSherry and Nissim, PODS 2005"),
+    _private("pinq-id3", "PINQID3Classifier", "trees", "McSherry, SIGMOD 2009; Friedman and Schuster, KDD 2010"),
+    _private("diffp-id3", "DiffPID3Classifier", "trees", "Friedman and Schuster, KDD 2010"),
+    _private("diffp-c45", "DiffPC45Classifier", "trees", "Friedman and Schuster, KDD 2010"),
+    _private("diffgen", "DiffGenClassifier", "cells", "Mohammed, Chen, Fung and Yu, KDD 2011"),
+    _private("dt-diff", "DTDiffClassifier", "cells", "Zhu, Xiong, Xiang and Zhou, TrustCom 2013, as reconstructed"),
     _of_paper(
         "dp-adaboost",
         "DPAdaBoostClassifier",
-        "dp_adaboost",
+        "dpada",
         "Shen, thesis, Nanjing University of Aeronautics and Astronautics, 2017",
         PURE_OR_DELTA,
     ),
     _of_paper(
         "cart-dps-adaboost",
         "CARTDPsAdaBoostClassifier",
-        "cart_dps_adaboost",
+        "cart",
         "Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021",
         PURE_OR_DELTA,
     ),
@@ -122,30 +118,28 @@ SYSTEMS = (
         "Zhang, Dong, Xu and Wang, Journal on Communications, 2023",
         PURE_OR_DELTA,
     ),
-    SystemInfo(
+    _private(
         "smooth-boost",
         "SmoothBoostClassifier",
-        "hedgerow.systems.smooth_boost",
+        "smooth_boost",
         "ours: bounded reweighting of Domingo and Watanabe 2000, Servedio 2003",
-        ("private",),
         PURE_OR_DELTA,
     ),
-    _of_paper(
+    _private(
         "random-trees",
         "RandomTreesClassifier",
-        "random_trees",
+        "trees",
         "Fletcher and Islam, Expert Systems with Applications 78, 2017; diffprivlib 0.6.6",
     ),
 )
 
 
 REGRESSORS = (
-    SystemInfo(
+    _private(
         "hedgerow-regressor",
         "HedgerowRegressor",
-        "hedgerow.systems.regressor",
+        "regressor",
         "ours: boosting of a number with clips from released histograms",
-        ("private",),
         PURE_OR_DELTA,
     ),
 )

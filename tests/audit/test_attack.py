@@ -217,14 +217,10 @@ def test_a_private_leaf_loses_more_than_half_of_its_claim():
     assert 0.5 < found.loss <= 1
 
 
-@pytest.mark.parametrize(
-    ("name", "pair", "runs"),
-    [("pfdpdt", "pure-node", 200), pytest.param("random-trees", "smooth-gap", 3000, marks=pytest.mark.full)],
-)
-def test_published_forms_are_refuted(name, pair, runs):
-    (found,) = attack([system_trial(name, case(pair), "add-remove", variant="published")], runs=runs)
+def test_published_forms_are_refuted():
+    (found,) = attack([system_trial("pfdpdt", case("pure-node"), "add-remove", variant="published")], runs=200)
     assert found.refuted
-    assert pair in found.pair
+    assert "pure-node" in found.pair
 
 
 def test_labels_alone_refute_dpada():

@@ -21,9 +21,9 @@ from hedgerow.audit.replay import sample_law, samples_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.papers.noise import Laplace, Permutation, Resample
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
-from hedgerow.published.noise import Laplace, Permutation, Resample
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, PoissonSample, Recipe, SelectLabel
 
 

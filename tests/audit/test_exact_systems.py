@@ -163,20 +163,6 @@ MANY = [("x", "no")] * 9
 PUBLISHED = {  # what the model loses, and the least that it must be
     "single-class stop": ("pfdpdt", TREE, ONE, (PURE, [*PURE, ("y", "yes")]), math.inf),
     "parts of one size": ("edprf", TREE | {"n_estimators": 3}, ONE, (EQUAL, [*EQUAL, ("x", "no")]), 1.49),
-    "chunks by position": (
-        "random-trees",
-        {"max_depth": 0, "n_estimators": 2},
-        ONE,
-        ([("x", "no"), ("x", "yes"), ("x", "yes")], [("x", "no"), ("x", "no"), ("x", "yes"), ("x", "yes")]),
-        1.9,
-    ),
-    "smooth sensitivity": (
-        "random-trees",
-        {"max_depth": 0, "n_estimators": 1, "rule": "smooth"},
-        ONE,
-        (PURE, [*PURE, ("x", "no")]),
-        17.0,
-    ),
     "exact stump weights": (
         "dpada",
         {"n_estimators": 1},

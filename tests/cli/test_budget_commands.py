@@ -44,12 +44,6 @@ def test_the_environment_names_the_ledger(created, train, monkeypatch):
     assert train("--dataset", "others", out="n.hedgerow").exit_code == 2
 
 
-def test_what_no_budget_covers_is_refused(created, train, folder):
-    assert train(*PATIENTS, "--variant", "published").exit_code == 3
-    assert not (folder / "m.hedgerow").exists()
-    assert created.entries == ()
-
-
 def test_a_ledger_that_is_not_there_spends_nothing(folder, train):
     missing = train(*PATIENTS)
     assert (missing.exit_code, "there is no ledger 'patients'" in missing.stderr) == (2, True)

@@ -5,8 +5,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.training import NOT_COVERED
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.sources.tables import read_table
-from hedgerow.systems.edprf import EDPRFClassifier
 
 
 class Given:
@@ -46,11 +46,10 @@ def fitted(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("variant", ["private", "published"])
-def test_a_table_of_few_lines_trains(folder, train, coins, variant):
+def test_a_table_of_few_lines_trains(folder, train, coins):
     coins(bytes(8))
     (folder / "people.csv").write_text("age,marital status,code,income\n30,single,1,low\n")
-    result = train("--holdout", "0.5", "--variant", variant)
+    result = train("--holdout", "0.5")
     assert result.exit_code == 0, result.output
     assert "held-out test on 1 line: accuracy " in result.stdout
 

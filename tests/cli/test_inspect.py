@@ -6,10 +6,10 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.output import tree_lines
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.tree_values import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
-from hedgerow.systems.edprf import EDPRFClassifier
 from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel
 
@@ -93,15 +93,6 @@ def test_no_such_tree(run, model, is_refused, tree, words):
 def test_a_tree_of_one_leaf_is_written_as_always(run, train):
     train("--param", "n_estimators=1", "--param", "max_depth=0")
     assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("  always: ")
-
-
-def test_a_published_forest_has_sizes_and_no_tree_text(run, train, answer, is_refused):
-    train("--variant", "published", "--param", "n_estimators=2", "--param", "max_depth=1")
-    found = answer("inspect", "m.hedgerow")
-    assert found["sizes"]["trees"] == 2
-    assert found["sizes"]["nodes"] >= found["sizes"]["leaves"] >= 2
-    assert found["certificate"]["holds"] is False
-    is_refused(run("inspect", "m.hedgerow", "--tree", "1"), 2, "private forests", "EDPRFClassifier (published)")
 
 
 def test_importances(run, model, answer, monkeypatch):

@@ -150,7 +150,6 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
         (("--person", "ill"), "nothing is learned from ids"),
         (("--person", "id", "--records-per-person", "0"), "--records-per-person"),
         (("--person", "id", "--param", "records_per_person=2"), "write --records-per-person 2"),
-        (("--person", "id", "--variant", "published"), "protects nobody"),
     ],
 )
 def test_wrong_options(visits, run, options, words):

@@ -4,7 +4,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.inputs import read_parameters
-from hedgerow.systems.edprf import EDPRFClassifier
+from hedgerow.papers.edprf import EDPRFClassifier
 
 
 class Approximate(EDPRFClassifier):

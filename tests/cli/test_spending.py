@@ -12,8 +12,8 @@ from fnmatch import fnmatch
 import pytest
 
 import hedgerow as hr
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.privacy.atomic import began
-from hedgerow.systems.edprf import EDPRFClassifier
 
 TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
 INPUTS = ["people.csv", "people.toml"]

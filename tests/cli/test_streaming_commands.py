@@ -45,7 +45,7 @@ def test_a_pattern_of_files_is_trained_on_as_one(pieces, train, system, monkeypa
 
 
 def test_a_stream_is_the_model_of_what_is_read_at_once(pieces, train):
-    """A published form reads the whole file; a fit in Python on these columns gives the streamed model."""
+    """A fit in Python on these columns gives the streamed model."""
     _, model = seeded(train, data="people.csv")
     schema = hr.Schema.load("people.toml")
     columns = read_table("people.csv")
@@ -65,7 +65,6 @@ def test_predictions_of_a_pattern_follow_one_another(pieces, run, train):
         ("none-*.csv", [], "no file is named like"),
         ("p*", [], "names Parquet files and others"),
         ("part-*.csv", ["--holdout", "0.5"], "pass one file"),
-        ("part-*.csv", ["--variant", "published"], "pass one file"),
         ("part-*.csv", ["--memory", "a lot"], "no amount of memory"),
         ("part-*.csv", ["--memory", "1MiB"], "too little"),
         ("part-b.csv", [], "has no records"),

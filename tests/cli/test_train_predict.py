@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.schema import Encoder
 from hedgerow.sources.tables import read_table
-from hedgerow.systems.edprf import EDPRFClassifier
 
 ODD = (
     '"90,single,1,high',
@@ -219,7 +219,7 @@ def test_target_option(folder, run, train):
         assert hr.load("m.hedgerow").schema_.target == "income"
 
 
-def test_params_variant_and_adjacency_reach_the_model(folder, train):
+def test_params_and_adjacency_reach_the_model(folder, train):
     result = train(
         *("--param", "n_estimators=3", "--param", "max_depth=none", "--param", "stop=none"),
         *("--adjacency", "replace-one", "--param", "random_state=7"),
@@ -228,13 +228,6 @@ def test_params_variant_and_adjacency_reach_the_model(folder, train):
     model = hr.load("m.hedgerow")
     assert (model.n_estimators, model.max_depth, model.stop) == (3, None, "none")
     assert (model.adjacency, model.random_state, model.epsilon) == ("replace-one", 7, 1.0)
-    assert "holds      NO" in result.stdout
-    assert "note: no guarantee holds" in result.stderr
-
-
-def test_published_variant_says_that_nothing_holds(train):
-    result = train("--variant", "published", "--param", "n_estimators=2", "--param", "max_depth=2")
-    assert result.exit_code == 0, result.output
     assert "holds      NO" in result.stdout
     assert "note: no guarantee holds" in result.stderr
 
@@ -274,7 +267,6 @@ def test_a_wrong_epsilon(train, is_refused, epsilon):
     ("options", "words"),
     [
         (["--system", "oak"], ("oak", "edprf", "pfdpdt")),
-        (["--variant", "secret"], ("--variant", "published")),
         (["--adjacency", "near"], ("--adjacency", "replace-one")),
         (["--param", "leaves=3"], ("leaves", "n_estimators, stop, max_depth, max_bins")),
         (["--param", "max_depth"], ("max_depth", "name=value")),

@@ -20,10 +20,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Pure
 from hedgerow.scores import Gini
 from hedgerow.systems import system_class
-from hedgerow.systems.diffp_c45 import DiffPC45Classifier
-from hedgerow.systems.diffp_id3 import DiffPID3Classifier
-from hedgerow.systems.pinq_id3 import PINQID3Classifier
-from hedgerow.systems.sulq_id3 import SuLQID3Classifier
+from hedgerow.systems.trees import DiffPC45Classifier, DiffPID3Classifier, PINQID3Classifier, SuLQID3Classifier
 from hedgerow.table import MemoryTable
 
 SCHEMA = hr.Schema({"age": hr.Numeric(0, 10), "sex": hr.Categorical(["f", "m"])}, classes=["no", "yes"])

@@ -181,9 +181,8 @@ def test_records_without_a_declared_label_leave_nothing_behind():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("variant", ["private", "published"])
-def test_models_survive_files_and_pickles(kind, variant, tmp_path):
-    model = kind(schema=SCHEMA, variant=variant).fit(X, Y)
+def test_models_survive_files_and_pickles(kind, tmp_path):
+    model = kind(schema=SCHEMA).fit(X, Y)
     model.save(tmp_path / "m.hedgerow")
     for again in (hr.load(tmp_path / "m.hedgerow"), pickle.loads(pickle.dumps(model))):
         assert type(again) is kind

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
-from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH_DELTA, build, records
+from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 
 from hedgerow.additive.plan import AdditivePlan, Course
 from hedgerow.additive.round import OneRound
 from hedgerow.boosting.plan import BoostingPlan
-from hedgerow.cells.specializer import Specializer
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Cut, Round
 from hedgerow.curator.splits import cut_scores
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
+from hedgerow.systems.cells import CellsPlan
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.parts import SelectLabel
 
@@ -126,11 +126,7 @@ def test_deep_rounds_follow_from_what_is_released(delta, seed):
     assert {"select_cut", "select", "sums"} <= {question for question, _ in asked}
 
 
-CHOICES = [
-    (name, choice, value)
-    for name, variant, choice, value in EVERY_CHOICE
-    if variant == "private" and (name, variant, choice, value) not in REFUSED
-]
+CHOICES = [(name, choice, value) for name, variant, choice, value in EVERY_CHOICE if variant == "private"]
 
 
 @pytest.mark.parametrize(("name", "choice", "value"), CHOICES)
@@ -195,13 +191,13 @@ def end_when_there_are_as_many_trees_as_records(plant):
 
 
 def cut_no_interval_of_few_records(plant):
-    choose = Specializer._choose_cuts
+    release = CellsPlan.release
 
-    def chosen(self, runs):
-        if len(self._curator._table) > 1:
-            choose(self, runs)
+    def released(self, curator):
+        self._cuts = self._cuts and len(curator._table) > 1
+        return release(self, curator)
 
-    plant.setattr(Specializer, "_choose_cuts", chosen)
+    plant.setattr(CellsPlan, "release", released)
 
 
 def weigh_classes_by_the_number_of_records(plant):

@@ -30,6 +30,8 @@ def test_codes_of_17_bits_are_told_from_those_of_16(name, variant, parameters, t
         parameters = {**parameters, "variant": variant}
     model = system_class(name)(epsilon=200.0, schema=SCHEMA, random_state=0, **parameters).fit(X, y)
     assert (model.predict(X) == y).all()
+    if variant == "published":
+        return
     model.save(tmp_path / "model")
     loaded = hr.load(tmp_path / "model")
     ends = {"wide": [VALUES[0], VALUES[-1], "undeclared", None]}

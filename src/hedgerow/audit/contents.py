@@ -169,6 +169,7 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     except ConfigurationError as error:
         yield f"no plan has these parameters: {error}"
         return
+    assert not isinstance(plan, RawPlan), "published forms are not loaded"
     yield from _certificate(certificate, estimator, fitted.schema, plan)
     purposes = " / ".join(line.purpose for line in certificate.lines)
     back = plan.restore(arrays).to_arrays()
@@ -188,9 +189,7 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
         yield from _trees(forest, plan, certificate)
 
 
-def _certificate(
-    stored: Certificate, estimator: PrivateEstimator, schema: Schema, plan: Plan | RawPlan
-) -> Iterator[str]:
+def _certificate(stored: Certificate, estimator: PrivateEstimator, schema: Schema, plan: Plan) -> Iterator[str]:
     """Yield the differences between the certificate and that of the plan, made anew of the parameters and public coins alone."""
     claim = claim_of(estimator)
     try:
@@ -227,7 +226,7 @@ def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
             yield f"the array {name} holds real numbers{example}, and not the integers that noise on counts gives"
 
 
-def _trees(forest: Forest, plan: Plan | RawPlan, certificate: Certificate) -> Iterator[str]:
+def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str]:
     """Yield the contents of trees that their steps do not release."""
     deepest = max((line.level for line in certificate.lines), default=0)
     most = plan.most_trees if isinstance(plan, ForestPlan | TwoPhasePlan) else None

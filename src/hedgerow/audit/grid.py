@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, RoundedNormal
-from hedgerow.published.noise import Laplace
+from hedgerow.papers.noise import Laplace
 
 __all__ = ["NOISE", "AuditedNoise", "Grid"]
 

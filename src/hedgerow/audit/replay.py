@@ -15,14 +15,14 @@ import numpy.typing as npt
 from hedgerow.audit.grid import NOISE, AuditedNoise, Grid
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coin, Coins, Mechanism, PerRecordCoin, Randomness, WeightedCoin, Words
-from hedgerow.published.noise import IntervalChoice, Permutation, Resample, SomeFeatures, UniformCut
+from hedgerow.papers.noise import IntervalChoice, Permutation, Resample, SomeFeatures
 
 __all__ = ["Replay"]
 
 Law = npt.NDArray[np.float64]
 
 RESAMPLES = (Permutation, Resample)
-DENSITIES = (IntervalChoice, SomeFeatures, UniformCut)  # whose outcomes are not told one by one
+DENSITIES = (IntervalChoice, SomeFeatures)  # whose outcomes are not told one by one
 MOST_ORDERS = 7  # records: 5040 orders, 1716 samples
 
 

@@ -23,7 +23,7 @@ from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, roc_a
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from hedgerow import datasets
+from hedgerow import EDPRFClassifier, datasets
 from hedgerow.arrays import Floats
 from hedgerow.cli.options import checked_epsilon, force_option, refuse_overwriting
 from hedgerow.datasets import Dataset, load_affairs, load_doctor_visits
@@ -31,7 +31,6 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
 from hedgerow.schema import Schema
-from hedgerow.systems.edprf import EDPRFClassifier
 from hedgerow.systems.hedgerow import HedgerowClassifier
 from hedgerow.systems.regressor import HedgerowRegressor
 

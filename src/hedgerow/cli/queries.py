@@ -213,8 +213,9 @@ def release(
 ) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
-    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by block.
-    What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other column except
+    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by
+    block. What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every
+    other column except
     the target with --numeric, --date or --categorical. Each gets an equal share of the budget.
 
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is

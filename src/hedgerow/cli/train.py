@@ -21,7 +21,6 @@ from hedgerow.cli.options import (
     schema_option,
     system_option,
     target_option,
-    variant_option,
 )
 
 __all__ = ["train"]
@@ -43,7 +42,6 @@ __all__ = ["train"]
 @force_option
 @target_option
 @system_option
-@variant_option
 @adjacency_option
 @person_options
 @click.option(
@@ -82,7 +80,7 @@ def train(**given: Any) -> None:
     the order of their names. A file is Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas
     unless the schema's delimiter and encoding say otherwise. Its first line has the names of the schema's features and of the
     target. A cell in quotes may hold line breaks. Records are read block by block, so they may exceed memory, except with
-    --holdout or for a published form. A public rule leaves out each record that has another number of cells, an open quote, a
+    --holdout. A public rule leaves out each record that has another number of cells, an open quote, a
     missing or undeclared label, or an outcome that is not a number. The number of these records is not reported.
 
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is

@@ -23,7 +23,6 @@ from hedgerow.cli.inputs import (
     read_delta,
     read_init,
     read_parameters,
-    read_variant,
     records_of,
 )
 from hedgerow.cli.options import DataOptions, refuse_overwriting
@@ -70,7 +69,6 @@ def run_training(
     force: bool,
     target: str | None,
     system: str | None,
-    variant: str,
     adjacency: str,
     person: str | None,
     records_per_person: int | None,
@@ -88,14 +86,13 @@ def run_training(
         )
     paths = data.paths
     refuse_overwriting(out, force, *paths, schema_path, init)
-    whole = holdout is not None or variant == "published" or not paths[0].is_file()
+    whole = holdout is not None or not paths[0].is_file()
     if whole and len(paths) > 1:
-        raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")
+        raise click.UsageError("--holdout reads one file into memory; pass one file.")
     schema = load_schema(schema_path, target, person)
     kind = system_class(system or default_system(schema))
     settings: dict[str, Any] = {
         **read_parameters(kind, pairs),
-        **read_variant(kind, variant),
         **read_delta(kind, delta),
         **read_init(kind, init, public=public_start),
     }
@@ -111,13 +108,9 @@ def run_training(
         if whole:
             columns = _read(paths[0], schema, form)
             training, testing = (columns, None) if holdout is None else divided(columns, holdout, schema)
-            if variant == "published":
-                labels = training.pop(str(schema.target))
-                spending.fit(model, training, labels)
-            else:
-                label = str(schema.target)
-                records = Records.from_batches([training], label, memory=data.memory, spill=data.spill)
-                _fit(spending, model, records)
+            label = str(schema.target)
+            records = Records.from_batches([training], label, memory=data.memory, spill=data.spill)
+            _fit(spending, model, records)
         else:
             check_files(paths, form, lambda table, path: check_columns(table, schema, path))
             _fit(spending, model, records_of(data, str(schema.target), form))

@@ -34,7 +34,7 @@ from hedgerow.estimator.planning import (
     plan_of,
     run,
 )
-from hedgerow.estimator.plans import Fitted, Model, PublicCoins
+from hedgerow.estimator.plans import Fitted, Model, PublicCoins, RawPlan
 from hedgerow.file_objects import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
@@ -93,11 +93,6 @@ class PrivateEstimator(Exported, Planned):
                 "schema is None, but hr.Records are read by a public schema, block by block. Pass an hr.Schema."
             )
         return self._inferred(X, y)
-
-    @classmethod
-    def _coins_of(cls, certificate: Certificate) -> PublicCoins:
-        """Return the public coins of a model file of version 0.1.0, which does not store them, from its certificate."""
-        return ()
 
     def _check_coins(self, coins: PublicCoins, certificate: Certificate) -> None:
         """Raise ValueError unless these public coins are possible for a fit with this certificate."""
@@ -360,6 +355,8 @@ class PrivateEstimator(Exported, Planned):
             If ``path`` is neither a path nor a binary file object, such as a file that is open for text.
         SchemaError
             If the schema contains text that cannot be encoded in UTF-8.
+        ConfigurationError
+            If the model is of a published form, which fits and predicts only.
         """
         write_archive(path, self._document(), self._result.model.to_arrays())
 
@@ -377,15 +374,24 @@ class PrivateEstimator(Exported, Planned):
             if follows_schema(document, schema) and parameters.get("monotonic_cst"):
                 parameters = {**parameters, "monotonic_cst": _opposite(parameters["monotonic_cst"])}
             certificate = Certificate.from_dict(document["certificate"])
-            estimator = plain(cls(**{**parameters, "schema": schema}))
+            parameters = {**document["parameters"], "schema": schema}
+            if certificate.variant != "private" or parameters.get("variant", "private") != "private":
+                raise FileFormatError(
+                    "the file holds a published form, which is for reproduction: this version fits it and predicts, and does not "
+                    "load it. Fit it again, or fit and save variant='private'."
+                )
+            if "variant" not in rules_of(cls):  # a system that had a published form in versions before 0.4
+                parameters.pop("variant", None)
+            estimator = plain(cls(**parameters))
             claimed = certificate.system, certificate.variant, certificate.claim
             if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
                 raise FileFormatError(
                     "the model file's parameters are not those of its certificate; save the model again."
                 )
-            coins = _read_coins(document["coins"]) if "coins" in document else cls._coins_of(certificate)
+            coins = _read_coins(document.get("coins", []))
             estimator._check_coins(coins, certificate)
             plan = plan_of(estimator, schema, certificate.claim, coins)
+            assert not isinstance(plan, RawPlan), "a private form"
             named = document.get("named", False) is True
             estimator._fitted = Fitted(schema, certificate, plan.restore(arrays), estimator._stored(), named, coins)
         except FileFormatError:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hedgerow import __version__
+from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.plans import Fitted
 from hedgerow.export import ScoringForm
@@ -22,6 +23,10 @@ from hedgerow.schema import Schema
 __all__ = ["FORMATS", "Exported", "follows_schema", "format_of"]
 
 FORMATS = (1, 2, 3, 4)  # versions of the model files
+PRINTED = (
+    "the published form is for reproduction: fit and predict only. It has no guarantee, so it is neither saved nor exported; "
+    "pass variant='private' for a model to keep."
+)
 SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would ignore
 
 SORTED = {
@@ -47,6 +52,14 @@ class Exported:
     def _result(self) -> Fitted:
         """The fit's result."""
 
+    @property
+    def _exportable(self) -> Fitted:
+        """The fit's result; ConfigurationError for a published form."""
+        result = self._result
+        if result.certificate.variant != "private":
+            raise ConfigurationError(PRINTED)
+        return result
+
     def to_onnx(self) -> Any:
         """Return the model as an ONNX graph with the outputs of ``predict`` and ``predict_proba``.
 
@@ -69,7 +82,7 @@ class Exported:
         MissingExtraError
             If the package onnx is not installed (the extra ``onnx``).
         ConfigurationError
-            If the model cannot be exported; the message says why.
+            If the model cannot be exported; the message says why. A published form cannot.
 
         Examples
         --------
@@ -79,7 +92,7 @@ class Exported:
         >>> model = hr.ForestClassifier(schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
         >>> open("model.onnx", "wb").write(model.to_onnx().SerializeToString())  # doctest: +SKIP
         """
-        result = self._result
+        result = self._exportable
         about = self._document()
         metadata = {
             "hedgerow.version": __version__,
@@ -107,7 +120,8 @@ class Exported:
         Raises
         ------
         ConfigurationError
-            If the model is too large for a statement, if names are not distinct in SQL, or if the dialect is unknown.
+            If the model is too large for a statement or of a published form, if names are not distinct in SQL, or if the dialect
+            is unknown.
 
         Examples
         --------
@@ -121,7 +135,7 @@ class Exported:
         >>> (key, label) == (1, model.predict([[0.75]])[0])
         True
         """
-        result = self._result
+        result = self._exportable
         lines = (f"-- {line}" for line in _about(type(self).__name__, result.certificate))
         return "\n".join([*lines, sql_statement(self._scoring(), table, dialect, keep)])
 
@@ -136,7 +150,7 @@ class Exported:
         SchemaError
             If the schema contains text that cannot be encoded in UTF-8.
         ConfigurationError
-            If the model is too large for JSON text, or a published form has too many cut points.
+            If the model is too large for JSON text, or of a published form.
 
         Examples
         --------
@@ -147,15 +161,15 @@ class Exported:
         >>> json.loads(model.to_json())["answers"]["features"][0]["name"]
         'a'
         """
-        return json_text(self._document(), self._result.model.to_arrays(), self._scoring())
+        return json_text(self._document(), self._exportable.model.to_arrays(), self._scoring())
 
     def _scoring(self) -> ScoringForm:
         """Return the model's scoring rule, with the classes in the order of ``classes_``."""
-        return ClassOrder.of(self._result.schema).form(self._result.model.scoring())
+        return ClassOrder.of(self._result.schema).form(self._exportable.model.scoring())
 
     def _document(self) -> dict[str, Any]:
         """Return the document in the files of a fitted model, or raise SchemaError if UTF-8 cannot encode it."""
-        result = self._result
+        result = self._exportable
         result.schema.check_text()
         return {
             "format": format_of(result.model.to_arrays()),

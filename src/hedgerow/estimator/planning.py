@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, dataclass_transform
+from typing import Any, Self, TypeVar, cast, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
@@ -203,7 +203,7 @@ def run(
     """
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
-        return plan.fit_raw(X, y, randomness), ()
+        return cast(Model, plan.fit_raw(X, y, randomness)), ()
     with table_of(X, y, Coded(plan.encoder), keep) as table:
         return answered(plan, table, randomness)
 

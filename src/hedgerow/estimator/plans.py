@@ -15,7 +15,7 @@ from hedgerow.curator import Queryable
 from hedgerow.export import ScoringForm
 from hedgerow.mechanisms import Draw, Randomness
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Event
+from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import short_repr
 
@@ -57,6 +57,21 @@ class ClassModel(Model, Protocol):
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class."""
+
+
+class RawModel(Protocol):
+    """What a published form leaves behind: it predicts, and is neither saved nor exported."""
+
+    importance_rule: ClassVar[str]
+
+    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return one row per record and one column per class."""
+
+    def importances(self) -> npt.NDArray[np.float64]:
+        """Return one share per feature, which sum to 1, or zeros."""
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what is released as named arrays, which audits compare."""
 
 
 class OutcomeModel(Model, Protocol):
@@ -102,20 +117,21 @@ class FineBins(Protocol):
 
 
 class RawPlan(ABC):
-    """A plan of a published form, which reads the records as they are and protects nothing."""
+    """A plan of a published form, which reads the records as they are and protects nothing.
+
+    ``reasons`` says of each raw read what it loses; there is at least one.
+    """
+
+    reasons: tuple[str, ...]
 
     @property
-    @abstractmethod
     def event(self) -> Event:
-        """Every unprotected step, then the budgets that the paper states for the others."""
+        """Every unprotected step, and nothing else."""
+        return Sequence(tuple(map(Unprotected, self.reasons)))
 
     @abstractmethod
-    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> Model:
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> RawModel:
         """Return what is released."""
-
-    @abstractmethod
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
-        """Return the model that ``to_arrays`` wrote."""
 
 
 PublicCoins = tuple[int, ...]  # what public coins decided of a plan, before any record was read

@@ -210,7 +210,7 @@ class BudgetDisplay(Display):
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> Self:
-        """Make the display of a fit's spending; for a published form, of the budgets that its paper states."""
+        """Make the display of a fit's spending; a published form has none."""
         stated = " (the budgets that it states)" if unprotected(certificate.event) else ""
         return cls.from_event(certificate.event, f"{certificate.system}, {certificate.variant}{stated}")
 

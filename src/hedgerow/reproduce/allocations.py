@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow import published
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers.edprf import EDPRFClassifier, TraditionClassifier
+from hedgerow.papers.forest import Bootstrap, FixedSize, PrintedForest, TwoPhases
+from hedgerow.papers.noise import Permutation
 from hedgerow.parameters import Choice, Flag, parameter
-from hedgerow.published.noise import Permutation
 from hedgerow.schema import Schema
-from hedgerow.systems.edprf import EDPRFClassifier
-from hedgerow.systems.tradition import TraditionClassifier
 from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
 
 __all__ = ["ALLOCATIONS", "AllocationForest", "shrinking_parts"]
@@ -30,7 +29,7 @@ def shrinking_parts(records: int, trees: int) -> list[int]:
     return sizes
 
 
-class ShrinkingParts(published.FixedSize):
+class ShrinkingParts(FixedSize):
     """Each tree gets a T-th of the records that are left, and about 1 / e of all are in none (algorithm 4 to the letter)."""
 
     def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> list[npt.NDArray[np.int64]]:
@@ -83,19 +82,21 @@ class AllocationForest(EDPRFClassifier):
         recipe = super()._private(schema, depth)
         return recipe if own else replace(recipe, assign=AllRecords(), levels=ALLOCATIONS[self.allocation])
 
-    def _published(self) -> published.Recipe:
+    def _published(self) -> PrintedForest:
         own = self.allocation == "own"
         traditional = self.tree == "tradition"
         recipe = self._traditional()._published() if traditional else super()._published()
-        if not self.purity_test:
-            recipe = replace(recipe, stops=tuple(stop for stop in recipe.stops if stop != published.SingleClass()))
+        recipe = replace(recipe, pure_leaves=self.purity_test)
         if own:
-            return replace(recipe, assign=ShrinkingParts()) if self.parts == "shrinking" else recipe
-        levels = ALLOCATIONS[self.allocation]
+            return replace(recipe, samples=ShrinkingParts()) if self.parts == "shrinking" else recipe
         halved = traditional and self._traditional().reading == "halved"
-        budgets = published.Halved(levels) if halved else published.Undivided(levels)
         phases = traditional and self.allocation == "tpdprf"
-        return replace(recipe, assign=published.TwoPhases() if phases else published.Bootstrap(), budgets=budgets)
+        return replace(
+            recipe,
+            samples=TwoPhases() if phases else Bootstrap(),
+            levels=ALLOCATIONS[self.allocation],
+            sharing="halved" if halved else "undivided",
+        )
 
     def _traditional(self) -> TraditionClassifier:
         """Return the traditional tree; with TpDPRF's budgets, which are not divided within a level, without counts."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from hedgerow.published import boosting as published
-from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
+from hedgerow.papers.boosting import EqualRounds, PrintedBoosting
+from hedgerow.papers.cart import CARTDPsAdaBoostClassifier, CartTree
 
 __all__ = ["EqualRoundsCART", "SharesCART", "UnsampledCART"]
 
@@ -18,8 +18,8 @@ class EqualRoundsCART(CARTDPsAdaBoostClassifier):
     before the round has been trained.
     """
 
-    def _published(self) -> published.PublishedBoosting:
-        return replace(super()._published(), budgets=published.EqualRounds())
+    def _published(self) -> PrintedBoosting:
+        return replace(super()._published(), budgets=EqualRounds())
 
 
 class _OtherTree(CARTDPsAdaBoostClassifier):
@@ -27,9 +27,9 @@ class _OtherTree(CARTDPsAdaBoostClassifier):
 
     setting: ClassVar[dict[str, Any]]
 
-    def _published(self) -> published.PublishedBoosting:
+    def _published(self) -> PrintedBoosting:
         recipe = super()._published()
-        assert isinstance(recipe.learner, published.CartTree)
+        assert isinstance(recipe.learner, CartTree)
         return replace(recipe, learner=replace(recipe.learner, **self.setting))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from hedgerow.datasets.census_income import COLUMNS
 from hedgerow.mechanisms import Randomness
-from hedgerow.published import boosting as published
-from hedgerow.published.boosting.cart import TWICE_SENSITIVITY
-from hedgerow.published.noise import IntervalChoice
+from hedgerow.papers.boosting import LessLogAlpha, PrintedBoosting, PrintedBoostingPlan
+from hedgerow.papers.cart import TWICE_SENSITIVITY, CartTree
+from hedgerow.papers.noise import IntervalChoice
 from hedgerow.reproduce.claims import fact, stated
 from hedgerow.reproduce.experiment import Verdict
 from hedgerow.reproduce.fits import Fit, estimator
@@ -61,8 +61,8 @@ class _Counting:
 def one_choice() -> Verdict:
     """Count the choices by the exponential mechanism at a node."""
     counting: Any = _Counting()
-    tree = published.PublishedBoosting(published.CartTree(1, len(SCHEMA.names)))
-    published.PublishedBoostingPlan(tree, SCHEMA, Fraction(1), rounds=1).fit_raw(*_made_up(), counting)
+    tree = PrintedBoosting(CartTree(1, len(SCHEMA.names)))
+    PrintedBoostingPlan(tree, SCHEMA, Fraction(1), rounds=1).fit_raw(*_made_up(), counting)
     words = f"as printed {counting.choices} times at a node that is offered {NUMBERS} numbers: for each (algorithm 1, step 9)"
     return stated(counting.choices == 1, words)
 
@@ -117,7 +117,7 @@ def promise() -> Verdict:
 @fact
 def sum_of_rounds() -> Verdict:
     """Add up the budgets of the rounds of a fit as printed, each from the error of the round before."""
-    model, budgets = _fitted("published", n_estimators=10).model_, published.LessLogAlpha()
+    model, budgets = _fitted("published", n_estimators=10).model_, LessLogAlpha()
     errors = [None, *(float(1 / (1 + np.exp(2 * alpha))) for alpha in model.alphas[:-1])]
     total = sum(budgets.budget(1.0, 10, error) for error in errors)
     return stated(abs(total - 1) < 0.01, f"{len(errors)} rounds spend {total:.2f} at epsilon 1, on made-up records")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.published import boosting as published
-from hedgerow.published.boosting.learner import Ranked
-from hedgerow.published.boosting.stumps import ExactStumpFitter
-from hedgerow.published.records import RawRecords
+from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, Ranked
+from hedgerow.papers.dpada import SCHEDULES, ExactStump, PerturbExtremes
+from hedgerow.papers.records import RawRecords
 from hedgerow.reproduce.claims import fact, stated
 from hedgerow.reproduce.experiment import Verdict
 from hedgerow.schema import Numeric, Schema
-from hedgerow.systems.dpada import DPAdaClassifier
 
 SMALLEST = {"rounds": 10, "features": 4, "records": 500}
 FACTORS = (1, 2, 4)
@@ -45,15 +43,14 @@ class CountedRecords(Ranked):
 
 
 @dataclass(frozen=True)
-class CountedStump(published.ExactStump):
+class CountedStump(ExactStump):
     """The weak learner of DPAda, with its steps counted."""
 
     steps: Steps = field(default_factory=Steps)
 
-    def fitter(self, training: RawRecords, holdout: RawRecords) -> ExactStumpFitter:
-        """Return the learner with its records."""
-        ranked = Ranked.of(training)
-        return ExactStumpFitter(CountedRecords(ranked.data, ranked.ranks, ranked.start, ranked.values, self.steps))
+    def _ranked(self, training: RawRecords) -> Ranked:
+        ranked = super()._ranked(training)
+        return CountedRecords(ranked.data, ranked.ranks, ranked.start, ranked.values, self.steps)
 
 
 @lru_cache
@@ -64,11 +61,9 @@ def steps_of(schedule: str, rounds: int, features: int, records: int) -> int:
     y = np.where((X[:, 0] > 0.5) ^ (generator.uniform(size=records) < 0.3), "yes", "no")
     schema = Schema({f"f{place}": Numeric(0, 1) for place in range(features)}, classes=["no", "yes"])
     steps, randomness = Steps(), Randomness(0)
-    recipe = DPAdaClassifier(schedule=schedule, variant="published")._published()
-    counted = replace(recipe, learner=CountedStump(steps))
-    assert recipe.perturbation is not None
-    marked = (np.flatnonzero(recipe.perturbation.schedule.marked(rounds, randomness.draw)) + 1).tolist()
-    plan = published.PublishedBoostingPlan(counted, schema, Fraction(1), rounds=rounds, marked=marked)
+    counted = PrintedBoosting(CountedStump(steps), perturbation=PerturbExtremes(SCHEDULES[schedule]))
+    marked = (np.flatnonzero(SCHEDULES[schedule].marked(rounds, randomness.draw)) + 1).tolist()
+    plan = PrintedBoostingPlan(counted, schema, Fraction(1), rounds=rounds, marked=marked)
     fitted = plan.fit_raw(X, y, randomness)
     assert len(fitted.alphas) == rounds  # no fit ends early
     return steps.count

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow import datasets
+from hedgerow.papers import dpada
 from hedgerow.plots import PrivacyUtilityDisplay
 from hedgerow.plots.axes import new_figure
 from hedgerow.plots.utility import Line
 from hedgerow.privacy.accounting import unprotected
-from hedgerow.published.boosting import noise_scales
 from hedgerow.reproduce.claims import fact, stated
 from hedgerow.reproduce.experiment import Verdict
 from hedgerow.reproduce.fits import Fit, estimator
@@ -48,9 +48,9 @@ def noisy_rounds(schedule: str, rounds: int) -> tuple[int, ...]:
     return tuple(sum(marked <= len(model._fitted.model.alphas) for marked in model._fitted.coins) for model in models)
 
 
-def most_booked(schedule: str, rounds: int) -> int:
-    """Return how many noisy rounds the certificate of a published model books: the most that coins may give."""
-    return len(_fitted(schedule, rounds, 0).certificate_.event.parts[-1].parts)
+def most_noisy(schedule: str, rounds: int) -> int:
+    """Return the most noisy rounds of a published model that coins may give."""
+    return dpada.SCHEDULES[schedule].most(rounds) if schedule else rounds
 
 
 @fact
@@ -70,7 +70,7 @@ def counted(says: Sequence[str]) -> Verdict:
         for rounds in ROUNDS
         for run in range(RUNS)
     ]
-    most = {rounds: {label: most_booked(METHODS[label], rounds) for label in labels} for rounds in ROUNDS}
+    most = {rounds: {label: most_noisy(METHODS[label], rounds) for label in labels} for rounds in ROUNDS}
     always = all(right(rounds, counts) for rounds, counts in most.items())
     last = ROUNDS[-1]
     words = ", ".join(
@@ -147,7 +147,7 @@ def first_weights() -> Verdict:
     error = wrong / records
     weights = np.where(np.arange(records) < wrong, 0.5 / error, 0.5 / (1 - error)) / records
     distances = weights.max() * records - 1, 1 - weights.min() * records
-    scales = noise_scales(weights, 1.0, rounds)
+    scales = dpada.noise_scales(weights, 1.0, rounds)
     chances = [math.exp(-far / records / scale) / 2 for far, scale in zip(distances, scales, strict=True)]
     words = f"{len(np.unique(weights))} different weights; a largest one becomes the mean with chance {chances[0]:.4f}, a least "
     holds = len(np.unique(weights)) == 2 and min(chances) > 0

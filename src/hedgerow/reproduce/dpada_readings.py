@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.estimator import Draw, PublicCoins
+from hedgerow.papers.boosting import PrintedBoosting
+from hedgerow.papers.dpada import DPAdaClassifier, ExactStump, PerturbExtremes, Ties
 from hedgerow.privacy.claim import Claim
-from hedgerow.published import boosting as published
-from hedgerow.systems.dpada import DPAdaClassifier, Ties
 from hedgerow.trees.schedules import RoundSchedule
 
 __all__ = ["FromRoundOne"]
@@ -39,9 +39,7 @@ class FromRoundOne(DPAdaClassifier):
     """DPAda with noise after every round, published form only: algorithm 3 instead of equation 21."""
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
-        return tuple(range(1, self._size(None).n_estimators + 1))
+        return tuple(range(1, self._rounds(claim) + 1))
 
-    def _published(self) -> published.PublishedBoosting:
-        return published.PublishedBoosting(
-            published.ExactStump(), perturbation=published.PerturbExtremes(EveryRound(), cast(Ties, self.ties))
-        )
+    def _published(self) -> PrintedBoosting:
+        return PrintedBoosting(ExactStump(), perturbation=PerturbExtremes(EveryRound(), cast(Ties, self.ties)))

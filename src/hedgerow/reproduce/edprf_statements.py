@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from hedgerow.datasets import load_diabetes_prediction
+from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.plots.budget import BudgetDisplay, budget_paths
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.privacy.certificate import Certificate
@@ -20,7 +21,6 @@ from hedgerow.reproduce.fits import Fit, estimator
 from hedgerow.reproduce.tasks import load_split
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
-from hedgerow.systems.edprf import PFDPDTClassifier
 
 FORESTS = ("edprf", "deng-diffprf", "tpdprf", "diffprf-linear")
 TREES = 35
@@ -80,14 +80,12 @@ def deeper_gets_more() -> Verdict:
     return stated(list(levels) == sorted(set(levels)), f"the levels get {', '.join(f'{a:.2f}' for a in levels)}")
 
 
-def paths_of(allocation: str) -> Sequence[Any]:
+def paths_of(allocation: str) -> list[Fraction]:
     """Return what the paths of one of 35 trees of treeDepth 6 cost with a paper's budgets, as printed, shortest first."""
-    schema = Schema({name: Categorical(["0", "1"]) for name in "abcdef"}, classes=["no", "yes"])
-    model = AllocationForest(
-        1.0, schema=schema, variant="published", allocation=allocation, max_depth=5, n_estimators=TREES
-    )
-    model.fit(np.array([["0"] * 6, ["1"] * 6]), ["no", "yes"])
-    return budget_paths(model.certificate_.event).paths
+    forest = AllocationForest(1.0, variant="published", allocation=allocation)._published()
+    shares = forest.shares(Fraction(1), TREES, 5)
+    tests = [sum((level.test for level in shares[:number]), Fraction(0)) for number in range(len(shares))]
+    return [above + level.leaf for above, level in zip(tests, shares, strict=True)]
 
 
 @fact
@@ -97,11 +95,11 @@ def idle_budgets() -> Verdict:
     idle = []
     for name, allocation in {"DiffPRF_linear": "linear", "TpDPRF": "tpdprf", "DiffPRF": "deng"}.items():
         paths = paths_of(allocation)
-        spent = float(paths[1].total / paths[-1].total)
+        spent = float(paths[1] / paths[-1])
         idle.append(spent < 1)
         words.append(f"{name} {spent:.2f}")
     own = paths_of("own")
-    full = all(path.total == own[-1].total for path in own)
+    full = all(path == own[-1] for path in own)
     return stated(
         all(idle) and full, f"a leaf on level 2 ends a path that used {', '.join(words)} of its budget, eDPRF 1"
     )
@@ -110,7 +108,7 @@ def idle_budgets() -> Verdict:
 @fact
 def tree_budgets() -> Verdict:
     """Compare the budgets of a tree."""
-    own, rival = (float(paths_of(name)[-1].total) for name in ("own", "deng"))
+    own, rival = (float(paths_of(name)[-1]) for name in ("own", "deng"))
     return stated(own == 1 and rival < 0.03, f"eDPRF's tree gets {own:g}, a rival's {rival:.4f}")
 
 

@@ -15,7 +15,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, Score
 from hedgerow.survey import FINE, SurveyRecipe
-from hedgerow.systems.size import ENOUGH, LITTLE
+from hedgerow.systems.base import ENOUGH, LITTLE
 from hedgerow.trees import (
     AllRecords,
     Assignment,

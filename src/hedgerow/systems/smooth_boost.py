@@ -8,8 +8,7 @@ from fractions import Fraction
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.scores import SCORES
-from hedgerow.systems.boosted import VOTES, BoostedSystem, by_budget
-from hedgerow.systems.size import Size
+from hedgerow.systems.base import VOTES, BoostedSystem, Size, by_budget
 from hedgerow.trees import AllRecords, Binary, CandidateRule, LeafShare, Multiway, NoisyCounts, Recipe, SelectTest
 
 __all__ = ["SmoothBoostClassifier"]
@@ -69,8 +68,8 @@ class SmoothBoostClassifier(BoostedSystem):
         votes = EQUAL_VOTES if self.weights == "smoothboost" else VOTES["real"]
         return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
 
-    def _size(self, epsilon: Fraction | None) -> Size:
-        return super()._size(epsilon).given(max_depth=self.max_depth)
+    def _size(self, default: Size) -> Size:
+        return super()._size(default).given(max_depth=self.max_depth)
 
-    def _default_size(self, epsilon: Fraction | None) -> Size:
-        return Size(by_budget(Fraction(1) if epsilon is None else epsilon, 8, 20, 60), 1, 10)
+    def _default_size(self, epsilon: Fraction) -> Size:
+        return Size(by_budget(epsilon, 8, 20, 60), 1, 10)

@@ -1,0 +1,340 @@
+"""CART-DPsAdaBoost as its authors' public code has it (repository qiu-wanyong/CART-DPsAdaboost).
+
+The code differs from the paper in almost every step. It shows which of the two explains the figures. Its privacy loss is in
+docs/proofs/cart-dps-adaboost.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.mechanisms import Randomness
+from hedgerow.mechanisms.kernels import Stream
+from hedgerow.papers.boosting import (
+    AdaBoostStep,
+    BinaryTrees,
+    EqualRounds,
+    Fit,
+    PrintedVote,
+    Ranked,
+    midpoint,
+    most_codes,
+    tested_codes,
+)
+from hedgerow.papers.cart_pruning import Sketch, WeakestLink, errors_by_node
+from hedgerow.papers.noise import float_generator
+from hedgerow.papers.records import Branching, RawRecords, raw_numbers
+from hedgerow.texts import short_repr
+
+CLASSES = 2
+NOISES = 9  # of a candidate: the sizes of both sides and of the node, then each side's size and class sums again
+KEY_WORDS = 8  # of 32 bits
+_LACKING = ", and a class that a node lacks gets no noise"
+
+
+@dataclass(frozen=True)
+class MeanLaplace:
+    """Counts with the mean of ``draws`` draws of Laplace noise, each of scale 1 / epsilon.
+
+    A sum of n such draws is the difference of two gamma variables of shape n.
+    """
+
+    epsilon: float
+    draws: int = 100
+
+    def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
+        """Return the counts, of any shape, with independent noise."""
+        return self.added(counts, float_generator(stream))
+
+    def added(self, counts: npt.NDArray[Any], generator: np.random.Generator) -> Floats:
+        """Return the counts with noise from a generator."""
+        up, down = generator.standard_gamma(self.draws, size=(2, *counts.shape))
+        return np.asarray(counts + (up - down) / (self.draws * self.epsilon))
+
+    def law(self, count: float, threshold: float) -> Floats:
+        """Return the probabilities that a noisy count is at most, or above, a threshold.
+
+        The difference of the gammas, waiting times for n events each, is above x > 0 if fewer than n events of one kind come
+        until x and n of the other kind after that: a Poisson number and a negative binomial one, together.
+        """
+        n, x = self.draws, abs(threshold - count) * self.draws * self.epsilon
+        soon = [math.exp(k * math.log(x) - x - math.lgamma(k + 1)) if x > 0 else float(k == 0) for k in range(n)]
+        race = np.cumsum([math.comb(n + k - 1, k) / 2 ** (n + k) for k in range(n)])
+        tail = math.fsum(soon[k] * race[n - 1 - k] for k in range(n))
+        return np.array([1 - tail, tail] if threshold >= count else [tail, 1 - tail])
+
+
+@dataclass(frozen=True)
+class CodedTree:
+    """A binary tree on all records, by weighted Gini indices of every single test, with noise or without.
+
+    Tests are x_j <= c for the midpoints c of a node's numbers and x_j == v for its codes; the last one of the least index
+    wins. A child of one class is a leaf, and a node's label is that of its larger class.
+
+    With noise, every sum of weights gets the mean of 100 draws of Laplace(1 / epsilon), anew for every candidate, a side's
+    class only if a record has it; and so does each count of records that a label follows from.
+
+    Departs   from the code: labels are drawn once, which it draws anew at every look; missing numbers go right, which it does
+              not know.
+
+    Parameters
+    ----------
+    max_depth : int
+        The tests on a path.
+    noisy : bool
+        Whether indices and labels get noise: one script of the authors'. Their others grow trees without.
+    """
+
+    max_depth: int = 4
+    noisy: bool = True
+
+    tests = staticmethod(raw_numbers)
+    pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
+
+    def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
+        """Return the learner with its records."""
+        return CodedFitter(self, Ranked.of(training), holdout).fit
+
+    def reasons(self, branching: Branching) -> Iterator[str]:
+        """Yield what is read without protection."""
+        if self.noisy:
+            yield (
+                "every count gets the mean of 100 draws of Laplace(1 / epsilon), with a tenth of the standard deviation of one: "
+                "a change of 1 in a count loses up to 100 epsilon"
+            )
+        else:
+            yield (
+                "trees are grown and labelled without any noise: the best test by raw weighted Gini indices, the larger raw "
+                "class of each leaf, an infinite loss"
+            )
+        yield (
+            "the midpoints between the node's own numbers, and its own codes, are the tests, and the model stores one: a "
+            "number that one record alone has can be seen, an infinite loss"
+        )
+        yield (
+            f"a child whose records are of a single class becomes a leaf{_LACKING if self.noisy else ''}, an infinite loss"
+        )
+        yield "trees are cut back by the raw accuracy on the records that are held out, an infinite loss"
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTests:
+    """Tests of one node: feature, the rank of the value, and of the next one ``above`` it for a number, each (tests,).
+
+    ``weights`` and ``counts`` (tests, 2) are the class sums on the left.
+    """
+
+    feature: Integers
+    rank: Integers
+    above: Integers
+    weights: Floats
+    counts: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class CodedFitter:
+    """The learner with its records."""
+
+    learner: CodedTree
+    records: Ranked
+    holdout: RawRecords
+
+    def fit(self, weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
+        """Return one tree."""
+        noise, training = MeanLaplace(budget), self.records.data
+        sketch = self._grow(weights, noise, randomness)
+        counts = np.array(sketch.counts)
+        if self.learner.noisy:
+            counts = np.where(counts > 0, randomness.draw(noise, counts), -np.inf)
+        tree = sketch.tree(counts.argmax(axis=1))
+        everyone = np.arange(len(weights))
+        held = errors_by_node(tree, self.holdout, np.arange(len(self.holdout.labels)))
+        return self.learner.pruning.apply(tree, errors_by_node(tree, training, everyone), held)
+
+    def _grow(self, weights: Floats, noise: MeanLaplace, randomness: Randomness) -> Sketch:
+        labels = self.records.data.labels
+        sketch = Sketch(most_codes(self.records.data.branching))
+        sketch.add(np.bincount(labels, minlength=CLASSES)[None])
+        open_nodes = [(0, np.arange(len(labels)))]
+        for _ in range(self.learner.max_depth):
+            children = []
+            for node, rows in open_nodes:
+                test = self._choose(rows, weights, noise, randomness)
+                if test is not None:
+                    children += self._split(sketch, node, rows, test)
+            open_nodes = children
+        return sketch
+
+    def _choose(
+        self, rows: Integers, weights: Floats, noise: MeanLaplace, randomness: Randomness
+    ) -> tuple[int, float, Integers] | None:
+        """Return the feature of a node's test, its cut, and the code that goes left; None if there is no test."""
+        found = self._candidates(rows, weights)
+        if found is None:
+            return None
+        labels = self.records.data.labels[rows]
+        whole = np.bincount(labels, weights=weights[rows], minlength=CLASSES)
+        left, right = found.weights, whole - found.weights
+        has = (found.counts > 0, np.bincount(labels, minlength=CLASSES) > found.counts)
+        drawn = np.zeros((len(left), NOISES))
+        if self.learner.noisy:
+            drawn = randomness.draw(noise, drawn)
+        sides = np.stack((left.sum(axis=1), right.sum(axis=1), np.full(len(left), whole.sum()))) + drawn[:, :3].T
+        with np.errstate(all="ignore"):
+            index = sides[0] / sides[2] * _noisy_gini(left, has[0], drawn[:, 3:6])
+            index += sides[1] / sides[2] * _noisy_gini(right, has[1], drawn[:, 6:])
+        best = len(index) - 1 - int(np.where(np.isnan(index), np.inf, index)[::-1].argmin())
+        feature, values = int(found.feature[best]), self.records.values
+        if self.records.numeric[feature]:
+            low, high = values[found.rank[best]], values[found.above[best]]
+            return feature, midpoint(low, high), np.empty(0, dtype=np.int64)
+        return feature, 0.0, values[found.rank[[best]]].astype(np.int64)
+
+    def _candidates(self, rows: Integers, weights: Floats) -> CodedTests | None:
+        """Return the tests of a node; None if there are none."""
+        ranked = self.records
+        sums = ranked.class_weights(rows, weights)
+        counts = ranked.class_weights(rows, np.ones(len(weights), dtype=np.int64))
+        present = np.flatnonzero(counts.any(axis=1) & ~np.isnan(ranked.values))
+        ends = np.searchsorted(present, ranked.start)
+        parts = []
+        for feature, numeric in enumerate(ranked.numeric):
+            own = present[ends[feature] : ends[feature + 1]]
+            if len(own) < 2:
+                continue
+            if numeric:
+                below = (sums[own].cumsum(axis=0)[:-1], counts[own].cumsum(axis=0)[:-1])
+                parts.append((np.full(len(own) - 1, feature), own[:-1], own[1:], *below))
+            else:
+                parts.append((np.full(len(own), feature), own, own, sums[own], counts[own]))
+        return CodedTests(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
+
+    def _split(
+        self, sketch: Sketch, node: int, rows: Integers, test: tuple[int, float, Integers]
+    ) -> list[tuple[int, Integers]]:
+        """Set a node's test, and return its children that have both classes, with their records."""
+        data, (feature, cut, code) = self.records.data, test
+        column = data.columns[feature, rows]
+        left = column <= cut if self.records.numeric[feature] else np.isin(column, code)
+        parts = (rows[left], rows[~left])
+        counts = np.array([np.bincount(data.labels[part], minlength=CLASSES) for part in parts])
+        children = sketch.add(counts)
+        sketch.split(node, feature, cut, tested_codes(data.branching, code), int(children[0]))
+        return [(int(child), part) for child, part, own in zip(children, parts, counts, strict=True) if own.all()]
+
+
+def _noisy_gini(weights: Floats, has: Truth, noise: Floats) -> Floats:
+    """Return the Gini index of sides with the class ``weights`` (tests, 2), with noise on their size and classes."""
+    size = weights.sum(axis=1) + noise[:, 0]
+    shares = np.where(has, weights + noise[:, 1:], 0.0) / size[:, None]
+    return np.asarray(1 - (shares**2).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class WholeRounds(EqualRounds):
+    """Every single count spends all of epsilon: the code of CART-DPsAdaBoost."""
+
+    def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
+        return epsilon
+
+    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
+        yield (
+            "each noisy count spends the whole epsilon, and nothing adds them up over the candidates, nodes, levels and "
+            f"{rounds} rounds"
+        )
+
+
+@dataclass(frozen=True)
+class CodedStep(AdaBoostStep):
+    """The code of CART-DPsAdaBoost: half the decimal log-odds of the unweighted error, and weights that start at 1.
+
+    An error of 0 is taken as .001 and one of 1 as .999. Training ends with a tree without an error on the held-out records.
+    """
+
+    ends_without_error: ClassVar[bool] = True
+
+    def start(self, records: int) -> Floats:
+        return np.ones(records)
+
+    def error(self, wrong: Truth, weights: Floats) -> float:
+        return float(wrong.mean())
+
+    def stops(self, error: float) -> bool:
+        return False
+
+    def alpha(self, error: float) -> float:
+        error = {0.0: 0.001, 1.0: 0.999}.get(error, error)
+        return math.log10((1 - error) / error) / 2
+
+    def reasons(self, rounds: int) -> Iterator[str]:
+        yield (
+            "the weights of the trees are exact functions of k errors of N training records, log10((N - k) / k) / 2, which "
+            "are never the same for N and N + 1: delta = 1 at every epsilon, but where k is 0 or all"
+        )
+
+
+@dataclass(frozen=True)
+class AnswerKey:
+    """The seed of the noise in a model's answers, drawn once for a model."""
+
+    def sample(self, stream: Stream) -> npt.NDArray[np.int64]:
+        """Return the words of the key, (words,)."""
+        return float_generator(stream).integers(0, 1 << 32, KEY_WORDS)
+
+    def law(self) -> Floats:
+        """Return the probability of each single key."""
+        return np.array([2.0 ** (-32 * KEY_WORDS)])
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyVote(PrintedVote):
+    """A weighted vote F(x) = sum of alpha_t (h_t(x) + noise): each tree's answer for each record gets noise of its own.
+
+    The noise is the mean of 100 draws of Laplace(1 / epsilon). It follows from ``key`` (words,) and the place of the record in
+    the batch that is asked for, so that the same batch gets the same answers [our choice: the code draws anew each time].
+    """
+
+    key: npt.NDArray[np.int64]
+    epsilon: float
+
+    __repr__ = short_repr
+
+    def _terms(self, columns: Floats) -> Iterator[Floats]:
+        """Yield 2 alpha_t (h_t + noise) of each tree, for ``columns`` (features, records)."""
+        generator, noise = np.random.default_rng(self.key), MeanLaplace(self.epsilon)
+        for tree, alpha in enumerate(self.alphas):
+            votes = 2.0 * self.trees.labels(tree, columns, self.branching) - 1
+            yield 2 * alpha * noise.added(votes, generator)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees, their weights and the key of the noise as named arrays."""
+        return {**super().to_arrays(), "key": self.key}
+
+
+@dataclass(frozen=True)
+class NoisyVotes:
+    """The rule that answers get noise: every tree and every record with the whole epsilon."""
+
+    def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> NoisyVote:
+        """Return the model whose answers have noise."""
+        return NoisyVote(model.branching, model.trees, model.alphas, randomness.draw(AnswerKey()), epsilon)
+
+    def reasons(self, trees: int) -> Iterator[str]:
+        """Yield what is read without protection."""
+        yield (
+            "the only noise is on the trees' answers to the records that are asked about, and the trees are in the model: what "
+            "it stores is raw"
+        )
+        yield (
+            f"each answer of each of {trees} trees spends the whole epsilon, and nothing adds them up over trees and "
+            "records; an answer that one record turns from -1 to 1 loses up to 200 epsilon, since the mean of 100 draws of "
+            "Laplace(1 / epsilon) has a tenth of the standard deviation of one"
+        )

@@ -1,0 +1,240 @@
+"""eDPRF, its tree pfDPDT, and the traditional tree of its ablations.
+
+Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from hedgerow.mechanisms import SELECTIONS, PermuteAndFlip
+from hedgerow.papers.forest import FixedSize, PaperForest, PaperTree, PrintedForest, Samples
+from hedgerow.papers.noise import RealExponential, RealPermuteAndFlip
+from hedgerow.papers.records import node_bins
+from hedgerow.parameters import Choice, parameter
+from hedgerow.schema import Schema
+from hedgerow.scores import Gini
+from hedgerow.systems.base import ENOUGH, Size
+from hedgerow.trees import (
+    AllRecords,
+    Harmonic,
+    Leaf,
+    Multiway,
+    NoisyCounts,
+    NoisyMinority,
+    NoisySize,
+    PerRecord,
+    Recipe,
+    SelectLabel,
+    SelectTest,
+    Stop,
+    Uniform,
+)
+
+SMALL = NoisyMinority(
+    Fraction(3, 10), Fraction(1, 2)
+)  # chosen on parts of the training data (docs/decisions/0005-edprf-defaults.md)
+STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": SMALL}
+SHALLOW = 3  # a tree with at most this many tests on a path has no stop, at any budget
+MAX_BINS = 5
+LEAVES: Mapping[str, Leaf] = {"counts": NoisyCounts(), "label": SelectLabel()}
+
+
+class PFDPDTClassifier(PaperTree):
+    """One differentially private decision tree by permute-and-flip (pfDPDT), the tree of eDPRF.
+
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5.
+
+    Releases  one tree with one label per leaf.
+    Costs     ``epsilon``, pure: on each path the levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
+    Departs   from the paper as ``EDPRFClassifier`` does.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_bins, stop, adjacency, records_per_person, random_state, ledger
+        See ``EDPRFClassifier``.
+    max_depth : int or None
+        Maximum number of tests on a path, one less than the paper's treeDepth. None: 4 if the add/remove budget is at least 0.5,
+        otherwise 3 [our choice]; published: 5.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.PFDPDTClassifier(epsilon=1.0, schema=schema, max_depth=2, variant="published").fit(X, y)
+    >>> model.certificate_.holds, len(model.certificate_.reasons) > 0
+    (False, True)
+    """
+
+    stop: str = parameter(Choice(("auto", *STOPS)), default="auto")
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=PerRecord(),  # the paper: parts of one fixed size
+            candidates=Multiway(),  # bins from the schema; the paper: from each node's records
+            levels=Harmonic(),  # equations 9 and 10
+            split=SelectTest(PermuteAndFlip, Gini()),  # at range 2; the paper: 4, half the signal
+            leaf=SelectLabel(PermuteAndFlip),  # at range 1; the paper: 2
+            stop=self._stop(depth),  # the paper: nodes of a single class
+        )
+
+    def _stop(self, depth: int) -> Stop | None:
+        """Return the stop for trees with at most this many tests on a path."""
+        return STOPS["noisy-minority" if depth > SHALLOW else "none"] if self.stop == "auto" else STOPS[self.stop]
+
+    _published_size = Size(1, 5, MAX_BINS)
+
+    def _published(self) -> PrintedForest:
+        return PrintedForest(
+            samples=FixedSize(),
+            tests=node_bins,  # the paper does not say how and where
+            levels=Harmonic(),
+            sharing="aligned",  # equations 9 and 10
+            selection=RealPermuteAndFlip,  # equation 12
+            leaf="label",  # equation 15
+        )
+
+    def _default_size(self, epsilon: Fraction) -> Size:
+        return Size(1, 4 if epsilon >= ENOUGH else 3, MAX_BINS)
+
+
+class EDPRFClassifier(PFDPDTClassifier, PaperForest):
+    """Differentially private random forest by permute-and-flip (eDPRF).
+
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5.
+
+    Releases  ``n_estimators`` trees with one label per leaf.
+    Costs     ``epsilon``, pure. Private form: each record is assigned to one tree at random, independently of the others, and on
+              each path of a tree the levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
+    Departs   (private) from the paper where its steps read raw data. Records are assigned to trees independently, not in equal
+              parts. Bins are cut from the schema's ranges. No node stops because it is pure. Every branch exists, whether or
+              not a record takes it. Selections use the one-sided ranges, with twice the paper's signal at the same epsilon.
+    Published the paper's steps as printed, for reproduction. Its certificate says that no guarantee holds, and why.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        The total privacy budget, read as its shortest decimal.
+    schema : Schema or None
+        What is public about the data. None infers it from the records, which voids the guarantee.
+    variant : {"private", "published"}
+        "private": the form whose guarantee is proved. "published": the form that the paper prints.
+    n_estimators : int or None
+        Number of trees. None: 11 if the add/remove budget is at least 0.5, otherwise 5 [our choice]; published: 35.
+    max_depth : int or None
+        Maximum number of tests on a path, one less than the paper's treeDepth. None: 3 if the add/remove budget is at least 0.5,
+        otherwise 2; for a single tree (``n_estimators=1``) one more [our choice]; published: 5.
+    max_bins : int or None
+        Number of equal-width bins of a numeric feature. None: 5 [our choice; the paper does not say].
+    stop : {"auto", "none", "noisy-minority"}
+        For the private form. "none": every path grows to its end. "noisy-minority": a node whose noisy minority count is small
+        becomes a leaf, which takes three tenths of each level's budget. "auto": "noisy-minority" for a single tree of more
+        than 3 tests on a path, otherwise "none", because small trees and trees that share the records cannot afford it.
+    adjacency : {"add-remove", "replace-one"}
+        What neighboring data sets are. Under "replace-one" the plan runs at half the budget.
+    records_per_person : int
+        The guarantee protects a person, of whom at most this many records are read; see ``fit``.
+    random_state : None, int or numpy generator
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
+    ledger : Ledger or None
+        The ledger that is charged for the fit's plan before anything is drawn.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+
+    Notes
+    -----
+    ``predict_proba`` returns each class's share of the trees' votes. It ranks records but is not a calibrated probability. Ties
+    go to the first class of the schema.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["high", "low"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds
+    True
+    """
+
+    def _stop(self, depth: int) -> Stop | None:
+        return None if self.stop == "auto" and self.n_estimators != 1 else super()._stop(depth)
+
+    _published_size = Size(35, 5, MAX_BINS)  # treeDepth 6
+
+    def _default_size(self, epsilon: Fraction) -> Size:
+        enough = epsilon >= ENOUGH
+        return Size(11 if enough else 5, (3 if enough else 2) + (self.n_estimators == 1), MAX_BINS)
+
+
+class TraditionClassifier(PaperTree):
+    """One tree built the traditional way: exponential mechanism for tests, noisy class counts for leaves.
+
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025: "tradition", with ``split="permute-and-flip"`` their
+    "tradition_spl_imp", with ``leaf="label"`` their "tradition_leaf_imp".
+
+    Releases  one tree with noisy class counts, or a label, in each leaf.
+    Costs     ``epsilon``, pure: every level gets the same budget (docs/proofs/tradition.md).
+    Departs   (private) from the paper. Bins come from the schema and not from each node's records. No node stops because it
+              is pure. Selections use the one-sided ranges. A leaf gets all of the budget that its path has not spent.
+    Published the paper's steps as printed. The paper does not say how a level's budget is shared, so there are two readings
+              [inferred].
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``PaperTree``. Defaults: 3 tests on a path (published: 5), 5 bins.
+    split : {"exponential", "permute-and-flip"}
+        The mechanism that selects tests.
+    leaf : {"counts", "label"}
+        What a leaf releases: noisy counts, the largest of which gives its label, or a label selected by permute-and-flip.
+    reading : {"halved", "undivided"}
+        "halved" (R1): half of a level's budget is for a noisy number of records, which stops small nodes, and half is for the
+        test or the leaf. "undivided" (R2): there is no query of the number of records.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.TraditionClassifier(epsilon=1.0, schema=schema, split="permute-and-flip").fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    split: str = parameter(Choice(tuple(SELECTIONS)), default="exponential")
+    leaf: str = parameter(Choice(tuple(LEAVES)), default="counts")
+    reading: str = parameter(Choice(("halved", "undivided")), default="halved")
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=AllRecords(),
+            soft=self.leaf == "counts",  # a single tree returns the class shares of its leaf, not one vote
+            candidates=Multiway(),
+            levels=Uniform(),
+            split=SelectTest(SELECTIONS[self.split], Gini()),
+            leaf=LEAVES[self.leaf],
+            stop=NoisySize() if self.reading == "halved" else None,
+        )
+
+    _private_size = Size(1, 3, MAX_BINS)
+    _published_size = Size(1, 5, MAX_BINS)
+
+    def _published(self) -> PrintedForest:
+        return PrintedForest(
+            samples=Samples(),
+            tests=node_bins,
+            levels=Uniform(),
+            sharing="halved"
+            if self.reading == "halved"
+            else "undivided",  # no step reads a count of records [inferred]
+            selection=RealPermuteAndFlip if self.split == "permute-and-flip" else RealExponential,
+            leaf="counts" if self.leaf == "counts" else "label",
+        )

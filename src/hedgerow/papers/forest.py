@@ -1,0 +1,543 @@
+"""Printed trees and forests, grown level by level and all at once on raw records; and the estimators that have a printed form."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.estimator import Plan, PublicCoins, RawPlan
+from hedgerow.export import shares_of_votes
+from hedgerow.mechanisms import Randomness
+from hedgerow.papers import kernels
+from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
+from hedgerow.papers.records import Branching, BranchingRule, NodeRecords, RawRecords
+from hedgerow.parameters import Choice, parameter
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.exact import decimal_text
+from hedgerow.schema import Encoder, Schema
+from hedgerow.systems.base import ForestSystem, Size, TreeSystem
+from hedgerow.texts import short_repr
+from hedgerow.threads import for_slices
+from hedgerow.trees import Levels
+from hedgerow.trees.forest import OF_TESTS, importances
+
+TWICE_GINI = 4  # twice the authors' Delta of the Gini score, which is 2 (eDPRF, equations 11 to 14)
+TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
+LEAST_ERROR = 1e-10
+ROOTS = (
+    "a node becomes a leaf when its records are of a single class, without noise: whether the model has a "
+    "split can depend on one record alone, an infinite loss"
+)
+BINS = (
+    "numeric features are binned between the least and the largest value of each node's own records, and the model "
+    "stores these values, an infinite loss"
+)
+FLOATS = (
+    "the noise is drawn in floating point, whose last digits can betray the scores; what the paper proves about real "
+    "numbers does not carry over"
+)
+
+
+# Which records each tree reads
+
+Subsets = list[Integers]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Every tree reads all records, with an equal part of the budget."""
+
+    shared: ClassVar[bool] = True  # a record may be in several trees
+
+    def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
+        """Return the rows of each tree; ``wrong`` (records,) marks where the vote of the trees so far is wrong."""
+        return [np.arange(len(wrong))] * trees
+
+    def phases(self, trees: int) -> tuple[tuple[Samples, int], ...]:
+        """Return the sampling and the number of trees of each phase."""
+        return ((self, trees),)
+
+    def tree_budget(self, epsilon: Fraction, trees: int) -> Fraction:
+        """Return the budget that the paper gives each tree."""
+        return epsilon / trees if self.shared else epsilon
+
+    def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
+        """Yield what this step reads without protection."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class FixedSize(Samples):
+    """Each of T trees gets floor(n / T) records; none is in two trees, and the rest is left out.
+
+    Algorithm 4 of eDPRF, with the size taken from all n records: read literally it shrinks from draw to draw and
+    would leave a third of the records unused, against the text (docs/proofs/edprf.md).
+    """
+
+    shared = False
+
+    def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
+        order: Integers = randomness.draw(Permutation(), len(wrong))
+        size = len(wrong) // trees
+        return list(order[: trees * size].reshape(trees, size))
+
+    def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
+        if trees > 1:
+            yield (
+                f"the records are divided among {trees} trees in subsets of one fixed size: one record added or removed can "
+                f"change the size of every subset, a loss of T * epsilon / 2 = {decimal_text(trees * epsilon / 2)}"
+            )
+
+
+@dataclass(frozen=True)
+class Bootstrap(Samples):
+    """Every tree reads n draws with replacement from the n records."""
+
+    def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
+        return _resampled(np.ones(len(wrong)), trees, randomness)
+
+    def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
+        budget = self.tree_budget(epsilon, trees)
+        yield (
+            "every tree draws its records with replacement, so one record may be in it many times: a tree with the stated "
+            f"budget b = {decimal_text(budget)} loses up to about exp(b) - 1 = {math.expm1(min(float(budget), 700.0)):.6g} "
+            "on one record of a rare class, and no more than n b is proved"
+        )
+
+
+@dataclass(frozen=True)
+class Reweighted(Samples):
+    """A bootstrap in which records that the trees so far get wrong have weight exp(a), and the others exp(-a).
+
+    a = ln((1 - e) / e) / 2 with e the raw training error of the vote, as in AdaBoost [inferred]; e is kept between 1e-10 and
+    1/2, so that no weight is infinite and wrong records never weigh less than others [our choice, the paper is silent].
+    """
+
+    def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
+        error = min(max(float(wrong.mean()) if len(wrong) else 0.5, LEAST_ERROR), 0.5)
+        ratio = math.sqrt((1 - error) / error)
+        return _resampled(np.where(wrong, ratio, 1 / ratio), trees, randomness)
+
+
+@dataclass(frozen=True)
+class TwoPhases(Samples):
+    """Half of the trees, rounded up, on bootstrap samples, and the others on samples weighted by the first ones' errors.
+
+    TpDPRF, Liu et al. 2023; the samples of the first phase are [inferred].
+    """
+
+    def phases(self, trees: int) -> tuple[tuple[Samples, int], ...]:
+        return ((Bootstrap(), trees - trees // 2), (Reweighted(), trees // 2))
+
+    def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
+        yield from Bootstrap().reasons(epsilon, trees)
+        if trees > 1:
+            yield (
+                "the second phase weighs records by the raw training error of the first and normalizes the weights: one "
+                "record changes the chance of every other one, and no bound on the loss is known"
+            )
+
+
+def _resampled(weights: Floats, trees: int, randomness: Randomness) -> Subsets:
+    if not len(weights) or not trees:
+        return [np.empty(0, dtype=np.int64)] * trees
+    return list(randomness.draw(Resample(), weights / weights.sum(), trees))
+
+
+# The forest
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What one node of a level may spend: on its test, on the noisy count of its records, and on its leaf."""
+
+    test: Fraction
+    count: Fraction
+    leaf: Fraction
+
+
+@dataclass(frozen=True)
+class PrintedForest:
+    """A printed forest in its parts.
+
+    Parameters
+    ----------
+    levels : Levels
+        How the levels of a path share a tree's budget.
+    samples : Samples
+        Which records each tree reads.
+    tests : BranchingRule
+        The test on each feature. No path reads a feature twice but for cuts.
+    selection : RealSelection
+        What chooses tests by their Gini score: each of n features that are cut has a selection among intervals of its own, and
+        one more selection is among all tests, n + 1 at one price (Mu et al. 2016).
+    sharing : {"aligned", "undivided", "halved"}
+        "aligned": a level's budget is for its test, and a leaf gets what its path has left (eDPRF, equation 10). "undivided":
+        a level's budget is for its test or its leaf. "halved": half of it is for the noisy count of the node's records, half
+        for its test or its leaf; where no leaf is counted, because it holds a label, a leaf gets all of it.
+    leaf : {"label", "counts"}
+        A label by permute-and-flip with the factor epsilon / 2 (eDPRF, equation 15), or the label of the largest of the class
+        counts with Laplace noise.
+    pure_leaves : bool
+        Whether a node of a single class is a leaf, and so is one without records (eDPRF, algorithm 5). That a node without
+        records is a leaf with a uniform label is our choice, the paper is silent.
+    counted : bool
+        Whether a node ends where N / (t K) < sqrt(2) / (2 b), N its noisy count with the budget b, t the most branches of any
+        test that it may have, and K the number of classes. Mu et al. name 2 b their budget [inferred]. A noisy count that no
+        step reads is paid for and not drawn.
+    """
+
+    levels: Levels
+    samples: Samples
+    tests: BranchingRule
+    selection: RealSelection
+    sharing: Literal["aligned", "undivided", "halved"]
+    leaf: Literal["label", "counts"]
+    pure_leaves: bool = True
+    counted: bool = False
+
+    def shares(self, epsilon: Fraction, trees: int, max_depth: int) -> list[Shares]:
+        """Return what the nodes of each level may spend, root first."""
+        left = self.samples.tree_budget(epsilon, trees)
+        shares = []
+        for part in self.levels.budgets(left, max_depth + 1):
+            if self.sharing == "aligned":
+                shares.append(Shares(part, Fraction(0), left))
+                left -= part
+            elif self.sharing == "undivided":
+                shares.append(Shares(part, Fraction(0), part))
+            else:
+                shares.append(Shares(part / 2, part / 2, part if self.leaf == "label" else part / 2))
+        return shares
+
+    def reasons(self, branching: Branching, epsilon: Fraction, trees: int, max_depth: int) -> Iterator[str]:
+        """Yield what is read without protection."""
+        if max_depth > 0:  # otherwise a tree is one leaf, whatever the records are
+            if self.pure_leaves:
+                yield ROOTS
+            if np.any(branching.bins > 0):
+                yield BINS
+        yield from self.samples.reasons(epsilon, trees)
+        yield FLOATS
+
+
+class PrintedForestPlan(RawPlan):
+    """A printed forest that is about to be grown. No guarantee holds.
+
+    ``epsilon`` is the budget that the paper states; ``max_bins`` are the bins of a numeric feature where the recipe has any.
+    """
+
+    def __init__(
+        self,
+        recipe: PrintedForest,
+        schema: Schema,
+        epsilon: Fraction,
+        *,
+        n_estimators: int,
+        max_depth: int,
+        max_bins: int = 5,
+    ) -> None:
+        self._recipe = recipe
+        self._branching = recipe.tests(schema, max_bins)
+        self._trees = n_estimators
+        self.shares = recipe.shares(epsilon, n_estimators, max_depth)
+        self.reasons = tuple(recipe.reasons(self._branching, epsilon, n_estimators, max_depth))
+
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> PrintedTrees:
+        """Grow the forest on the records whose label is in the schema."""
+        branching = self._branching
+        data = RawRecords.labelled(branching.read(X), Encoder(branching.schema, 2).labels(y), branching)
+        rows = np.ascontiguousarray(data.columns.T)
+        trees: PrintedTrees | None = None
+        for samples, count in self._recipe.samples.phases(self._trees):
+            if count == 0:
+                continue
+            wrong = np.ones(len(rows), dtype=np.bool_)
+            if trees is not None:
+                wrong = trees.votes(rows).argmax(axis=1) != data.labels
+            subsets = samples.subsets(wrong, count, randomness)
+            grown = Grower(data, self._recipe, randomness).grow(subsets, self.shares)
+            trees = grown if trees is None else trees + grown
+        assert trees is not None
+        return trees
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedTrees:
+    """A forest that reads raw records: nodes of all trees in one array, children of a node side by side and behind it.
+
+    Parameters
+    ----------
+    branching : Branching
+        How records are read.
+    roots : ndarray of shape (trees,)
+        The root of each tree.
+    feature, first_child, label : ndarray of shape (nodes,)
+        The feature that a node tests, -1 for a leaf; its first child, 0 for a leaf, behind which the others stand; and the
+        class of a leaf, -1 for other nodes.
+    low, high : ndarray of shape (nodes,)
+        The range that a numeric test cuts into bins, or twice the point of a cut; 0 for other nodes. Unlike in private trees,
+        it may be a range that the node's own records had.
+    """
+
+    branching: Branching
+    roots: npt.NDArray[np.int32]
+    feature: npt.NDArray[np.int32]
+    first_child: npt.NDArray[np.int32]
+    label: npt.NDArray[np.int32]
+    low: Floats
+    high: Floats
+
+    importance_rule: ClassVar[str] = OF_TESTS
+
+    __repr__ = short_repr
+
+    def __add__(self, other: PrintedTrees) -> PrintedTrees:
+        """Return the trees of both, those of ``other`` behind."""
+        behind = len(self.feature)
+        children = np.where(other.feature >= 0, other.first_child + behind, 0)
+        moved = replace(other, roots=other.roots + behind, first_child=children).to_arrays()
+        joined = {name: np.concatenate([own, moved[name]], dtype=own.dtype) for name, own in self.to_arrays().items()}
+        return PrintedTrees(self.branching, **joined)
+
+    def votes(self, columns: Floats) -> npt.NDArray[np.int32]:
+        """Return how many trees give each class to each record of ``columns`` (records, features)."""
+        out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)
+        walk = (self.roots, self.feature, self.first_child, self.label, self.low, self.high, self.branching.bins)
+        for_slices(len(columns), lambda rows: kernels.votes(columns[rows], *walk, out[rows]))
+        return out
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return the share of each class in the trees' votes and an even one more [our choice], of shape (records, classes).
+
+        Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
+        are silent).
+        """
+        return shares_of_votes(self.votes(self.branching.read(X)), len(self.roots))
+
+    def importances(self) -> Floats:
+        """Return the share of each feature in the tests, each test weighted by its depth."""
+        return importances(self.roots, self.feature, self.first_child, len(self.branching.schema.names))
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees as named arrays, which audits compare."""
+        return {name: array for name, array in vars(self).items() if name != "branching"}
+
+
+# Growing
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """All nodes of one level of the forest; the first stands at ``start`` in it."""
+
+    start: int
+    feature: Integers
+    first_child: Integers
+    label: Integers
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of_leaves(cls, start: int, nodes: int) -> Layer:
+        """Return so many nodes without tests, children or labels."""
+        none, zero = np.full(nodes, -1), np.zeros(nodes)
+        return cls(start, none, zero.astype(np.int64), none.copy(), zero, zero.copy())
+
+    @property
+    def end(self) -> int:
+        """The start of the next layer."""
+        return self.start + len(self.feature)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenNodes:
+    """Unfinished nodes of one layer.
+
+    ``row`` is where each stands in the layer, ``unused`` (nodes, features) says which features no test above it used up,
+    ``low`` and ``high`` (nodes, cuts) what the cuts above it left of their ranges; ``records`` are their records, node by
+    node, and ``node`` says in which one each record is.
+    """
+
+    layer: Layer
+    row: Integers
+    unused: Truth
+    low: Floats
+    high: Floats
+    records: Integers
+    node: Integers
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __getitem__(self, chosen: Truth) -> OpenNodes:
+        if chosen.all():
+            return self
+        stays = chosen[self.node]
+        place = np.cumsum(chosen) - 1
+        nodes = (self.row[chosen], self.unused[chosen], self.low[chosen], self.high[chosen])
+        return OpenNodes(self.layer, *nodes, self.records[stays], place[self.node[stays]])
+
+
+class Grower:
+    """Grows printed trees; all noise comes from ``randomness``."""
+
+    def __init__(self, data: RawRecords, recipe: PrintedForest, randomness: Randomness) -> None:
+        self._data = data
+        self._branching = data.branching
+        self._recipe = recipe
+        self._randomness = randomness
+        self._layers: list[Layer] = []
+
+    def grow(self, subsets: Subsets, levels: list[Shares]) -> PrintedTrees:
+        """Return one tree for each subset of the records."""
+        frontier = self._plant(subsets)
+        roots = frontier.row.astype(np.int32)
+        for number, shares in enumerate(levels, start=1):
+            if len(frontier):
+                frontier = self._grow_level(frontier, shares, last=number == len(levels))
+
+        def joined(name: str, kind: type = np.float64) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(layer, name) for layer in self._layers], dtype=kind, casting="same_kind")
+
+        feature, first_child, label = (joined(name, np.int32) for name in ("feature", "first_child", "label"))
+        return PrintedTrees(self._branching, roots, feature, first_child, label, joined("low"), joined("high"))
+
+    def _plant(self, subsets: Subsets) -> OpenNodes:
+        unused = np.ones((len(subsets), len(self._branching.arity)), dtype=np.bool_)
+        cuts = self._branching.cuts
+        low, high = (np.tile(end[cuts], (len(subsets), 1)) for end in (self._branching.low, self._branching.high))
+        tree = np.repeat(np.arange(len(subsets)), [len(subset) for subset in subsets])
+        return self._add_layer(unused, low, high, np.concatenate(subsets), tree)
+
+    def _add_layer(self, unused: Truth, low: Floats, high: Floats, records: Integers, node: Integers) -> OpenNodes:
+        layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(unused))
+        self._layers.append(layer)
+        return OpenNodes(layer, np.arange(len(unused)), unused, low, high, records, node)
+
+    def _grow_level(self, frontier: OpenNodes, shares: Shares, *, last: bool) -> OpenNodes:
+        """Finish the leaves of a level, split its other nodes, and return their children.
+
+        A node is a leaf on the last level, when it has no test left, and when a stop says so.
+        """
+        counts = self._class_counts(frontier)
+        offered = frontier.unused.copy()
+        offered[:, self._branching.cuts] = frontier.low < frontier.high
+        leaf: Truth = np.full(len(frontier), last) | ~offered.any(axis=1)
+        if self._recipe.pure_leaves:
+            leaf |= np.count_nonzero(counts, axis=1) <= 1
+        if self._recipe.counted:
+            widest = np.where(offered, self._branching.arity, 0).max(axis=1)
+            size = self._randomness.draw(Laplace(shares.count), counts.sum(axis=1))
+            leaf |= size < smallest_node(shares.count, widest, counts.shape[1])
+        ending, frontier, offered = frontier[leaf], frontier[~leaf], offered[~leaf]
+        if len(ending):
+            ending.layer.label[ending.row] = self._labels(counts[leaf], shares.leaf)
+        return self._children(frontier, *self._tests(frontier, offered, shares.test)) if len(frontier) else frontier
+
+    def _class_counts(self, frontier: OpenNodes) -> Integers:
+        """Return how many records of each class each node has, of shape (nodes, classes)."""
+        n_classes = self._data.n_classes
+        cells = frontier.node * n_classes + self._data.labels[frontier.records]
+        return np.bincount(cells, minlength=len(frontier) * n_classes).reshape(len(frontier), n_classes)
+
+    def _labels(self, counts: Integers, budget: Fraction) -> Integers:
+        """Return the label of each leaf, from raw ``counts`` (leaves, classes); uniform where there are no records."""
+        if self._recipe.leaf == "counts":
+            return np.asarray(self._randomness.draw(Laplace(budget), counts).argmax(axis=1))
+        every = np.ones(counts.shape, dtype=np.bool_)
+        return np.asarray(self._randomness.draw(RealPermuteAndFlip(budget, TWICE_COUNT), counts, every))
+
+    def _tests(self, frontier: OpenNodes, offered: Truth, budget: Fraction) -> tuple[Integers, Floats, Floats]:
+        """Return the feature of each node, one of those ``offered`` (nodes, features), and the range or cut of its test."""
+        start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
+        nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high)
+        low, high = nodes.ranges(offered)
+        scores = nodes.scores(offered, low, high)
+        cuts = len(self._branching.cuts)
+        each = budget / (cuts + 1)
+        if cuts:
+            for node, feature, intervals in nodes.cut_intervals(offered):
+                scores[node, feature], low[node, feature] = self._randomness.draw(
+                    IntervalChoice(each, TWICE_GINI), *intervals
+                )
+                high[node, feature] = low[node, feature]
+        feature = self._randomness.draw(self._recipe.selection(each, TWICE_GINI), scores, offered)
+        rows = np.arange(len(frontier))
+        return feature, low[rows, feature], high[rows, feature]
+
+    def _children(self, frontier: OpenNodes, feature: Integers, low: Floats, high: Floats) -> OpenNodes:
+        arity = self._branching.arity[feature]
+        first = np.cumsum(arity) - arity
+        layer, row = frontier.layer, frontier.row
+        layer.feature[row], layer.first_child[row] = feature, layer.end + first
+        layer.low[row], layer.high[row] = low, high
+        branch = np.empty(len(frontier.records), dtype=np.int64)
+        records = (self._data.columns, frontier.records, frontier.node)
+        kernels.branches(*records, feature, self._branching.bins, low, high, branch)
+        moved = kernels.grouped(frontier.records, first[frontier.node] + branch, int(arity.sum()))
+        unused = frontier.unused.copy()
+        unused[np.arange(len(frontier)), feature] = self._branching.bins[feature] == kernels.CUT
+        below_low, below_high = np.repeat(frontier.low, arity, axis=0), np.repeat(frontier.high, arity, axis=0)
+        place = np.searchsorted(self._branching.cuts, feature)  # a cut divides the range that it was made in
+        node = np.flatnonzero(self._branching.bins[feature] == kernels.CUT)
+        below_high[first[node], place[node]] = below_low[first[node] + 1, place[node]] = low[node]
+        return self._add_layer(np.repeat(unused, arity, axis=0), below_low, below_high, *moved)
+
+
+def smallest_node(budget: Fraction, widest: Integers, n_classes: int) -> Floats:
+    """Return the noisy size below which a node ends."""
+    return np.asarray(0.5 * math.sqrt(2) * float(1 / budget) * widest * n_classes)
+
+
+# Estimators
+
+
+class PaperTree(TreeSystem):
+    """A tree of a paper, in the form whose guarantee is proved and in the form that the paper prints.
+
+    Parameters
+    ----------
+    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``TreeSystem``.
+    variant : {"private", "published"}
+        "private": the form whose guarantee is proved. "published": the form that the paper prints, to fit and predict; its
+        certificate says that no guarantee holds, and why.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
+    _published_size: ClassVar[Size]
+
+    variant: str = parameter(Choice(("private", "published")), default="private")
+
+    @abstractmethod
+    def _published(self) -> PrintedForest:
+        """Return the parts of the published form."""
+
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        if self.variant == "private":
+            return super()._plan(schema, claim, coins)
+        size = self._size(self._published_size)  # the paper's budgets are the same under either adjacency
+        return PrintedForestPlan(self._published(), schema, claim.epsilon, **asdict(size))
+
+
+class PaperForest(PaperTree, ForestSystem):
+    """A forest of a paper.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``PaperTree`` and ``ForestSystem``.
+    """

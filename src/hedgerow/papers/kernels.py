@@ -1,0 +1,359 @@
+"""Printed trees on raw columns in compiled code: scores and branches of tests, and records on their way down finished trees.
+
+Forests: a feature's kind is its entry in ``bins``: above 0 so many bins of a node's range, 0 a branch for each code, CUT a cut.
+
+Boosting: a test has two branches. A number goes left if it is at most the node's cut, and right if it is above it or missing; a
+code goes left if the node's row of ``left`` says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.compiled import compiled
+
+CUT = -1
+
+
+@compiled
+def _branch(value, bins, low, high):
+    """Return the branch that a value takes in a node.
+
+    A category (``bins`` is 0) takes the branch of its code. A number at a cut takes the first branch if it is below
+    ``low`` and otherwise, or if it is missing, the second. A number among bins takes one of ``bins`` bins of equal width
+    from ``low`` to ``high``, the first or the last if it is outside, and the branch behind them if it is missing.
+    """
+    if bins == 0:
+        return np.int64(value)
+    if bins == CUT:
+        return np.int64(0) if value < low else np.int64(1)
+    if np.isnan(value):
+        return np.int64(bins)
+    if low == high or value <= low:
+        return np.int64(0)
+    if value >= high:
+        return np.int64(bins - 1)
+    scale = 1.0 if high - low < np.inf else 0.5  # a width above the largest float
+    place = np.int64((scale * value - scale * low) / (scale * high - scale * low) * bins)
+    return min(place, np.int64(bins - 1))
+
+
+@compiled
+def _branch_score(counts):
+    """Return what one branch with the class ``counts`` adds to the Gini score of a test: -(n - sum of n_k**2 / n)."""
+    size, squares = np.int64(0), 0.0
+    for count in counts:
+        size += count
+        squares += float(count) * count
+    return squares / size - size if size > 0 else 0.0
+
+
+@compiled
+def ranges(columns, records, start, offered, bins, low, high):
+    """Write the least and the largest finite value of every offered feature with bins in every node.
+
+    Without a finite value the range stays as it is.
+    IN columns (features, records) float64, records: those of node i stand from start[i] to start[i + 1], offered (nodes,
+    features), bins (features,).  OUT low high (nodes, features).
+    """
+    for node in range(len(start) - 1):
+        rows = records[start[node] : start[node + 1]]
+        for feature in range(len(bins)):
+            if bins[feature] <= 0 or not offered[node, feature]:
+                continue
+            least, most = np.inf, -np.inf
+            for row in rows:
+                value = columns[feature, row]
+                if np.isfinite(value):
+                    least, most = min(least, value), max(most, value)
+            if least <= most:
+                low[node, feature], high[node, feature] = least, most
+
+
+@compiled
+def histogram(columns, labels, records, start, offered, bins, offset, low, high, out):
+    """Add one to out[node, offset[feature] + branch, class] for every record and offered feature without a cut.
+
+    IN columns (features, records), labels (all records,), records start as above, offered low high (nodes, features), bins
+    offset (features,).  OUT out (nodes, codes, classes).
+    """
+    for node in range(len(start) - 1):
+        rows = records[start[node] : start[node + 1]]
+        for feature in range(len(bins)):
+            kind, least, most = bins[feature], low[node, feature], high[node, feature]
+            if kind == CUT or not offered[node, feature]:
+                continue
+            column, counts = columns[feature], out[node, offset[feature] :]
+            if kind == 0:
+                for row in rows:
+                    counts[np.int64(column[row]), labels[row]] += 1
+            else:
+                for row in rows:
+                    counts[_branch(column[row], kind, least, most), labels[row]] += 1
+
+
+@compiled
+def score_histograms(counts, offset, out):
+    """Write the score of the test on each feature, from the class counts of its branches.
+
+    IN counts (nodes, codes, classes), offset (features + 1,): feature i has the codes from offset[i] to offset[i + 1].
+    OUT out (nodes, features).
+    """
+    for node in range(counts.shape[0]):
+        for feature in range(len(offset) - 1):
+            total = 0.0
+            for code in range(offset[feature], offset[feature + 1]):
+                total += _branch_score(counts[node, code])
+            out[node, feature] = total
+
+
+@compiled
+def intervals(ranks, values, place, labels, records, start, node, feature, low, high, n_classes, score, left, right):
+    """Write the intervals between neighboring values of a feature in a node, and the score of a cut inside each.
+
+    One run of intervals for each pair of a node and a feature that may be cut; a cut sends the values below it left and
+    the others, and the missing, right. Returns where each run starts, and where the last one ends.
+    IN ranks (features, records) int32: the rank of each value among the feature's distinct ``values``, which stand from
+    place[feature] on, or -1; labels (all records,) below n_classes, records start as above, node feature low high (pairs,).
+    OUT score left right (at least the number of intervals,).
+    """
+    ends = np.zeros(len(node) + 1, dtype=np.int64)
+    counts = np.zeros((len(values), n_classes), dtype=np.int64)
+    touched = np.empty(len(values), dtype=np.int64)
+    sides = np.zeros((2, n_classes), dtype=np.int64)
+    out = 0
+    for pair in range(len(node)):
+        sides[:] = 0
+        first, found = place[feature[pair]], 0
+        for row in records[start[node[pair]] : start[node[pair] + 1]]:
+            sides[1, labels[row]] += 1
+            rank = ranks[feature[pair], row]
+            if rank >= 0:
+                if counts[first + rank].sum() == 0:
+                    touched[found] = first + rank
+                    found += 1
+                counts[first + rank, labels[row]] += 1
+        touched[:found].sort()
+        edge = low[pair]
+        for place_below in range(found + 1):
+            score[out] = _branch_score(sides[0]) + _branch_score(sides[1])
+            left[out] = edge
+            if place_below < found:
+                below = touched[place_below]
+                edge = values[below]
+                for label in range(n_classes):
+                    sides[0, label] += counts[below, label]
+                    sides[1, label] -= counts[below, label]
+                    counts[below, label] = 0
+                right[out] = edge
+            else:
+                right[out] = high[pair]
+            out += 1
+        ends[pair + 1] = out
+    return ends
+
+
+@compiled
+def largest_of_runs(keys, start, out):
+    """Write where the largest key of each run stands.  IN keys (keys,), start (runs + 1,).  OUT out (runs,)."""
+    for run in range(len(start) - 1):
+        best = start[run]
+        for place in range(start[run] + 1, start[run + 1]):
+            if keys[place] > keys[best]:
+                best = place
+        out[run] = best
+
+
+@compiled
+def branches(columns, records, node, feature, bins, low, high, out):
+    """Write the branch that each record takes in its node.
+
+    IN columns (features, records), records node (moving records,), feature low high (nodes,), bins (features,).
+    OUT out (moving records,).
+    """
+    for i in range(len(records)):
+        tested = feature[node[i]]
+        out[i] = _branch(columns[tested, records[i]], bins[tested], low[node[i]], high[node[i]])
+
+
+@compiled
+def grouped(records, node, n_nodes):
+    """Return the records sorted by node, in their order within each, and the node of each.
+
+    IN records (records,), node (records,) below n_nodes.
+    """
+    place = np.zeros(n_nodes + 1, dtype=np.int64)
+    for i in range(len(node)):
+        place[node[i] + 1] += 1
+    for i in range(n_nodes):
+        place[i + 1] += place[i]
+    out, out_node = np.empty_like(records), np.empty_like(node)
+    for i in range(len(records)):
+        to = place[node[i]]
+        place[node[i]] += 1
+        out[to], out_node[to] = records[i], node[i]
+    return out, out_node
+
+
+@compiled
+def votes(columns, roots, feature, first_child, label, low, high, bins, out):
+    """Add one to out[record, label] for the leaf that each record reaches in each tree.
+
+    IN columns (records, features), roots (trees,), feature first_child label low high (nodes,), bins (features,).
+    OUT out (records, classes) int32.
+    """
+    for tree in range(len(roots)):
+        for record in range(columns.shape[0]):
+            node = np.int64(roots[tree])
+            while feature[node] >= 0:
+                tested = feature[node]
+                node = first_child[node] + _branch(columns[record, tested], bins[tested], low[node], high[node])
+            out[record, label[node]] += 1
+
+
+@compiled
+def class_weights(ranks, records, labels, weights, out):
+    """Add the weight of each of some records to out[rank, class], once for each feature.
+
+    Features have ranks of their own: side by side, no sum waits for the one before. Numbers without a sign need no look whether
+    they count from the end.
+    IN ranks (features, all records), labels weights (all records,), records (some,).  OUT out (ranks, 2).
+    """
+    for i in range(len(records)):
+        record = np.uint64(records[i])
+        label, weight = np.uint64(labels[record]), weights[record]
+        for feature in range(np.uint64(ranks.shape[0])):
+            out[np.uint64(ranks[feature, record]), label] += weight
+
+
+@compiled
+def best_stump(sums, start, candidates, numeric, tolerance):
+    """Return feature, rank and label on the left of the first stump of least weighted error, and that error.
+
+    Feature i has the ranks from start[i] to start[i + 1] and its candidates first: for a number a cut behind each of
+    ``candidates[i]`` ranks, otherwise one of these codes against the rest. An error counts as less only by more than
+    ``tolerance``. Without candidates the feature is -1.
+    IN sums (ranks, 2), start (features + 1,), candidates numeric (features,).
+    """
+    feature, place, label, least = -1, 0, 0, np.inf
+    all_0, all_1 = 0.0, 0.0
+    for rank in range(start[0], start[1]):
+        all_0 += sums[rank, 0]
+        all_1 += sums[rank, 1]
+    for i in range(len(candidates)):
+        left_0, left_1 = 0.0, 0.0
+        for j in range(candidates[i]):
+            if not numeric[i]:
+                left_0, left_1 = 0.0, 0.0
+            left_0 += sums[start[i] + j, 0]
+            left_1 += sums[start[i] + j, 1]
+            error = left_0 + all_1 - left_1
+            if error < least - tolerance:
+                feature, place, label, least = i, j, 1, error
+            error = left_1 + all_0 - left_0
+            if error < least - tolerance:
+                feature, place, label, least = i, j, 0, error
+    return feature, place, label, least
+
+
+@compiled
+def _impurity(count_0, count_1):
+    """Return n times the Gini index of two class counts."""
+    size = count_0 + count_1
+    return 2.0 * count_0 * count_1 / size if size > 0 else 0.0
+
+
+@compiled
+def best_groupings(counts, offset, offered, score, left):
+    """Write, for every offered feature of codes, the two groups of codes with the least Gini index, and its score.
+
+    The score is -n times the Gini index of the two groups. For two classes the best groups are among the cuts along the
+    codes sorted by their share of class 1 (Breiman, Friedman, Olshen and Stone 1984, 4.2.2). Codes without records stay out
+    of the left group; a feature with one code only keeps its score.
+    IN counts (nodes, codes, 2), offset (features + 1,), offered (nodes, features).  OUT score (nodes, features), left
+    (nodes, codes).
+    """
+    for node in range(counts.shape[0]):
+        for feature in range(len(offset) - 1):
+            if not offered[node, feature]:
+                continue
+            first, last = offset[feature], offset[feature + 1]
+            share = np.full(last - first, np.inf)
+            right_0, right_1, found = 0, 0, 0
+            for code in range(first, last):
+                count_0, count_1 = counts[node, code, 0], counts[node, code, 1]
+                if count_0 + count_1 > 0:
+                    share[code - first] = count_1 / (count_0 + count_1)
+                    right_0, right_1, found = right_0 + count_0, right_1 + count_1, found + 1
+            order = np.argsort(share, kind="mergesort")
+            left_0, left_1, best, size = 0, 0, -np.inf, 0
+            for place in range(found - 1):
+                code = first + order[place]
+                left_0, left_1 = left_0 + counts[node, code, 0], left_1 + counts[node, code, 1]
+                right_0, right_1 = right_0 - counts[node, code, 0], right_1 - counts[node, code, 1]
+                found_score = -_impurity(left_0, left_1) - _impurity(right_0, right_1)
+                if found_score > best:
+                    best, size = found_score, place + 1
+            if size > 0:
+                score[node, feature] = best
+                for place in range(size):
+                    left[node, first + order[place]] = True
+
+
+@compiled
+def _goes_left(value, numeric, cut, left):
+    """Return whether a value takes the left branch of a node."""
+    return value <= cut if numeric else left[np.int64(value)]
+
+
+@compiled
+def sides(columns, records, node, feature, numeric, cut, left, out):
+    """Write the branch, 0 or 1, that each record takes in its node.
+
+    IN columns (features, all records), records node (moving records,), numeric (features,), feature cut (nodes,), left
+    (nodes, codes).  OUT out (moving records,).
+    """
+    for i in range(len(records)):
+        here, tested = node[i], feature[node[i]]
+        out[i] = 0 if _goes_left(columns[tested, records[i]], numeric[tested], cut[here], left[here]) else 1
+
+
+@compiled
+def labels(columns, root, feature, first_child, label, numeric, cut, left, out):
+    """Write the label of the leaf that each record reaches.
+
+    IN columns (features, records), root < nodes, feature first_child label cut (nodes,), left (nodes, codes), numeric
+    (features,).  OUT out (records,).
+    """
+    if feature[root] >= 0 and feature[first_child[root]] < 0 and feature[first_child[root] + 1] < 0:  # a stump, at once
+        tested, of_left, of_right = feature[root], label[first_child[root]], label[first_child[root] + 1]
+        for record in range(columns.shape[1]):
+            goes = _goes_left(columns[tested, record], numeric[tested], cut[root], left[root])
+            out[record] = of_left if goes else of_right
+        return
+    for record in range(columns.shape[1]):
+        node = np.int64(root)
+        while feature[node] >= 0:
+            tested = feature[node]
+            goes = _goes_left(columns[tested, record], numeric[tested], cut[node], left[node])
+            node = np.int64(first_child[node]) + (0 if goes else 1)
+        out[record] = label[node]
+
+
+@compiled
+def errors_on_paths(columns, classes, records, feature, first_child, label, numeric, cut, left, out):
+    """Add one to out[node] for every record that passes a node of another label, the root being node 0.
+
+    IN columns (features, all records), classes (all records,), records (some,), feature first_child label cut (nodes,), left
+    (nodes, codes), numeric (features,).  OUT out (nodes,).
+    """
+    for record in records:
+        node = np.int64(0)
+        while True:
+            if label[node] != classes[record]:
+                out[node] += 1
+            if feature[node] < 0:
+                break
+            tested = feature[node]
+            goes = _goes_left(columns[tested, record], numeric[tested], cut[node], left[node])
+            node = np.int64(first_child[node]) + (0 if goes else 1)

@@ -1,0 +1,165 @@
+"""Noise of the printed algorithms: real numbers in floating point, outside every guarantee.
+
+Nothing else in the library draws floating-point noise. A numpy generator is seeded from the fit's own stream, so a fit
+with the same ``random_state`` and the same numpy gives the same model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.mechanisms import Exponential, PermuteAndFlip
+from hedgerow.mechanisms.kernels import Stream, next_word
+from hedgerow.papers import kernels
+
+SEED_WORDS = 4  # 256 bits
+
+
+@dataclass(frozen=True)
+class RealPermuteAndFlip(PermuteAndFlip):
+    """Permute-and-flip as the largest score plus exponential noise: the same law, were floats real numbers.
+
+    The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
+
+    Source    docs/proofs/selection.md; Ding, Kifer, Steinke, Zhang and Zhang, "The permute-and-flip mechanism is identical to
+              report-noisy-max with exponential noise", 2021.
+    """
+
+    name = "permute-and-flip in floating point"
+
+    def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
+        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+        noise = float_generator(stream).standard_exponential(scores.shape)
+        return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
+
+
+@dataclass(frozen=True)
+class RealExponential(Exponential):
+    """The exponential mechanism as the largest score plus Gumbel noise: the same law, were floats real numbers.
+
+    The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
+    """
+
+    name = "exponential mechanism in floating point"
+
+    def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
+        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+        noise = float_generator(stream).gumbel(size=scores.shape)
+        return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
+
+
+RealSelection = type[RealPermuteAndFlip] | type[RealExponential]
+
+
+@dataclass(frozen=True)
+class IntervalChoice:
+    """A cut point by the exponential mechanism with the length as base measure: an interval, then a point in it.
+
+    Interval i has the probability proportional to its length times exp(epsilon score_i / score_range), as in Friedman and
+    Schuster, KDD 2010.
+    """
+
+    epsilon: Fraction
+    score_range: int
+
+    def sample(
+        self, stream: Stream, score: Floats, left: Floats, right: Floats, start: Integers
+    ) -> tuple[Floats, Floats]:
+        """Choose in each run of intervals, run i from ``start[i]`` to ``start[i + 1]``; return scores and cut points.
+
+        ``score``, ``left`` and ``right`` have the shape (intervals,); a run has at least one interval with a length.
+        """
+        generator = float_generator(stream)
+        with np.errstate(divide="ignore"):
+            keys = float(self.epsilon / self.score_range) * score + np.log(right - left)
+        keys += generator.gumbel(size=len(score))
+        chosen = np.empty(len(start) - 1, dtype=np.int64)
+        kernels.largest_of_runs(keys, start, chosen)
+        low, high = left[chosen], right[chosen]
+        return score[chosen], low + generator.random(len(chosen)) * (high - low)
+
+    def law(self, score: Floats, length: Floats) -> Floats:
+        """Return the probability of each interval of one run."""
+        mass = length * np.exp(float(self.epsilon / self.score_range) * (score - score.max()))
+        return np.asarray(mass / math.fsum(mass))
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Counts with Laplace noise of scale 1 / epsilon."""
+
+    epsilon: Fraction
+
+    def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
+        """Return the counts, of any shape, with independent noise."""
+        return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
+
+    def law(self, count: float, threshold: float) -> Floats:
+        """Return the probabilities that a noisy count is at most, or above, a threshold."""
+        gap = float(self.epsilon) * (threshold - count)
+        tail = math.exp(-abs(gap)) / 2
+        return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """The records in random order."""
+
+    def sample(self, stream: Stream, records: int) -> Integers:
+        """Return the rows 0 to records - 1 in random order."""
+        return float_generator(stream).permutation(records)
+
+    def law(self, records: int) -> Floats:
+        """Return the probability of each order, the orders sorted as ``itertools.permutations`` gives them."""
+        orders = math.factorial(records)
+        return np.full(orders, 1 / orders)
+
+
+@dataclass(frozen=True)
+class Resample:
+    """As many draws with replacement as there are records."""
+
+    def sample(self, stream: Stream, weights: Floats, samples: int) -> Integers:
+        """Return the rows of each sample, ascending, of shape (samples, records); ``weights`` (records,) sum to 1."""
+        rows = np.arange(len(weights))
+        times = float_generator(stream).multinomial(len(weights), weights, size=samples)
+        return np.repeat(np.tile(rows, samples), times.reshape(-1)).reshape(samples, len(weights))
+
+    def law(self, weights: Floats, times: int, row: int) -> float:
+        """Return the probability that one row is drawn so many times into one sample."""
+        draws, weight = len(weights), float(weights[row])
+        return math.comb(draws, times) * weight**times * (1 - weight) ** (draws - times)
+
+
+@dataclass(frozen=True)
+class SomeFeatures:
+    """A random subset of so many features; all of them where there are fewer."""
+
+    size: int
+
+    def sample(self, stream: Stream, offered: Truth) -> Truth:
+        """Return the subset of each row of ``offered`` (rows, features)."""
+        keys = np.where(offered, float_generator(stream).random(offered.shape), -1.0)
+        least = -np.sort(-keys, axis=1)[:, min(self.size, offered.shape[1]) - 1]
+        return np.asarray(offered & (keys >= least[:, None]))
+
+    def law(self, offered: Truth) -> Floats:
+        """Return the probability that each feature of one row is in the subset."""
+        return np.asarray(offered * min(1.0, self.size / offered.sum()))
+
+
+def _largest(keys: Floats, offered: npt.NDArray[Any]) -> Integers:
+    chosen: Integers = np.where(offered, keys, -np.inf).argmax(axis=1)
+    return chosen
+
+
+def float_generator(stream: Stream) -> np.random.Generator:
+    """Return a numpy generator that is seeded from the fit's own stream, for real-valued noise that no guarantee covers."""
+    return np.random.default_rng([int(next_word(stream)) for _ in range(SEED_WORDS)])

@@ -1,0 +1,233 @@
+"""Raw records as printed algorithms read them: which branches the test on each feature has, and counts node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.lazy_values import lazy
+from hedgerow.papers import kernels
+from hedgerow.papers.kernels import CUT
+from hedgerow.schema import Encoder, Numeric, Schema
+from hedgerow.schema.encoder import raw_columns
+from hedgerow.threads import available_threads, for_each
+
+MOST_CELLS = 1 << 21  # of histograms that are in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class Branching:
+    """The branches of the test on each feature.
+
+    Parameters
+    ----------
+    schema : Schema
+        What the columns are read by.
+    bins : ndarray of shape (features,)
+        Above 0 the bins of a numeric feature in a node, 0 for a branch per code, -1 for a cut with two branches.
+    arity : ndarray of shape (features,)
+        How many branches there are.
+    low, high : ndarray of shape (features,)
+        The public range of a feature that is cut, 0 for others.
+    encoder : Encoder or None
+        What turns all cells into codes; None where numbers are read as they are.
+    """
+
+    schema: Schema
+    bins: Integers
+    arity: Integers
+    low: Floats
+    high: Floats
+    encoder: Encoder | None = None
+
+    @property
+    def cuts(self) -> Integers:
+        """The features that are cut."""
+        return np.flatnonzero(self.bins == CUT)
+
+    def read(self, X: Any) -> Floats:
+        """Return records as float64 of shape (records, features); what is cut is clipped to its public range."""
+        if self.encoder is not None:
+            return self.encoder.transform(X).astype(np.float64)
+        columns = raw_columns(X, self.schema)
+        columns[:, self.cuts] = np.clip(columns[:, self.cuts], self.low[self.cuts], self.high[self.cuts])
+        return columns
+
+
+# Returns the branches for a schema and a number of bins of a numeric feature.
+BranchingRule = Callable[[Schema, int], Branching]
+
+
+def node_bins(schema: Schema, max_bins: int) -> Branching:
+    """Return one branch per bin between the least and the largest finite value in the node, and one for missing cells.
+
+    That is the reading of eDPRF's binning [our choice, the paper is silent]; cut points and ranges of the schema are not
+    used. A categorical feature has one branch for each of its values, one for missing and one for undeclared cells.
+    """
+    bins, none = _numeric(schema) * max_bins, np.zeros(len(schema.names))
+    return Branching(schema, bins, np.where(bins > 0, bins + 1, _codes(schema)), none, none)
+
+
+def schema_bins(schema: Schema, max_bins: int) -> Branching:
+    """Return one branch per category, or per public bin of a numeric feature, and one for missing cells.
+
+    For algorithms on discrete data; that they meet numbers in public bins is our choice.
+    """
+    encoder, none = Encoder(schema, max_bins), np.zeros(len(schema.names))
+    return Branching(schema, none.astype(np.int64), encoder.n_codes, none, none, encoder)
+
+
+def cut_ranges(schema: Schema, max_bins: int) -> Branching:
+    """Return a cut of a numeric feature inside its public range, which cuts above it narrow; categories branch by value.
+
+    A number is read as the nearer end of its range if it is outside, and goes right if it is missing [our choice, the
+    papers are silent]. A cut feature can be cut again below. ``max_bins`` has no use here.
+    """
+    numeric = _numeric(schema) > 0
+    ranges = [(f.low, f.high) if isinstance(f, Numeric) else (0.0, 0.0) for f in schema.features.values()]
+    low, high = np.array(ranges).T
+    return Branching(schema, np.where(numeric, CUT, 0), np.where(numeric, 2, _codes(schema)), low, high)
+
+
+def raw_numbers(schema: Schema, max_bins: int) -> Branching:
+    """Return a cut of a numeric feature anywhere, whatever its public range; categories by their codes.
+
+    A missing number goes right [our choice, the papers are silent]. ``max_bins`` has no use here.
+    """
+    numeric = _numeric(schema) > 0
+    end = np.full(len(numeric), np.inf)
+    return Branching(schema, np.where(numeric, CUT, 0), np.where(numeric, 2, _codes(schema)), -end, end)
+
+
+def _numeric(schema: Schema) -> Integers:
+    return np.array([isinstance(feature, Numeric) for feature in schema.features.values()], dtype=np.int64)
+
+
+def _codes(schema: Schema) -> Integers:
+    """Return how many codes each categorical feature has; those of numbers are not read."""
+    return np.array([feature.n_codes(2) for feature in schema.features.values()], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class RawRecords:
+    """Raw columns (features, records), the class (records,) of each record, and the branches of the tests."""
+
+    columns: Floats
+    labels: Integers
+    branching: Branching
+
+    @classmethod
+    def labelled(cls, columns: Floats, labels: npt.NDArray[Any], branching: Branching) -> RawRecords:
+        """Return those of the records ``columns`` (records, features) whose label is a class; the others have the label -1."""
+        known = labels >= 0
+        return cls(np.ascontiguousarray(columns[known].T), labels[known].astype(np.int64), branching)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.branching.schema.classes)
+
+    @lazy
+    def sorted_cuts(self) -> tuple[npt.NDArray[np.int32], Floats, Integers]:
+        """The features that are cut: the rank of each value (cuts, records), the distinct values, and where each one's begin."""
+        ranks, values = [], []
+        for feature in self.branching.cuts:
+            distinct, rank = np.unique(self.columns[feature], return_inverse=True)
+            numbers = distinct[~np.isnan(distinct)]  # a missing value, if any, has the last rank
+            ranks.append(np.where(rank < len(numbers), rank, -1).astype(np.int32))
+            values.append(numbers)
+        sizes = [len(numbers) for numbers in values]
+        return np.array(ranks), np.concatenate(values), np.cumsum([0, *sizes[:-1]])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRecords:
+    """The records of some nodes: those of node i are ``records[start[i]:start[i + 1]]``.
+
+    ``low`` and ``high`` (nodes, cuts) are what the tests above leave of the range of each feature that is cut.
+    """
+
+    data: RawRecords
+    records: Integers
+    start: Integers
+    low: Floats
+    high: Floats
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def branching(self) -> Branching:
+        """The branches of the tests."""
+        return self.data.branching
+
+    @lazy
+    def offsets(self) -> Integers:
+        """Where the codes of each feature begin in a histogram, and where they end, of shape (features + 1,)."""
+        return np.concatenate(([0], np.cumsum(self.branching.arity)))
+
+    def ranges(self, offered: Truth) -> tuple[Floats, Floats]:
+        """Return the range of each offered feature in each node, of shape (nodes, features), zeros for codes.
+
+        A feature with bins has the range of the node's records, one that is cut what is left of its public range.
+        """
+        low, high = np.zeros(offered.shape), np.zeros(offered.shape)
+        low[:, self.branching.cuts], high[:, self.branching.cuts] = self.low, self.high
+        kernels.ranges(self.data.columns, self.records, self.start, offered, self.branching.bins, low, high)
+        return low, high
+
+    def blocks(self, parts: int = 1) -> list[slice]:
+        """Return slices of the nodes, at least ``parts`` where there are so many nodes, whose histograms fit the memory."""
+        step = max(1, min(MOST_CELLS // int(self.offsets[-1] * self.data.n_classes), -(-len(self) // parts)))
+        return [slice(first, min(first + step, len(self))) for first in range(0, len(self), step)]
+
+    def histogram(self, nodes: slice, offered: Truth, low: Floats, high: Floats) -> Integers:
+        """Return the counts by branch and class of some nodes, of shape (nodes, codes, classes); zeros for cuts."""
+        counts = np.zeros((nodes.stop - nodes.start, self.offsets[-1], self.data.n_classes), dtype=np.int64)
+        kernels.histogram(
+            self.data.columns,
+            self.data.labels,
+            self.records,
+            self.start[nodes.start : nodes.stop + 1],
+            offered[nodes],
+            self.branching.bins,
+            self.offsets,
+            low[nodes],
+            high[nodes],
+            counts,
+        )
+        return counts
+
+    def scores(self, offered: Truth, low: Floats, high: Floats) -> Floats:
+        """Return the Gini score of the test on each offered feature that is not cut, of shape (nodes, features)."""
+        out = np.zeros(offered.shape)
+
+        def score(nodes: slice) -> None:
+            kernels.score_histograms(self.histogram(nodes, offered, low, high), self.offsets, out[nodes])
+
+        for_each(self.blocks(2 * available_threads()), score)
+        return out
+
+    def cut_intervals(self, offered: Truth) -> Iterator[tuple[Integers, Integers, Any]]:
+        """Yield nodes, features and intervals: one run of intervals for each offered feature that is cut.
+
+        The intervals are (score, left, right, start), as ``IntervalChoice`` takes them.
+        """
+        ranks, values, place = self.data.sorted_cuts
+        node, cut = np.nonzero(offered[:, self.branching.cuts])
+        distinct = np.append(place[1:], len(values)) - place
+        sizes = np.minimum(np.diff(self.start)[node], distinct[cut]) + 1
+        block = np.cumsum(sizes) // MOST_CELLS
+        for number in np.unique(block):
+            chosen = block == number
+            score, left, right = np.empty((3, sizes[chosen].sum()))
+            pairs = (node[chosen], cut[chosen], self.low[node, cut][chosen], self.high[node, cut][chosen])
+            records = (self.data.labels, self.records, self.start)
+            start = kernels.intervals(ranks, values, place, *records, *pairs, self.data.n_classes, score, left, right)
+            found = slice(0, start[-1])
+            yield pairs[0], self.branching.cuts[pairs[1]], (score[found], left[found], right[found], start)

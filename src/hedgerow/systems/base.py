@@ -1,0 +1,146 @@
+"""Base classes of trees, forests and boosting systems, and the sizes that they have by default."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
+from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
+from hedgerow.parameters import WholeNumber, parameter
+from hedgerow.privacy.claim import Claim
+from hedgerow.schema import Schema
+from hedgerow.systems.booster import BoostingClassifier
+from hedgerow.trees import ForestPlan, Recipe
+
+# Add/remove budgets from which finer models are worth their noise [our choice].
+LITTLE, ENOUGH, PLENTY = Fraction(1, 4), Fraction(1, 2), Fraction(10)
+
+VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
+
+
+def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:
+    """Return the number of rounds for an add/remove budget [our choice]: below 1/2, from 1/2 to below 10, or at least 10."""
+    return few if epsilon < ENOUGH else some if epsilon < PLENTY else many
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a system: trees (rounds of boosting), tests on a path, bins of a numeric feature."""
+
+    n_estimators: int
+    max_depth: int
+    max_bins: int
+
+    def given(self, **parameters: int | None) -> Size:
+        """Return the size with those values replaced whose parameters are not None."""
+        return replace(self, **{name: value for name, value in parameters.items() if value is not None})
+
+
+class TreeSystem(PrivateClassifier):
+    """A private tree that a recipe describes.
+
+    Parameters
+    ----------
+    epsilon, schema, adjacency, records_per_person, random_state, ledger
+        See ``PrivateClassifier``.
+    max_depth : int or None
+        Maximum number of tests on a path. None: the system's default.
+    max_bins : int or None
+        Number of equal-width bins of a numeric feature, or of cells of the grid on which it is cut. None: the system's default.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
+    _private_size: ClassVar[Size]
+
+    max_depth: int | None = parameter(WholeNumber(0, 64, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
+
+    @abstractmethod
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        """Return the parts of the private form."""
+
+    def _default_size(self, epsilon: Fraction) -> Size:
+        """Return the default size of the private form for an add/remove budget."""
+        return self._private_size
+
+    def _size(self, default: Size) -> Size:
+        """Return the size from the parameters, with defaults for those that are None."""
+        return default.given(max_depth=self.max_depth, max_bins=self.max_bins)
+
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        size = self._size(self._default_size(claim.pure))
+        return ForestPlan(self._private(schema, size.max_depth), schema, claim.pure, **asdict(size))
+
+
+class ForestSystem(TreeSystem):
+    """A private forest that a recipe describes.
+
+    Parameters
+    ----------
+    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``TreeSystem``.
+    n_estimators : int or None
+        Number of trees. None: the system's default.
+    """
+
+    n_estimators: int | None = parameter(WholeNumber(1, 100_000, or_none=True), default=None)
+
+    def _size(self, default: Size) -> Size:
+        return super()._size(default).given(n_estimators=self.n_estimators)
+
+
+class BoostedSystem(BoostingClassifier):
+    """Boosting whose private form is a recipe.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
+        See ``BoostingClassifier``.
+    n_estimators : int or None
+        Number of rounds. None: the system's default.
+    max_bins : int or None
+        Number of equal-width bins of a numeric feature. None: the system's default.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
+    n_estimators: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
+    max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
+
+    @abstractmethod
+    def _private(self) -> BoostingRecipe:
+        """Return the parts of the private form."""
+
+    @abstractmethod
+    def _default_size(self, epsilon: Fraction) -> Size:
+        """Return the default size of the private form for an add/remove budget."""
+
+    def _size(self, default: Size) -> Size:
+        """Return the size from the parameters, with defaults for those that are None."""
+        return default.given(n_estimators=self.n_estimators, max_bins=self.max_bins)
+
+    def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
+        """Return the number of rounds that are paid for, which public coins determine."""
+        return rounds
+
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        size = self._size(self._default_size(claim.pure))
+        return BoostingPlan(
+            self._private(),
+            schema,
+            claim,
+            rounds=self._paid_rounds(size.n_estimators, coins),
+            max_depth=size.max_depth,
+            max_bins=size.max_bins,
+        )

@@ -1,0 +1,377 @@
+"""Trees and forests of papers that we know from short descriptions or their code, in private forms: recipes of shared parts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+
+from hedgerow.mechanisms import Exponential
+from hedgerow.parameters import Choice, parameter
+from hedgerow.schema import Schema
+from hedgerow.scores import SCORES
+from hedgerow.systems.base import ForestSystem, Size, TreeSystem
+from hedgerow.trees import (
+    AllRecords,
+    Assignment,
+    Binary,
+    CandidateRule,
+    LeafShare,
+    Levels,
+    Mixed,
+    Multiway,
+    NoisyCounts,
+    NoisyHistograms,
+    NoisySize,
+    PerRecord,
+    PessimisticPruning,
+    PoissonSample,
+    RandomTest,
+    Recipe,
+    SelectCutsThenTest,
+    SelectLabel,
+    SelectTest,
+    Split,
+    Stop,
+    Subspace,
+    Uniform,
+)
+
+BOOTSTRAPS: Mapping[str, Assignment] = {"all-records": AllRecords(), "poisson": PoissonSample()}
+SPLITS: Mapping[str, Split] = {"merged": SelectTest(Exponential), "separate": SelectCutsThenTest(Exponential)}
+PRUNINGS: Mapping[str, PessimisticPruning | None] = {"pessimistic": PessimisticPruning(), "none": None}
+RANDOM_TESTS: Mapping[str, CandidateRule] = {"chunks": Binary(), "smooth": Mixed()}
+
+
+def id3(split: Split, stop: Stop) -> Recipe:
+    """Return an ID3 tree: a branch for each code, and levels of one budget."""
+    return Recipe(
+        assign=AllRecords(),
+        soft=True,  # a single tree returns the class shares of its leaf, not one vote
+        candidates=Multiway(),
+        levels=Uniform(),
+        split=split,
+        leaf=NoisyCounts(),
+        stop=stop,
+    )
+
+
+class SuLQID3Classifier(TreeSystem):
+    """One ID3 tree from noisy counts alone (SuLQ-based ID3).
+
+    Blum, Dwork, McSherry and Nissim, "Practical privacy: the SuLQ framework", PODS 2005; here with pure epsilon.
+
+    Releases  one tree with noisy class counts in each leaf.
+    Costs     ``epsilon``, pure: an equal part for each level, and within a level an equal part for the number of records and
+              for the counts of each feature by code and class (docs/proofs/id3.md).
+    Departs   from the framework. A feature's counts are one query, since a record is in only one of them; SuLQ
+              queries each count separately. A leaf gets all of the budget that its path has not spent.
+
+    Parameters
+    ----------
+    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``TreeSystem``. Defaults: 2 tests on a path, 5 bins [our choice].
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.SuLQID3Classifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    _private_size = Size(1, 2, 5)
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return id3(NoisyHistograms(), NoisySize(Fraction(1, 1 + len(schema.names))))
+
+
+class PINQID3Classifier(TreeSystem):
+    """One ID3 tree from noisy counts of partitions (PINQ-based ID3).
+
+    McSherry, "Privacy integrated queries", SIGMOD 2009, with the tree of Friedman and Schuster, KDD 2010.
+
+    Releases  one tree with noisy class counts in each leaf.
+    Costs     ``epsilon``, pure: an equal part for each level. Half of it is for the number of records of a node, half is shared
+              by the counts of the features by code and class (docs/proofs/id3.md).
+    Departs   from the paper. The number of records with a code is the sum over the classes and not another query. A
+              leaf gets all of the budget that its path has not spent.
+
+    Parameters
+    ----------
+    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``TreeSystem``. Defaults: 2 tests on a path, 5 bins [our choice].
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.PINQID3Classifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    _private_size = Size(1, 2, 5)
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return id3(NoisyHistograms(), NoisySize())
+
+
+class DiffPID3Classifier(TreeSystem):
+    """One ID3 tree whose tests are selected by the exponential mechanism (DiffP-ID3).
+
+    Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
+
+    Releases  one tree with noisy class counts in each leaf.
+    Costs     ``epsilon``, pure: an equal part for each level, half of it for a noisy number of records that stops small nodes,
+              half for the test (docs/proofs/id3.md).
+    Departs   from the paper. The information gain has a public cap in place of the number of records. Selections use
+              the one-sided range, which doubles their signal. A leaf gets all of the budget that its path has not spent.
+
+    Parameters
+    ----------
+    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``TreeSystem``. Defaults: 3 tests on a path, 5 bins [our choice].
+    criterion : {"information-gain", "gini", "max", "error"}
+        The score that ranks the tests.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPID3Classifier(epsilon=1.0, schema=schema, max_depth=2).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    criterion: str = parameter(Choice(tuple(SCORES)), default="information-gain")
+
+    _private_size = Size(1, 3, 5)
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return id3(SelectTest(Exponential, SCORES[self.criterion]), NoisySize())
+
+
+class DiffPC45Classifier(TreeSystem):
+    """One C4.5 tree with numeric cuts and pruning on noisy counts (DiffP-C4.5).
+
+    Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
+
+    Releases  one tree with noisy class counts in each leaf. The noisy numbers of records of nodes decide the pruning.
+    Costs     ``epsilon``, pure: an equal part for each query on a path, at most epsilon in total (docs/proofs/id3.md).
+    Departs   from the paper. Cuts lie on the grid of the schema's ranges. One selection, at the one-sided range, may
+              replace the paper's n + 1. A leaf gets all of the budget that its path has not spent.
+
+    Parameters
+    ----------
+    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``TreeSystem``. Defaults: 4 tests on a path, cuts on a grid of 128 cells [our choice].
+    criterion : {"max", "gini", "information-gain", "error"}
+        The score that ranks the tests.
+    split : {"merged", "separate"}
+        "merged": one selection among all cuts and categorical features. "separate", as in the paper: one selection
+        for each numeric feature and one among the features.
+    pruning : {"pessimistic", "none"}
+        Whether the grown tree is pruned by C4.5's pessimistic error on noisy counts.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPC45Classifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    criterion: str = parameter(Choice(tuple(SCORES)), default="max")
+    split: str = parameter(Choice(tuple(SPLITS)), default="merged")
+    pruning: str = parameter(Choice(tuple(PRUNINGS)), default="pessimistic")
+
+    _private_size = Size(1, 4, 128)
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        score = SCORES[self.criterion]
+        cuts = 0 if self.split == "merged" else sum(schema.is_numeric)
+        questions = 2 + cuts  # of a node: its size, cuts, the test; a leaf has the budget of 2
+        return Recipe(
+            assign=AllRecords(),
+            soft=True,  # a single tree returns the class shares of its leaf, not one vote
+            candidates=Mixed(),
+            levels=LeafShare(Fraction(2, questions * depth + 2)),
+            split=SelectTest(Exponential, score) if self.split == "merged" else SelectCutsThenTest(Exponential, score),
+            leaf=NoisyCounts(),
+            stop=NoisySize(Fraction(1, questions)),
+            prune=PRUNINGS[self.pruning],
+        )
+
+
+class DiffPRFClassifier(ForestSystem):
+    """Differentially private random forest of ID3 trees (DiffPRF).
+
+    Patil and Singh, "Differential private random forest", 2014. We know it from short descriptions only, so most settings are
+    ours [inferred].
+
+    Releases  ``n_estimators`` trees with noisy class counts in each leaf. A tree votes for the largest class of its leaf.
+    Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprf.md).
+    Departs   from the paper, in which a record may enter a bootstrap sample several times. Every tree reads all
+              records, or a Poisson sample of them. Selections use the one-sided range, with a public cap on the number of
+              records in place of the number. A leaf gets all of the budget that its path has not spent. No noisy number of
+              records stops small nodes [our choice].
+
+    Parameters
+    ----------
+    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``ForestSystem``. Defaults: 3 trees of 3 tests, 5 bins [our choice].
+    criterion : {"information-gain", "gini", "max", "error"}
+        The score that ranks the tests.
+    assignment : {"all-records", "poisson"}
+        What replaces the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPRFClassifier(epsilon=1.0, schema=schema, n_estimators=2).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    criterion: str = parameter(Choice(tuple(SCORES)), default="information-gain")
+    assignment: str = parameter(Choice(tuple(BOOTSTRAPS)), default="all-records")
+
+    _private_size = Size(3, 3, 5)
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=BOOTSTRAPS[self.assignment],
+            candidates=Multiway(),
+            levels=Uniform(),
+            split=SelectTest(Exponential, SCORES[self.criterion]),
+            subspace=Subspace(),
+            leaf=NoisyCounts(),
+        )
+
+
+class IntervalForest(ForestSystem):
+    """A forest that cuts numeric features by the exponential mechanism, for any level budgets.
+
+    Parameters
+    ----------
+    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``ForestSystem``. Defaults: 3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
+    split : {"merged", "separate"}
+        "merged": one selection among all cuts and categorical features. "separate", as in the papers: one selection
+        for each numeric feature that can still be cut, and one among the features.
+    assignment : {"all-records", "poisson"}
+        What replaces the bootstrap.
+    """
+
+    split: str = parameter(Choice(tuple(SPLITS)), default="merged")
+    assignment: str = parameter(Choice(tuple(BOOTSTRAPS)), default="all-records")
+
+    _private_size = Size(3, 4, 128)
+
+    @abstractmethod
+    def _levels(self) -> Levels:
+        """Return how the levels of a tree share its budget."""
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=BOOTSTRAPS[self.assignment],
+            candidates=Mixed(),
+            levels=self._levels(),
+            split=SPLITS[self.split],
+            leaf=NoisyCounts(),
+        )
+
+
+class DiffPRFsClassifier(IntervalForest):
+    """Differentially private random forest that needs no binning (DiffPRFs).
+
+    Mu, Ding, Song and Lu, "DiffPRFs: random forest under differential privacy", 2016.
+
+    Releases  ``n_estimators`` trees with noisy class counts in each leaf. A tree votes for the largest class of its leaf.
+    Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprfs.md).
+    Departs   from the paper. Every tree reads all records or a Poisson sample, not a bootstrap sample. Cuts lie on
+              the grid of the schema's ranges. One selection, at the one-sided range, replaces the paper's n + 1. A leaf gets
+              all of the budget that its path has not spent. No noisy number of records stops small nodes [our choice: the
+              papers' rule is inferred, and at epsilon / T it turns roots into leaves].
+
+    Parameters
+    ----------
+    epsilon, schema, n_estimators, max_depth, max_bins, split, assignment
+        See ``IntervalForest``.
+    adjacency, records_per_person, random_state, ledger
+        See ``IntervalForest``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPRFsClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    def _levels(self) -> Levels:
+        return Uniform()
+
+
+class RandomTreesClassifier(ForestSystem):
+    """Differentially private forest whose tests are drawn at random, without reading the records.
+
+    Fletcher and Islam, "Differentially private random decision forests using smooth sensitivity", Expert Systems with
+    Applications 78, 2017 (``rule="smooth"``); Holohan, Braghin, Mac Aonghusa and Levacher, diffprivlib 0.6.6
+    (``rule="chunks"``).
+
+    Releases  ``n_estimators`` trees with one label per leaf.
+    Costs     ``epsilon``, pure: each record is assigned to one tree at random and pays for one leaf. Permute-and-flip selects
+              the leaf's label by the class counts at their one-sided range (docs/proofs/random-trees.md).
+    Departs   from both. Records are assigned to trees independently, not by position or in equal parts. Cuts lie on
+              the grid of the schema's ranges. The leaf differs from Fletcher and Islam's, whose noise follows the counts and so
+              protects nothing.
+
+    Parameters
+    ----------
+    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``ForestSystem``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
+    rule : {"chunks", "smooth"}
+        "chunks": diffprivlib's tests, all with two branches. "smooth": Fletcher and Islam's, with one branch for each code of a
+        category.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.RandomTreesClassifier(epsilon=1.0, schema=schema, n_estimators=5).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
+    """
+
+    rule: str = parameter(Choice(tuple(RANDOM_TESTS)), default="chunks")
+
+    _private_size = Size(10, 5, 32)
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=PerRecord(),
+            candidates=RANDOM_TESTS[self.rule],
+            levels=LeafShare(Fraction(1)),  # tests cost nothing
+            split=RandomTest(),
+            leaf=SelectLabel(),
+        )

@@ -210,6 +210,8 @@ class BarePlan:
     recipe: Recipe
     epsilon: Fraction
     depth: int
+    encoder = None
+    most_trees = 1
 
     @property
     def schedule(self):

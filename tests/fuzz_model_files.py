@@ -68,12 +68,8 @@ def _small(name: str, **parameters: object) -> hr.EDPRFClassifier:
 
 
 def base_files(folder: Path) -> dict[str, bytes]:
-    """Return a small model file of every form of every system, and of some that release more."""
-    models = {
-        f"{info.name} {variant}": _small(info.name, **({} if len(info.variants) == 1 else {"variant": variant}))
-        for info in hr.list_systems()
-        for variant in info.variants
-    }
+    """Return a small model file of every system, and of some that release more."""
+    models = {info.name: _small(info.name) for info in hr.list_systems()}
     models |= {
         "hedgerow with delta": _small("hedgerow", delta=1e-6, schema=THREE),
         "hedgerow by itself": _small("hedgerow", n_estimators=None, max_bins=None),

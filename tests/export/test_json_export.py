@@ -57,9 +57,9 @@ def shares_of(rule, sums):
     return [odd / sum(odds) for odd in odds]
 
 
-@pytest.mark.parametrize(("name", "variant"), thinned(FORMS, 3))
-def test_load_reads_it_and_other_programs_can_score_with_it(name, variant, tmp_path):
-    model = fitted(name, variant)
+@pytest.mark.parametrize("name", thinned(FORMS, 3))
+def test_load_reads_it_and_other_programs_can_score_with_it(name, tmp_path):
+    model = fitted(name)
     text = model.to_json()
     (tmp_path / "model.json").write_text(text, "utf-8")
     loaded = hr.load(tmp_path / "model.json")
@@ -76,7 +76,7 @@ def test_load_reads_it_and_other_programs_can_score_with_it(name, variant, tmp_p
 
 
 def test_a_file_of_it_saves_as_the_same_model(tmp_path):
-    model = fitted("hedgerow", "private")
+    model = fitted("hedgerow")
     (tmp_path / "model.json").write_text("\n " + model.to_json(), "utf-8")
     hr.load(tmp_path / "model.json").save(tmp_path / "again")
     model.save(tmp_path / "model")
@@ -85,7 +85,7 @@ def test_a_file_of_it_saves_as_the_same_model(tmp_path):
 
 
 def test_it_is_readable():
-    text = fitted("hedgerow", "private").to_json()
+    text = fitted("hedgerow").to_json()
     assert max(map(len, text.splitlines())) < 1200  # the rule is the longest line
     assert text.splitlines()[1:4] == [' "hedgerow": 1,', ' "format": 3,', ' "class": "HedgerowClassifier",']
     assert "votes" in text
@@ -124,7 +124,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_damaged_text_is_refused(change, tmp_path):
     path = tmp_path / "model.json"
-    path.write_text(damaged(fitted("forest", "private"), CHANGES[change]), "utf-8")
+    path.write_text(damaged(fitted("forest"), CHANGES[change]), "utf-8")
     with pytest.raises(hr.FileFormatError):
         hr.load(path)
 
@@ -138,7 +138,7 @@ def places(value, path=()):
 
 @pytest.mark.full
 def test_whatever_is_damaged_it_is_refused_or_answers(tmp_path):
-    original = fitted("hedgerow", "private")
+    original = fitted("hedgerow")
     text, generator = original.to_json(), np.random.default_rng(0)
     found = [path for path in places(json.loads(text)) if path and path[0] not in ("certificate",)]
     X, refused = odd_records(original, 20), 0
@@ -161,7 +161,7 @@ def test_whatever_is_damaged_it_is_refused_or_answers(tmp_path):
 
 
 def test_what_is_too_large_is_neither_written_nor_read(monkeypatch, tmp_path):
-    model = fitted("forest", "private")
+    model = fitted("forest")
     (tmp_path / "model.json").write_text(model.to_json(), "utf-8")
     monkeypatch.setattr("hedgerow.export.json_text.MOST_VALUES", 10)
     with pytest.raises(hr.ConfigurationError, match=r"use model\.save"):
@@ -172,8 +172,8 @@ def test_what_is_too_large_is_neither_written_nor_read(monkeypatch, tmp_path):
 
 def test_what_is_not_changed_is_accepted(tmp_path):
     path = tmp_path / "model.json"
-    path.write_text(damaged(fitted("forest", "private"), lambda document: None), "utf-8")
-    assert hr.load(path).certificate_ == fitted("forest", "private").certificate_
+    path.write_text(damaged(fitted("forest"), lambda document: None), "utf-8")
+    assert hr.load(path).certificate_ == fitted("forest").certificate_
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"hedgerow": 1}', '{"a": 1e999}', "{" * 1000, '{"a": 1, "a": 2}'])
@@ -184,14 +184,14 @@ def test_what_is_no_model_is_refused(text, tmp_path):
 
 
 def test_more_bytes_than_are_allowed_are_refused(tmp_path):
-    (tmp_path / "model.json").write_text(fitted("forest", "private").to_json(), "utf-8")
+    (tmp_path / "model.json").write_text(fitted("forest").to_json(), "utf-8")
     with pytest.raises(hr.FileFormatError, match="max_bytes"):
         hr.load(tmp_path / "model.json", max_bytes=1000)
 
 
 def test_infinite_markers_stand_as_text(tmp_path):
     schema = SCHEMA.replace(missing=["inf", "-inf", "x"])
-    X = odd_records(fitted("forest", "private"), 300)
+    X = odd_records(fitted("forest"), 300)
     model = hr.ForestClassifier(schema=schema).fit(X, ["no", "yes", "no"] * 100)
     (tmp_path / "model.json").write_text(model.to_json(), "utf-8")
     np.testing.assert_array_equal(hr.load(tmp_path / "model.json").predict_proba(X), model.predict_proba(X))

@@ -26,9 +26,9 @@ def answers(proto, X):
     return session.run(None, {one.name: np.asarray(X[one.name]).reshape(-1, 1) for one in session.get_inputs()})
 
 
-@pytest.mark.parametrize(("name", "variant"), FORMS)
-def test_labels_are_equal_and_probabilities_within_rounding(name, variant):
-    model = fitted(name, variant)
+@pytest.mark.parametrize("name", FORMS)
+def test_labels_are_equal_and_probabilities_within_rounding(name):
+    model = fitted(name)
     X = odd_records(model, texts=(*TEXTS, "a\x00", "\x00"))
     labels, probabilities = answers(model.to_onnx(), X)
     assert labels.shape == (ROWS,)
@@ -38,14 +38,14 @@ def test_labels_are_equal_and_probabilities_within_rounding(name, variant):
 
 def test_cells_of_other_types_are_text_first():
     cells = [None, 1, 1.0, True, False, 0, 2.5, 7, -9, "nurse", datetime.date(2020, 1, 1), 10**30, np.float64(1.0), "x"]
-    model = fitted("forest", "private")
+    model = fitted("forest")
     X = {"age": [50.0] * len(cells), "job": cells, "score": [0.0] * len(cells)}
     told = {**X, "job": np.array([of_text(cell) for cell in cells], dtype=object)}
     np.testing.assert_array_equal(answers(model.to_onnx(), told)[1], model.predict_proba(X))
 
 
 def test_one_record_and_none():
-    model = fitted("hedgerow", "private")
+    model = fitted("hedgerow")
     proto = model.to_onnx()
     X = odd_records(model, 1)
     np.testing.assert_array_equal(answers(proto, X)[0], model.predict(X))
@@ -55,7 +55,7 @@ def test_one_record_and_none():
 
 
 def test_inputs_outputs_and_metadata_are_as_promised():
-    model = fitted("edprf", "private")
+    model = fitted("edprf")
     proto = model.to_onnx()
     kinds = onnx.TensorProto
     inputs = [
@@ -128,10 +128,10 @@ def test_a_feature_may_have_the_name_of_an_output(name):
 def test_without_the_package_one_sentence_says_what_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(hr.MissingExtraError, match=r'pip install "hedgerow\[onnx\]"'):
-        fitted("forest", "private").to_onnx()
+        fitted("forest").to_onnx()
 
 
 def test_tables_that_no_file_holds_are_refused(monkeypatch):
     monkeypatch.setattr("hedgerow.export.onnx_graph.MOST_BYTES", 100)
     with pytest.raises(hr.ConfigurationError, match="fewer or smaller trees"):
-        fitted("forest", "private").to_onnx()
+        fitted("forest").to_onnx()

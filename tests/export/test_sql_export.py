@@ -83,15 +83,15 @@ def check(engine, model, X, types, name="people"):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("name", "variant"), thinned(FORMS, 6))
-def test_labels_are_equal_and_probabilities_within_rounding(name, variant, engine):
-    model = fitted(name, variant)
+@pytest.mark.parametrize("name", thinned(FORMS, 6))
+def test_labels_are_equal_and_probabilities_within_rounding(name, engine):
+    model = fitted(name)
     check(engine, model, odd_records(model, rows_of(engine)), ("DOUBLE", "VARCHAR", "DOUBLE"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_numbers_may_stand_there_as_text(engine):
-    model = fitted("forest", "private")
+    model = fitted("forest")
     edges = [edge for reading in model.model_.scoring().readings[::2] for edge in reading.edges]
     numbers = [repr(float(number)) for number in (*around(edges), *NUMBERS) if not 0 < abs(number) < 1e-200]
     texts = [*numbers, *(text for text in TEXTS if text.isascii() and "_" not in text), " 12\t", "+3.5e1", None]
@@ -100,7 +100,7 @@ def test_numbers_may_stand_there_as_text(engine):
 
 
 def test_sqlite_reads_every_type_that_one_column_holds():
-    model = fitted("forest", "private")
+    model = fitted("forest")
     cells = [
         None,
         1,
@@ -221,8 +221,8 @@ def test_postgresql_reads_every_decimal_and_never_ends(engine, texts):
 
 def test_a_name_that_postgresql_would_shorten_is_refused():
     with pytest.raises(hr.ConfigurationError, match="more than 63 bytes"):
-        fitted("forest", "private").to_sql("p" * 64, "postgresql")
-    assert fitted("forest", "private").to_sql("p" * 63, "postgresql")
+        fitted("forest").to_sql("p" * 64, "postgresql")
+    assert fitted("forest").to_sql("p" * 63, "postgresql")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -264,7 +264,7 @@ def test_hundreds_of_classes(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_column_that_is_not_there_is_an_error(engine):
     # unqualified, SQLite would take "age" for a text
-    model = fitted("forest", "private")
+    model = fitted("forest")
     X = {name: cells for name, cells in odd_records(model, 5).items() if name != "age"}
     with pytest.raises(Exception, match=r"age"):
         table_of(engine, X, ("VARCHAR", "DOUBLE")).execute(model.to_sql("people", engine)).fetchall()
@@ -273,13 +273,13 @@ def test_a_column_that_is_not_there_is_an_error(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["cells", "votes", "t", "hedgerow_cells", "HEDGEROW_Cells", "hedgerow__votes"])
 def test_a_table_may_have_the_name_of_a_step(name, engine):
-    model = fitted("hedgerow", "private")
+    model = fitted("hedgerow")
     check(engine, model, odd_records(model, 20), ("DOUBLE", "VARCHAR", "DOUBLE"), name)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_statement_is_one_and_its_columns_are_as_promised(engine):
-    model = fitted("hedgerow", "private")
+    model = fitted("hedgerow")
     connection = table_of(engine, odd_records(model, 5), ("DOUBLE", "VARCHAR", "DOUBLE"))
     statement = model.to_sql(["main", "people"], engine, keep=["#", "job"])
     assert ";" not in statement
@@ -316,7 +316,7 @@ def test_sums_are_balanced():
 
 
 def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():
-    model = fitted("forest", "private")
+    model = fitted("forest")
     with pytest.raises(hr.ConfigurationError, match="pass one of 'duckdb', 'postgresql', 'sqlite'"):
         model.to_sql("people", "oracle")
     with pytest.raises(hr.ConfigurationError, match="NUL"):
@@ -348,4 +348,4 @@ def test_engines_with_dates_read_every_type_of_them(engine, kind, cells):
 def test_a_statement_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("hedgerow.export.sql_text.MOST_LEAVES", 10)
     with pytest.raises(hr.ConfigurationError, match="use to_onnx"):
-        fitted("forest", "private").to_sql("people")
+        fitted("forest").to_sql("people")

@@ -104,5 +104,5 @@ def test_terms_are_added_at_the_place_that_their_steps_make(records, votes_kind,
     for way in (kernels.add_terms, kernels.add_terms.py_func):
         if way is kernels.add_terms or records < kernels.TILE:
             margins = start.copy()
-            way(codes, feature, starts, by, at.astype(kind), shift, offsets, votes, margins)
+            way(codes.T, feature, starts, by, at.astype(kind), shift, offsets, votes, margins)
             assert np.array_equal(margins, expected)

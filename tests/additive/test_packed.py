@@ -32,9 +32,9 @@ def term_by_term(model, codes):
     return margins
 
 
-@pytest.fixture(params=[(1_024, 8_192, 200_000, 100_000), (0, 97, 0, 0)], ids=["one block", "blocks on threads"])
+@pytest.fixture(params=[(1_024, 8_192, 100_000), (0, 97, 0)], ids=["one block", "blocks on threads"])
 def _blocks(request, monkeypatch):
-    for name, value in zip(("FEW_ROWS", "BLOCK_ROWS", "FEW_CELLS", "SMALL_CELLS"), request.param, strict=True):
+    for name, value in zip(("FEW_ROWS", "BLOCK_ROWS", "SMALL_CELLS"), request.param, strict=True):
         monkeypatch.setattr(encoders, name, value)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hedgerow.schema import kernels
-from hedgerow.schema.encoder import SLOTS, bin_few, slots_of
+from hedgerow.schema.encoder import SLOTS, slots_of
 
 NUMBERS = [0, 1, 2, 3, 4, 41, 64, 300, SLOTS, SLOTS + 1, 3 * SLOTS]
 SPACINGS = {
@@ -47,7 +47,8 @@ def test_edges_that_are_not_above_a_value_are_counted(number, spacing):
         for way in ways(kernels.bin_columns):
             out = np.full((len(values), 3), 9999, dtype=np.uint16)
             where = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
-            way(values[:, None], *where, edges, starts, *slots_of(edges, starts), np.empty(0), out)
+            tables = edges, starts, *slots_of(edges, starts)
+            way(values[:, None], *where, *tables, np.empty(0), np.array([3, 1]), out.reshape(-1))
             assert np.array_equal(out[:, 1], expected)
             assert (out[:, [0, 2]] == 9999).all()
 
@@ -106,9 +107,9 @@ def test_every_row_of_every_column_gets_its_bin(n_rows, numbers):
         tables, marked = (edges, ends), np.array(markers, dtype=np.float64)
         expected = np.full((n_rows, 3), 99, dtype=np.uint8)
         plain_bins(cells, *which, *tables, marked, expected)
-        for way in (*ways(kernels.bin_columns), bin_few):
-            own = () if way is bin_few else slots_of(*tables)
-            out = np.full((n_rows + 2, 3), 99, dtype=np.uint8)
-            way(cells, *which, *tables, *own, marked, out[1:-1])
-            assert np.array_equal(out[1:-1], expected)
-            assert (out[[0, -1]] == 99).all()
+        for way, order in product(ways(kernels.bin_columns), "CF"):
+            around = np.full(n_rows * 3 + 6, 99, dtype=np.uint8)
+            steps = np.array([3, 1] if order == "C" else [1, n_rows])
+            way(cells, *which, *tables, *slots_of(*tables), marked, steps, around[3:-3])
+            assert np.array_equal(around[3:-3].reshape((n_rows, 3), order=order), expected)
+            assert (around[[0, 1, 2, -3, -2, -1]] == 99).all()

@@ -44,12 +44,10 @@ CODES = np.array(
 ).T
 
 
-@pytest.fixture(
-    params=[(8_192, 200_000, 100_000), (3, 200_000, 100_000), (2, 200_000, 0), (3, 0, 0), (1, 0, 100_000)], ids=str
-)
+@pytest.fixture(params=[(8_192, 100_000), (3, 100_000), (2, 0), (1, 100_000)], ids=str)
 def ways(request, monkeypatch):
     """Blocks, kernels and threads of any kind."""
-    for name, value in zip(("BLOCK_ROWS", "FEW_CELLS", "SMALL_CELLS"), request.param, strict=True):
+    for name, value in zip(("BLOCK_ROWS", "SMALL_CELLS"), request.param, strict=True):
         monkeypatch.setattr(module, name, value)
 
 

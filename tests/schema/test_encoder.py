@@ -23,7 +23,7 @@ from numba import typeof
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 from hedgerow.schema.cells import category_key, is_missing_key, number, object_array
-from hedgerow.schema.encoder import BLOCK_ROWS, FEW_CELLS, SLOTS, bin_few, raw_columns, slots_of
+from hedgerow.schema.encoder import BLOCK_ROWS, SLOTS, raw_columns, slots_of
 from hedgerow.schema.kernels import TILE, bin_columns
 
 from .odd_cells import CELLS, ODD, WORST, odd_columns
@@ -40,14 +40,6 @@ SCHEMA = Schema(
 )
 MAX_BINS = 4
 ENCODER = Encoder(SCHEMA, MAX_BINS)
-
-
-@pytest.fixture(scope="module", autouse=True, params=[0, FEW_CELLS], ids=["kernel", "numpy"])
-def _few_cells(request):
-    """Both ways to bin give every code here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hedgerow.schema.encoder.FEW_CELLS", request.param)
-        yield
 
 
 def plain_code(name, cell):
@@ -225,12 +217,12 @@ def test_kernel_is_its_plain_twin(n_rows, max_bins, ends, spacing, seed, markers
         [np.nan, np.inf, -np.inf, 0.0, *ends, -0.0, 0.5, *own, *beside, *generator.uniform(0, 1, 8)], (n_rows, 2)
     )
     starts = np.cumsum([0, *map(len, edges)])
-    out, same = (np.full((n_rows, 3), 999, dtype=np.uint16) for _ in range(2))
+    out = np.full((n_rows, 3), 999, dtype=np.uint16)
     columns = cells, np.array([1, 0]), np.array([0, 2])
     tables = np.concatenate(edges), starts
-    for way, own, given_out in ((bin_columns, slots_of(*tables), out), (bin_few, (), same)):
-        way(*columns, *tables, *own, np.array(markers, dtype=float), given_out)
-    assert np.array_equal(out, same)
+    bin_columns(
+        *columns, *tables, *slots_of(*tables), np.array(markers, dtype=float), np.array([3, 1]), out.reshape(-1)
+    )
     expected = np.full((n_rows, 3), 999)
     for row in range(n_rows):
         for source, target in ((1, 0), (0, 2)):
@@ -476,7 +468,6 @@ def test_a_null_shows_in_no_kernel(monkeypatch):
         bin_columns(*arrays)
 
     monkeypatch.setattr("hedgerow.schema.encoder.bin_columns", spy)
-    monkeypatch.setattr("hedgerow.schema.encoder.FEW_CELLS", 0)
     encoder = Encoder(Schema({"a": Numeric(0, 1)}, [0, 1]), 4)
     unaligned = np.frombuffer(b"\0" + np.ones(3).tobytes(), offset=1)
     tables = [[[0.1]], [[None]], np.ones((3, 1)), np.ones((3, 2))[:, 1:], {"a": np.ones(6)[::2]}, {"a": unaligned}]

@@ -195,24 +195,24 @@ def add_terms(codes, feature, starts, by, at, shift, offsets, votes, margins):
     The place is the code of feature[t]. The cell's binary digits are made by steps: step s shifts them by shift[s], which is 0
     or 1, and turns the last one over where the code of by[s] is above at[s]. Records are taken tile by tile, term by term: all
     loops over a tile are without branches, and the votes of a term stay in the first cache.
-    IN codes (records, features), feature (terms,), starts (terms + 1,) of steps, by shift (steps,), at (steps,) of the type of
+    IN codes (features, records), feature (terms,), starts (terms + 1,) of steps, by shift (steps,), at (steps,) of the type of
     codes, offsets (terms + 1, 2): where its votes begin, and how many codes it has; votes (columns, all cells and codes).
     INOUT margins (columns, records), of the type of votes.
     """
     place = np.empty(TILE, dtype=votes.dtype)
-    for begin in range(0, codes.shape[0], TILE):
+    for begin in range(0, codes.shape[1], TILE):
         top = np.uint64(begin)
-        rows = np.uint64(min(TILE, codes.shape[0] - begin))
+        rows = np.uint64(min(TILE, codes.shape[1] - begin))
         for term in range(len(feature)):
             for i in range(rows):
                 place[i] = 0
             for step in range(starts[term], starts[term + 1]):
                 cut, last, by_digits = np.uint64(by[step]), at[step], np.int32(shift[step])
                 for i in range(rows):
-                    place[i] = (place[i] << by_digits) ^ (codes[top + i, cut] > last)
+                    place[i] = (place[i] << by_digits) ^ (codes[cut, top + i] > last)
             column = np.uint64(feature[term])
             for i in range(rows):
-                place[i] = place[i] * offsets[term, 1] + codes[top + i, column] + offsets[term, 0]
+                place[i] = place[i] * offsets[term, 1] + codes[column, top + i] + offsets[term, 0]
             for k in range(np.uint64(votes.shape[0])):
                 for i in range(rows):
                     margins[k, top + i] += votes[k, np.uint64(place[i])]

@@ -84,7 +84,8 @@ class Packed:
         """Return the margins of records by their codes (records, features), of shape (records, columns), in votes."""
         votes = self.arrays[-1]
         margins = np.repeat(self.start.astype(votes.dtype)[:, None], len(codes), axis=1)
-        kernels.add_terms(codes, *self.arrays, margins)
+        # By column, any number of records is one kind of array to numba; of those by record, one record is another.
+        kernels.add_terms(np.ascontiguousarray(codes.T), *self.arrays, margins)
         return np.ascontiguousarray(margins.T)  # in which order numpy adds up a row depends on how it lies in memory
 
     def table(

@@ -28,7 +28,6 @@ BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 BLOCK_VALUES = 1 << 20  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
-FEW_CELLS = 200_000  # below this, a kernel takes longer to compile, or to find on disk, than it saves
 NO_MARKERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
 SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
 MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
@@ -206,9 +205,7 @@ class _Pass:
         self._reading_objects = Lock()
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
         self._categorical = [i for i in machine if encoder._readers[i] is not None]
-        is_few = columns.n_rows * len(columns.names) < FEW_CELLS
-        self._bin_columns: Callable[..., None] = bin_few if is_few else bin_columns
-        self._tables = (encoder._all_edges, encoder._starts, *(() if is_few else encoder._slots))
+        self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
     def encode(self, start: int, stop: int, threads: int | None) -> Codes:
         """Return the codes of the rows from ``start`` up to ``stop``."""
@@ -277,26 +274,12 @@ class _Pass:
         encoder = self._encoder
         markers = encoder._markers if markers is None else markers
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
-        # null, and a copy if it has one. Every block is made to look the same to numba, so that this does not show.
+        # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
+        # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
         block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
         block.flags.writeable = False
-        self._bin_columns(block, sources, targets, *self._tables, markers, codes)
-
-
-def bin_few(
-    cells: npt.NDArray[np.float64],
-    sources: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.int64],
-    edges: npt.NDArray[np.float64],
-    starts: npt.NDArray[np.int64],
-    markers: npt.NDArray[np.float64],
-    out: Codes,
-) -> None:
-    """Write the bins of numeric columns as ``bin_columns`` does, without a kernel."""
-    for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
-        values, own = cells[:, source], edges[starts[target] : starts[target + 1]]
-        missing = np.isnan(values) | np.isin(values, markers)
-        out[:, target] = np.where(missing, len(own) + 1, np.searchsorted(own, values, side="right"))
+        steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
+        bin_columns(block, sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
 
 
 def slots_of(
@@ -317,7 +300,7 @@ def slots_of(
         A value's slot is floor((value - low) slots_by_unit), within 0 and ``SLOTS`` - 1.
     before : ndarray of shape (features, SLOTS)
         The number of edges of the feature in the slots before each slot.
-    steps : ndarray of shape (features,)
+    halvings : ndarray of shape (features,)
         How many halvings separate the edges of the fullest slot.
     """
     counts = np.diff(starts)
@@ -331,8 +314,8 @@ def slots_of(
         place = (edges - low[feature]) * by_unit[feature]
     slot = np.minimum(np.where(place > 0, place, 0), SLOTS - 1).astype(np.int64)
     held = np.bincount(feature * SLOTS + slot, minlength=len(counts) * SLOTS).reshape(-1, SLOTS)
-    steps = np.array([int(most).bit_length() for most in held.max(axis=1)], dtype=np.int64)
-    return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), steps
+    halvings = np.array([int(most).bit_length() for most in held.max(axis=1)], dtype=np.int64)
+    return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 
 def label_reader(schema: Schema) -> ClassReader | OutcomeReader:

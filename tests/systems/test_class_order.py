@@ -39,7 +39,7 @@ def fitted(name, variant, classes, y, **parameters):
 def models():
     for name, variant in FORMS:
         yield pytest.param(name, variant, ["well", "ill"], TWO, id=f"{name}-{variant}-2")
-        if "adaboost" not in name and name != "dpada" or variant == "private":
+        if ("adaboost" not in name and name != "dpada") or variant == "private":
             yield pytest.param(name, variant, ["b", "c", "a"], THREE, id=f"{name}-{variant}-3")
 
 
@@ -72,9 +72,14 @@ def test_columns_margins_explanations_and_exports_follow_the_sorted_classes(name
         assert answers["classes"] == labels
         with sqlite3.connect(":memory:") as base:
             base.execute("CREATE TABLE t (a REAL, b REAL)")
-            base.executemany("INSERT INTO t VALUES (?, ?)", zip(X["a"][:50].tolist(), X["b"][:50].tolist(), strict=True))
+            base.executemany(
+                "INSERT INTO t VALUES (?, ?)", zip(X["a"][:50].tolist(), X["b"][:50].tolist(), strict=True)
+            )
             read = base.execute(model.to_sql("t", "sqlite"))
-            assert [column[0] for column in read.description] == ["label", *(f"probability_{label}" for label in labels)]
+            assert [column[0] for column in read.description] == [
+                "label",
+                *(f"probability_{label}" for label in labels),
+            ]
             rows = read.fetchall()
         base.close()
         assert [row[0] for row in rows] == model.predict(X)[:50].tolist()
@@ -118,7 +123,9 @@ def test_every_order_of_a_schema_gives_the_order_of_numpy(classes, kind):
 
 
 def test_curves_constraints_and_cards_follow_the_second_sorted_class():
-    model = fitted("hedgerow", "private", ["well", "ill"], TWO, monotonic_cst={"a": -1})  # of "well", the last of the sorted
+    model = fitted(
+        "hedgerow", "private", ["well", "ill"], TWO, monotonic_cst={"a": -1}
+    )  # of "well", the last of the sorted
     assert model.score(X, TWO) > 0.9
     _, curve = model.feature_curve("a")
     assert curve[0] > 0 > curve[-2]

@@ -96,7 +96,7 @@ def _scikit_learn_calls() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     frame = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module.startswith("sklearn."):
+        if module.startswith("sklearn.") and not frame.f_code.co_name.startswith("<"):  # no part of a function's own
             yield module, frame.f_code.co_name, frame.f_locals
         frame = frame.f_back  # type: ignore[assignment]
 

@@ -1,8 +1,8 @@
 """What scikit-learn's tools do to labels and records before they call ``fit``.
 
 Some tools number the labels that they find, so a label may reach ``fit`` as the number of another class. Others draw a record
-several times. Both are recognized by the functions that are being called, which depend on no record. A function that runs in a
-worker process does not see its callers, so a clone keeps what was known where it was made.
+several times, or pass parts of the columns. They are recognized by the functions that are being called, which depend on no
+record. A function in a worker process does not see its callers, so a clone keeps what was known where it was made.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from sklearn.base import is_classifier
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema
@@ -46,15 +48,18 @@ class Call:
         The tool that replaces labels by 0 and 1.
     repeats : str or None
         The tool that may draw a record several times.
-    reader : str or None
-        The tool between ``fit`` and the one that numbers labels: it compares predictions with these numbers.
+    columns : str or None
+        The tool that passes other columns than those of X.
+    compared : bool
+        Whether a tool between ``fit`` and the one that numbers labels may compare predictions with these numbers.
     """
 
     numbers: str | None = None
     keeps_columns: bool = False
     indicators: str | None = None
     repeats: str | None = None
-    reader: str | None = None
+    columns: str | None = None
+    compared: bool = False
 
     @property
     def changes_labels(self) -> bool:
@@ -64,23 +69,26 @@ class Call:
 
 def current_call(schema: Schema | None, known: Call | None = None) -> Call:
     """Return the tools that are calling now. ``known`` is what was known where the estimator was cloned."""
-    call, reader, in_task = Call(), None, False
+    call, compared, in_task = Call(), False, False
     for module, function, values in _scikit_learn_calls():
         found = _tool(module, function, values, schema)
         in_task = in_task or (module, function) == ("sklearn.utils.parallel", "__call__")
         if found is not None:
-            call = _joined(call, found, reader)
+            call = _joined(call, found, compared=compared)
         elif not module.startswith(TRANSPARENT) and (module, function) not in TRANSPARENT_FUNCTIONS:
-            reader = reader or _name(values, function)
-    return _joined(call, known, reader) if in_task and known is not None else call
+            compared = True
+    return _joined(call, known, compared=compared) if in_task and known is not None else call
 
 
-def _joined(inner: Call, outer: Call, reader: str | None) -> Call:
+def _joined(inner: Call, outer: Call, *, compared: bool) -> Call:
     """Return what two tools do together, of which the inner one decides about labels."""
-    repeats = inner.repeats or outer.repeats
-    if inner.changes_labels or not outer.changes_labels:
-        return replace(inner, repeats=repeats)
-    return replace(outer, repeats=repeats, reader=outer.reader or (reader if outer.numbers else None))
+    labels = outer if outer.changes_labels and not inner.changes_labels else inner
+    return replace(
+        labels,
+        repeats=inner.repeats or outer.repeats,
+        columns=inner.columns or outer.columns,
+        compared=labels.compared or (compared and labels is outer),
+    )
 
 
 def _scikit_learn_calls() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -88,7 +96,7 @@ def _scikit_learn_calls() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     frame = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module.startswith("sklearn."):
+        if module.startswith("sklearn.") and not frame.f_code.co_name.startswith("<"):  # no part of a function's own
             yield module, frame.f_code.co_name, frame.f_locals
         frame = frame.f_back  # type: ignore[assignment]
 
@@ -113,19 +121,25 @@ def _tool(module: str, function: str, values: Mapping[str, Any], schema: Schema 
         case "ensemble._gb", "fit":
             return Call(numbers="GradientBoostingClassifier")
         case "multiclass", "_fit_binary":
-            return Call(indicators="OneVsRestClassifier, OneVsOneClassifier or OutputCodeClassifier")
+            if values.get("classes") is None:  # it codes labels by 0 or -1 and 1
+                return Call(numbers="OutputCodeClassifier")
+            return Call(indicators="OneVsRestClassifier or OneVsOneClassifier")
+        case ("feature_selection._rfe", "_fit") | ("feature_selection._sequential", "fit"):
+            return Call(columns=_name(values, "RFE"))
+        case "multioutput", "fit" if "Chain" in _name(values, ""):
+            return Call(columns=_name(values, ""))
         case "ensemble._bagging", "_parallel_build_estimators":
-            kind = _name(values, "BaggingClassifier", "ensemble")
-            numbers = None if kind.endswith("Regressor") else kind
+            kind = type(values["ensemble"]).__name__
+            numbers = kind if is_classifier(values["ensemble"]) else None
             return Call(numbers=numbers, repeats=kind if values.get("bootstrap", True) else None)
         case "ensemble._weight_boosting", "_boost":
             return Call(repeats=_name(values, "AdaBoostRegressor"))
     return None
 
 
-def _name(values: Mapping[str, Any], default: str, variable: str = "self") -> str:
+def _name(values: Mapping[str, Any], default: str) -> str:
     """Return the class of the object that a function belongs to."""
-    return type(values[variable]).__name__ if variable in values else default
+    return type(values["self"]).__name__ if "self" in values else default
 
 
 def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
@@ -152,6 +166,11 @@ def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
             "hr.HedgerowClassifier or hr.HedgerowRegressor is an ensemble by itself."
             + (" BaggingRegressor(bootstrap=False) draws each record once." if "Regressor" in call.repeats else "")
         )
+    if call.columns is not None:
+        raise ConfigurationError(
+            f"{call.columns} passes parts of the columns of X, or further ones, without their names, so they cannot be matched "
+            f"to the schema. {_by_columns(call.columns)}"
+        )
     if schema.outcome is not None:
         return False
     if call.indicators is not None:
@@ -170,19 +189,31 @@ def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
     )
     if not call.keeps_columns:
         raise ConfigurationError(f"{begin}{_instead_of(call.numbers)}")
-    if call.reader is not None:
+    if call.compared:
         raise ConfigurationError(
-            f"{begin}{call.reader}, which it calls, compares predictions with these numbers. Use {call.reader} outside of it, or "
-            "cross_val_predict with method='predict'."
+            f"{begin}A search or another tool inside of it compares predictions with these numbers. Use the model itself in "
+            f"{call.numbers}, with the parameters that a search outside of it found."
         )
     if not has_target:
-        column = "the target in the schema" if schema.target is None else f"{schema.target!r}, the schema's target"
-        other = ", or use method='predict'" if call.numbers.startswith("cross_val_predict") else ""
+        column = "the column of labels, named as in hr.Schema(..., target='label')"
+        if schema.target is not None:
+            column = f"the column {schema.target!r}, the schema's target"
+        other = ", or use method='predict'"
+        if call.numbers.startswith("Stacking"):
+            other = ". A final_estimator gets predictions as X, so it must be of another library"
         raise ConfigurationError(
-            f"{begin}Pass X as a data frame that also has the column of labels, and name it as target in the schema ({column}): "
-            f"then labels are read from it, and it is no feature{other}."
+            f"{begin}Pass X as a data frame that also has {column}: then labels are read from it, and it is no feature{other}."
         )
     return True
+
+
+def _by_columns(tool: str) -> str:
+    if "Chain" in tool:
+        return f"Use MultiOutput{tool.removesuffix('Chain')}."
+    return (
+        "Use SelectFromModel, which fits once on all columns, or choose features by feature_importances_ and declare a schema of "
+        "these."
+    )
 
 
 def _instead_of(tool: str) -> str:

@@ -47,13 +47,6 @@ def test_json_is_one_document(run):
     assert found["confidence"] == 0.999
 
 
-def test_runs_in_a_folder_are_used_again(run, tmp_path):
-    first = run(*PUBLISHED, "--json", "--out", tmp_path / "rows")
-    again = run(*PUBLISHED, "--json", "--out", tmp_path / "rows")
-    assert again.stdout == first.stdout  # fresh noise would hardly give the same counts of every event
-    assert "4/4" in again.stderr.splitlines()[0]
-
-
 def test_a_system_without_labels_that_tell(run):
     result = run(*PUBLISHED, "--view", "everything", "--view", "labels")
     assert result.exit_code == 4

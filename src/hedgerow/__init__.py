@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from hedgerow.ledgers.store import LedgerStore as LedgerStore
     from hedgerow.plots import (
         AuditDisplay as AuditDisplay,
-        BudgetDisplay as BudgetDisplay,
         CalibrationDisplay as CalibrationDisplay,
         ConfusionMatrixDisplay as ConfusionMatrixDisplay,
         ExplanationDisplay as ExplanationDisplay,
@@ -107,7 +106,7 @@ _HOMES = homes_of(
         "hedgerow.estimator": "Explanation",
         "hedgerow.ledgers.ledger": "Ledger",
         "hedgerow.ledgers.store": "LedgerStore",
-        "hedgerow.plots": "AuditDisplay BudgetDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
+        "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
         "FeatureDisplay ImportancesDisplay PrecisionRecallDisplay PredictionErrorDisplay "
         "PrivacyUtilityDisplay ROCDisplay ResidualDisplay TreeDisplay",
         "hedgerow.privacy.certificate": "Certificate",

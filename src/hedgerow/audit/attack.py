@@ -318,8 +318,8 @@ def worsen(
     """Return a pair on which the estimated loss is at least that of ``start``; its schema and settings are kept.
 
     ``trial_on`` returns the attack on a pair. At most ``tries`` small data sets are tried, then ``steps`` random changes; one
-    stays if the estimate does not fall. ``runs`` are the trainings on each data set for an estimate. ``generator`` is for the search's
-    own choices, which have nothing to do with the noise of a fit.
+    stays if the estimate does not fall. ``runs`` are the trainings on each data set for an estimate. ``generator`` is for the
+    search's own choices, which have nothing to do with the noise of a fit.
     """
     generator = generator or np.random.default_rng()
 

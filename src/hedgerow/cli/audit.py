@@ -43,7 +43,7 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
 
 @click.command()
 @click.argument("model", type=InputFile(), required=False)
-@click.option("--system", help="Attack this system, one of `hedgerow systems`.")
+@click.option("--system", help="Attack this system, one of hedgerow.list_systems().")
 @click.option(
     "--all",
     "everything",

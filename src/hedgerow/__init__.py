@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.catalogue import REGRESSORS, SYSTEMS
-from hedgerow.lazy_names import homes_of, imported_on_use
+from hedgerow.catalogue import homes_of, imported_on_use
 
 if TYPE_CHECKING:
     from hedgerow import audit as audit, datasets as datasets, engines as engines, mlflow as mlflow, plots as plots

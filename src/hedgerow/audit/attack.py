@@ -23,8 +23,8 @@ from hedgerow.audit.pairs import Case, Data, NeighborPair, Record, said
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.repeats import uncounted
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.progress import Progress
 from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.texts import Progress
 
 BATCH = 100  # runs of one task, whose views are joined
 LEAST_RUNS = 200  # on each data set

@@ -12,9 +12,9 @@ from scipy.stats import beta, binom
 
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
-from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.systems import list_systems
+from hedgerow.texts import html_table
 
 CONFIDENCE = 0.999  # the default of every audit
 LARGEST_LOSS = 60.0

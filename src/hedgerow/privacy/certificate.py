@@ -12,7 +12,6 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
-from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.certificate_text import WEAK_DELTA, details, facts, summary, title_of
 from hedgerow.privacy.claim import Claim
@@ -20,6 +19,7 @@ from hedgerow.privacy.events import Event, Sequence, Unprotected, event_from_dic
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
 from hedgerow.privacy.guarantee import CertificateLine, Guarantee
 from hedgerow.schema import Schema
+from hedgerow.texts import html_table
 
 __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta", "warn_of_epsilon"]
 

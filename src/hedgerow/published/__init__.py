@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hedgerow.lazy_names import homes_of, imported_on_use
+from hedgerow.catalogue import homes_of, imported_on_use
 
 if TYPE_CHECKING:
     from hedgerow.published.assignment import (

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
+from hedgerow.compiled import for_slices
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import RawPlan
 from hedgerow.export import ScoringForm, shares_of_votes, whole_votes_of_labels
@@ -26,7 +27,6 @@ from hedgerow.published.scoring import coded
 from hedgerow.published.trees import Trees, first_numbers, taken
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import short_repr
-from hedgerow.threads import for_slices
 from hedgerow.trees.forest import OF_TESTS, importances
 
 __all__ = ["PublishedForest", "PublishedForestPlan"]

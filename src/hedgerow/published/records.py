@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.compiled import available_threads, for_each
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
-from hedgerow.threads import available_threads, for_each
 
 __all__ = ["NodeRecords", "RawRecords"]
 

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.compiled import for_slices
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, ScoringForm, readings_of
 from hedgerow.limits import MOST_BRANCHES
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
-from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
 
 __all__ = ["Forest", "Integers", "check_trees", "levels", "parents"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hedgerow.arrays import Integers
-from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
+from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
 from hedgerow.privacy.events import Event, Parallel, Sequence

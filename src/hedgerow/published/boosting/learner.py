@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.compiled import available_threads, for_each
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
 from hedgerow.published.boosting import kernels
@@ -19,7 +20,6 @@ from hedgerow.published.branching import Branching, BranchingRule
 from hedgerow.published.case import Case
 from hedgerow.published.kernels import CUT
 from hedgerow.published.records import RawRecords
-from hedgerow.threads import available_threads, for_each
 
 __all__ = ["Fitter", "Learner", "Ranked", "midpoint", "tested_codes"]
 

@@ -154,7 +154,7 @@ bench: $(BENCH_STAMP)
 
 # Every private form of every system, both adjacencies, 99.9 % for the whole run; it goes on where it was broken off.
 audit: venv
-	$(BIN)/hedgerow audit --all --minutes 50 --jobs 2 --out build/audit --page build/audit.html --force
+	$(BIN)/hedgerow audit --all --minutes 50 --jobs 2 --page build/audit.html --force
 
 # Changes the code that carries the guarantee in one place after another; what no test notices is listed (docs/mutants.md).
 mutants: $(MUTANTS_STAMP)

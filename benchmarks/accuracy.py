@@ -27,8 +27,8 @@ from sklearn.metrics import roc_auc_score
 import hedgerow as hr
 from hedgerow import datasets
 from hedgerow.datasets.dataset import Dataset
-from hedgerow.progress import Progress
 from hedgerow.systems import system_class
+from hedgerow.texts import Progress
 
 FIELDS = ("system", "variant", "data", "epsilon", "run", "accuracy", "auc", "seconds")
 Key = tuple[str, str, str, str, str]  # the first five fields of a line

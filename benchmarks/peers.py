@@ -35,7 +35,7 @@ from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier,
 import accuracy
 import hedgerow as hr
 from accuracy import FIELDS
-from hedgerow.progress import Progress
+from hedgerow.texts import Progress
 from peer_environment import PEERS, PeerEnvironment, PeerError, make_environment
 from shapes import SHAPES
 from timing import made_up, median_seconds, peak_mib

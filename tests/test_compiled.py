@@ -175,7 +175,7 @@ def test_commands_run_without_a_cache_and_say_so_in_one_line(unwritable, tmp_pat
         "--out",
         "m.hedgerow",
     ]
-    for arguments in (["systems"], train, ["predict", "m.hedgerow", "records.csv"]):
+    for arguments in (train, ["predict", "m.hedgerow", "records.csv"]):
         done = unwritable("-m", "hedgerow", *arguments)
         assert done.returncode == 0, done.stderr
         assert done.stdout

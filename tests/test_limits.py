@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.archive import read_archive, write_archive
+from hedgerow.archive import read_archive, read_document, write_archive
 from hedgerow.audit import check_model
-from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError, SchemaError
 from hedgerow.limits import DEEPEST_EVENT, MOST_EVENTS, MOST_MEMBERS, Allowance
 from hedgerow.privacy.certificate import Certificate

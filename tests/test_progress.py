@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from hedgerow.progress import Progress, duration
+from hedgerow.texts import Progress, duration
 
 
 class Clock:

@@ -11,9 +11,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit import Finding
-from hedgerow.notebook import MOST_COLUMNS, MOST_ROWS, html_table
 from hedgerow.privacy.events import Gaussian, Parallel, Pure, Sequence, Unprotected
-from hedgerow.texts import LONGEST_REPR
+from hedgerow.texts import LONGEST_REPR, MOST_COLUMNS, MOST_ROWS, html_table
 
 MARK = "<script>&"
 WIDE = 16  # features, each with many long values

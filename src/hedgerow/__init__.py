@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.catalogue import REGRESSORS, SYSTEMS
-from hedgerow.lazy_names import homes_of, imported_on_use
+from hedgerow.catalogue import homes_of, imported_on_use
 
 if TYPE_CHECKING:
     from hedgerow import audit as audit, datasets as datasets, engines as engines, mlflow as mlflow, plots as plots
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from hedgerow.ledgers.store import LedgerStore as LedgerStore
     from hedgerow.plots import (
         AuditDisplay as AuditDisplay,
-        BudgetDisplay as BudgetDisplay,
         CalibrationDisplay as CalibrationDisplay,
         ConfusionMatrixDisplay as ConfusionMatrixDisplay,
         ExplanationDisplay as ExplanationDisplay,
@@ -107,7 +106,7 @@ _HOMES = homes_of(
         "hedgerow.estimator": "Explanation",
         "hedgerow.ledgers.ledger": "Ledger",
         "hedgerow.ledgers.store": "LedgerStore",
-        "hedgerow.plots": "AuditDisplay BudgetDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
+        "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
         "FeatureDisplay ImportancesDisplay PrecisionRecallDisplay PredictionErrorDisplay "
         "PrivacyUtilityDisplay ROCDisplay ResidualDisplay TreeDisplay",
         "hedgerow.privacy.certificate": "Certificate",

@@ -462,8 +462,8 @@ def test_blocks_and_threads_leave_a_seeded_model_as_it_is(n_classes, delta, monk
     for cells in (1, 64, 999):  # one record at a time, and blocks that do not divide the records
         monkeypatch.setattr("hedgerow.table.memory.BLOCK_CELLS", cells)
         assert fitted() == whole
-    monkeypatch.setattr("hedgerow.threads.available_threads", lambda: 3)
-    monkeypatch.setattr("hedgerow.threads.FEW_ROWS", 10)
+    monkeypatch.setattr("hedgerow.compiled.available_threads", lambda: 3)
+    monkeypatch.setattr("hedgerow.compiled.FEW_ROWS", 10)
     assert fitted() == whole
 
 

@@ -18,9 +18,8 @@ from hedgerow.analysis import trials
 from hedgerow.analysis.search import PrivateSearchCV
 from hedgerow.analysis.trials import Stopping, Tables, Trials
 from hedgerow.audit import Grid, Replay, exact_law, worst_loss
-from hedgerow.audit.exact import total
+from hedgerow.audit.exact import ScriptedCoins, total
 from hedgerow.audit.losses import kept
-from hedgerow.audit.replay import ScriptedCoins
 from hedgerow.mechanisms import RandomStopping
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema.columns import read_records

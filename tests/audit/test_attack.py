@@ -12,12 +12,11 @@ from seeds import FITS
 
 import hedgerow as hr
 from hedgerow.audit.attack import Target, Trial, attack
-from hedgerow.audit.bounds import at_least, at_most, epsilon_bound, smallest_loss_seen
 from hedgerow.audit.cases import case
+from hedgerow.audit.events import look
+from hedgerow.audit.findings import at_least, at_most, epsilon_bound, smallest_loss_seen
 from hedgerow.audit.pairs import NeighborPair
-from hedgerow.audit.rows import TrialRuns
 from hedgerow.audit.systems import system_trial
-from hedgerow.audit.views import look
 from hedgerow.mechanisms import Geometric, Randomness
 
 PAIR = NeighborPair("one bit", "A record is there or not.", "add-remove", ([0], [0]), ([1], [1]))
@@ -129,33 +128,6 @@ def test_a_value_above_a_threshold_is_an_event():
     (found,) = attack([Trial(Target("shifted", learner.fit, learner.answer), PAIR, 1.0)], runs=1000)
     assert found.refuted
     assert "at least" in found.words or "at most" in found.words
-
-
-def test_runs_on_disk_are_used_again(tmp_path):
-    trial = response(1.0, 1.0)
-    first = attack([trial], runs=600, folder=tmp_path)
-    (home,) = tmp_path.iterdir()
-    (home / "0-00001.json.gz").unlink()
-    (home / "1-00002.json.gz").write_bytes(b"broken off")
-    again = response(1.0, 1.0)
-    learner = again.target.fit.__self__
-    attack([again], runs=600, folder=tmp_path)
-    assert learner.fits == 200  # the two batches that were not there
-    finished = response(1.0, 1.0)
-    attack([finished], runs=5000, folder=tmp_path)  # the folder says how many runs there are
-    assert finished.target.fit.__self__.fits == 0
-    assert first[0].subject == "randomized response"
-
-
-def test_runs_of_something_else_are_refused(tmp_path):
-    trial = response(1.0, 1.0)
-    store = TrialRuns(tmp_path, trial.identity)
-    store.plan(lambda: 200)
-    (home,) = tmp_path.iterdir()
-    text = (home / "trial.json").read_text().replace("one bit", "two bits")
-    (home / "trial.json").write_text(text)
-    with pytest.raises(hr.ConfigurationError, match="runs of another audit"):
-        attack([trial], runs=200, folder=tmp_path)
 
 
 def test_a_budget_of_minutes_limits_the_runs():

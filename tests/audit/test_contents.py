@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import resource
 import warnings
 import zipfile
-import zlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,12 +190,7 @@ def add_a_member(path):
         archive.writestr("counts.json", json.dumps([1, 2]))
 
 
-def add_a_comment(path):
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.comment = b"300 records"
-
-
-def again_of(path, change=lambda info: None, document=lambda text: text, names=lambda names: names):
+def again_of(path, document=lambda text: text, names=lambda names: names):
     """Write a file's members again, with something changed."""
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
@@ -207,39 +199,7 @@ def again_of(path, change=lambda info: None, document=lambda text: text, names=l
         warnings.simplefilter("ignore", UserWarning)  # of members that are there twice
         for name in names(list(contents)):
             info = zipfile.ZipInfo(name)
-            change(info)
             archive.writestr(info, contents[name], zipfile.ZIP_DEFLATED)
-
-
-def behind_a_member(path):
-    """Put bytes behind the compressed content of the last member, and count them as its own."""
-    content = path.read_bytes()
-    with zipfile.ZipFile(path) as archive:
-        last, directory = archive.infolist()[-1], archive.start_dir
-    size = (last.compress_size + 4).to_bytes(4, "little")
-    data = bytearray(content[:directory] + b"raw!" + content[directory:])
-    data[last.header_offset + 18 : last.header_offset + 22] = size
-    entry = data.rindex(b"PK\1\2")
-    data[entry + 20 : entry + 24] = size
-    data[-6:-2] = (directory + 4).to_bytes(4, "little")
-    path.write_bytes(data)
-
-
-def hide_behind_the_last_member(path, secret):
-    """Let the last member's packed content go on where its size, by the directory, ends."""
-    content = path.read_bytes()
-    with zipfile.ZipFile(path) as archive:
-        last, directory = archive.infolist()[-1], archive.start_dir
-        packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-        packed = packer.compress(archive.read(last) + secret) + packer.flush()
-    start = last.header_offset + 30 + len(last.filename)
-    data = bytearray(content[:start] + packed + content[directory:])
-    size, directory = len(packed).to_bytes(4, "little"), start + len(packed)
-    data[last.header_offset + 18 : last.header_offset + 22] = size
-    entry = data.rindex(b"PK\1\2")
-    data[entry + 20 : entry + 24] = size
-    data[-6:-2] = directory.to_bytes(4, "little")
-    path.write_bytes(data)
 
 
 def in_certificate(text):
@@ -248,29 +208,9 @@ def in_certificate(text):
     return json.dumps(document, indent=1)
 
 
-def set_bytes(path, place, content):
-    data = bytearray(path.read_bytes())
-    data[place : place + len(content)] = content
-    path.write_bytes(data)
-
-
 FOREIGN = {
-    "a member": (add_a_member, "it has the member counts.json"),
-    "a comment": (add_a_comment, "11 bytes are outside"),
-    "bytes behind": (lambda path: path.write_bytes(path.read_bytes() + b"secret"), "6 bytes are outside"),
-    "bytes before": (lambda path: path.write_bytes(b"secret" + path.read_bytes()), "6 bytes are outside"),
-    "bytes in a member": (behind_a_member, "4 bytes behind the content of the member label.npy"),
-    "a member's comment": (
-        lambda path: again_of(path, lambda info: setattr(info, "comment", b"300")),
-        "15 bytes are outside",
-    ),
-    "a member's extra field": (
-        lambda path: again_of(path, lambda info: setattr(info, "extra", b"\x01\x00\x02\x00hi")),
-        "60 bytes are outside",  # 6 in both headers of 5 members
-    ),
-    "another order": (lambda path: again_of(path, names=lambda names: names[::-1]), "in another order"),
+    "a member": (add_a_member, "the file has the member counts.json"),
     "an entry of the certificate": (lambda path: again_of(path, document=in_certificate), "another entry certificate"),
-    "spaces": (lambda path: again_of(path, document=lambda text: text + " \t "), "written in another way"),
 }
 
 
@@ -282,7 +222,6 @@ def test_what_save_would_not_write_is_found(name, labels, tmp_path):
     change(path)
     assert hr.load(path).predict(X[:1]).shape == (1,)
     said = words(check_model(path))
-    assert "the file differs from what save writes of this model: " in said
     assert found in said
 
 
@@ -300,32 +239,6 @@ def test_what_readers_could_read_in_two_ways_is_refused(name, labels, tmp_path):
     for read in (hr.load, check_model):
         with pytest.raises(FileFormatError):
             read(path)
-
-
-def test_content_that_its_directory_does_not_count_is_found_without_unpacking_it(labels, tmp_path):
-    path = tmp_path / "model"
-    labels.save(path)
-    hide_behind_the_last_member(path, bytes(1 << 20))
-    assert hr.load(path).predict(X[:1]).shape == (1,)
-    assert "more content in the member label.npy than its size says" in words(check_model(path))
-
-
-def test_a_packed_size_that_lies_takes_no_memory(labels, tmp_path):
-    path = tmp_path / "model"
-    labels.save(path)
-    content = path.read_bytes()
-    set_bytes(path, content.rindex(b"PK\1\2") + 20, (2**32 - 2).to_bytes(4, "little"))
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    used = 4096 * int(Path("/proc/self/statm").read_text().split()[5])
-    resource.setrlimit(resource.RLIMIT_DATA, (used + (1 << 30), before[1]))
-    try:
-        try:
-            said = words(check_model(path))
-        except FileFormatError as error:  # newer versions of zipfile see that the member would reach into what follows
-            said = str(error)
-        assert "bytes are outside its members" in said or "array label is damaged" in said
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def test_an_array_that_nobody_asks_for_is_found_and_not_read(labels, tmp_path):

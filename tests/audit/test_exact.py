@@ -16,8 +16,7 @@ from scipy.stats import chi2
 from seeds import FITS, moved_key
 
 from hedgerow.audit import Grid, Replay, exact_law, open_law, worst_loss
-from hedgerow.audit.exact import total, worst_event
-from hedgerow.audit.replay import sample_law, samples_of
+from hedgerow.audit.exact import sample_law, samples_of, total, worst_event
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream

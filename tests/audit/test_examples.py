@@ -14,7 +14,7 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULT
 PRINTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["canaries", "contents", "exact", "grid", "losses", "membership"])
+@pytest.mark.parametrize("name", ["attack", "contents", "exact", "losses", "membership"])
 def test_examples_run(name):
     found = doctest.testmod(import_module(f"hedgerow.audit.{name}"))
     assert found.attempted > 0

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attack import Target, Trial, attack
+from hedgerow.audit.attack import Target, Trial, attack, records_of, worsen
 from hedgerow.audit.cases import CLOSER, GENERAL, OWN, PUBLISHED, WEAK, case, cases_of
-from hedgerow.audit.search import records_of, worsen
 from hedgerow.audit.systems import private_trials, system_trial
 
 ADJACENCIES = ("add-remove", "replace-one")

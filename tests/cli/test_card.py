@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sys
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.plots import MarkdownPage, Page
+from hedgerow.plots import Page
 from hedgerow.plots.card import LIMITS, write_card
 
 NASTY = '<script>alert(1)</script> | a *b* `c` [d](http://x.y) ![e](f) "g" \\ $h$'
@@ -59,16 +60,17 @@ def test_html_holds_every_part_and_nothing_of_the_web(train, run):
     assert run("card", "m.hedgerow", "--out", "card.html", "--force").exit_code == 0
 
 
-def test_markdown_by_its_name(train, run):
+def test_a_forest_has_importances_and_no_curves(train, run):
     assert train("--system", "edprf").exit_code == 0
-    assert run("card", "m.hedgerow", "--out", "card.md", "--title", "Who *earns*").exit_code == 0
-    page = Path("card.md").read_text("utf-8")
-    assert page.startswith("# Who \\*earns\\*\n")
-    assert page.count("data:image/png;base64,") == 1  # a forest has no curves
+    assert run("card", "m.hedgerow", "--out", "card.html", "--title", "Who <earns>").exit_code == 0
+    page = Path("card.html").read_text("utf-8")
+    assert "<h1>Who &lt;earns&gt;</h1>" in page
+    assert page.count("data:image/png;base64,") == 1
     model = hr.load("m.hedgerow")
-    assert model.certificate_.details() in page
+    for line in model.certificate_.details().splitlines():
+        assert html.escape(line) in page
     for name, value in zip(model.schema_.names, model.feature_importances_, strict=True):
-        assert f"| {name} | {value:.4f} |" in page
+        assert f"<td>{name}</td><td>{value:.4f}</td>" in page
 
 
 def test_a_report_card_in_a_file_stands_on_the_card_of_its_model(train, run, is_refused, answer):
@@ -76,19 +78,18 @@ def test_a_report_card_in_a_file_stands_on_the_card_of_its_model(train, run, is_
     evaluated = run("evaluate", "m.hedgerow", "people.csv", "--epsilon", "2", "--out", "report.json")
     assert evaluated.exit_code == 0, evaluated.output
     assert evaluated.stderr.endswith("report.json\n")
-    assert run("card", "m.hedgerow", "--out", "card.md", "--report", "report.json").exit_code == 0
-    page = Path("card.md").read_text("utf-8")
+    assert run("card", "m.hedgerow", "--out", "card.html", "--report", "report.json").exit_code == 0
+    page = Path("card.html").read_text("utf-8")
     report = evaluated.stdout.partition("\n\nPrivacy certificate")[0]
-    assert (
-        f"## How good it is\n\nReleased by a private evaluation, whose certificate follows.\n\n```text\n{report}"
-        in page
-    )
+    assert "<h2>How good it is</h2>\n<p>Released by a private evaluation, whose certificate follows.</p>\n<pre>" in page
+    for line in report.splitlines():
+        assert html.escape(line) in page
     is_refused(
         run("evaluate", "m.hedgerow", "people.csv", "--epsilon", "2", "--out", "report.json"), 2, "exists already"
     )
     is_refused(run("card", "m.hedgerow", "--out", "report.json", "--force", "--report", "report.json"), 2, "reads")
     assert train("--system", "forest", "--force").exit_code == 0
-    is_refused(run("card", "m.hedgerow", "--out", "b.md", "--report", "report.json"), 2, "about another model")
+    is_refused(run("card", "m.hedgerow", "--out", "b.html", "--report", "report.json"), 2, "about another model")
 
 
 @pytest.mark.parametrize(
@@ -111,72 +112,61 @@ def test_a_damaged_report_is_refused(train, run, is_refused, change):
     values = json.loads(Path("report.json").read_text("utf-8"))
     change(values)
     Path("report.json").write_text(json.dumps(values), "utf-8")
-    is_refused(run("card", "m.hedgerow", "--out", "card.md", "--report", "report.json"), 2)
+    is_refused(run("card", "m.hedgerow", "--out", "card.html", "--report", "report.json"), 2)
     Path("report.json").write_text("[" * 10**6, "utf-8")
-    is_refused(run("card", "m.hedgerow", "--out", "card.md", "--report", "report.json"), 2, "no report card")
-    assert not Path("card.md").exists()
+    is_refused(run("card", "m.hedgerow", "--out", "card.html", "--report", "report.json"), 2, "no report card")
+    assert not Path("card.html").exists()
 
 
 def test_a_ledger_says_who_spent_what(train, run, folder):
     at = ("--ledger", folder / "budget.db", "--dataset", "people")
     assert run("budget", "create", *at, "--epsilon", "3").exit_code == 0
     assert train("--system", "forest", *map(str, at)).exit_code == 0
-    assert run("card", "m.hedgerow", "--out", "card.md", *at).exit_code == 0
-    page = Path("card.md").read_text("utf-8")
-    assert "| epsilon spent | 1 |" in page
-    assert "| epsilon left | 2 |" in page
-    assert re.search(r"\| ForestClassifier \| finished \| 1 \|", page)
+    assert run("card", "m.hedgerow", "--out", "card.html", *at).exit_code == 0
+    page = Path("card.html").read_text("utf-8")
+    assert "<td>epsilon spent</td><td>1</td>" in page
+    assert "<td>epsilon left</td><td>2</td>" in page
+    assert "<td>ForestClassifier</td><td>finished</td><td>1</td>" in page
 
 
 def test_no_text_of_a_schema_is_a_mark():
-    model = fitted(NASTY)
-    page, markdown = Page(NASTY), MarkdownPage(NASTY)
-    write_card(model, page)
-    write_card(model, markdown)
+    page = Page(NASTY)
+    write_card(fitted(NASTY), page)
     assert "<script" not in page.html()
-    outside = re.sub(r"```text.*?```", "", markdown.markdown(), flags=re.DOTALL)
-    outside = re.sub(r"!\[[^\n]*\]\(data:image/png;base64,[\w+/=]*\)", "", outside)
-    assert not re.search(r"(?<!\\)[<*`\[$]", outside)
-    rows = [line for line in outside.splitlines() if line.startswith("|")]
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {3, 5}
-
-
-def test_a_fence_is_longer_than_any_in_the_text():
-    assert MarkdownPage("x").lines("````\na").markdown().splitlines()[2] == "`````text"
 
 
 def test_dates_and_limits_are_told():
-    page = MarkdownPage("x")
+    page = Page("x")
     write_card(fitted(), page)
-    text = page.markdown()
-    assert "| since | Date | 2020\\-01\\-01 to 2020\\-12\\-31 | given |" in text
-    assert text.count("\n- ") >= len(LIMITS)
+    text = page.html()
+    assert "<td>since</td><td>Date</td><td>2020-01-01 to 2020-12-31</td><td>given</td>" in text
+    assert text.count("<li>") >= len(LIMITS)
 
 
 def test_a_private_report_card_stands_on_it():
-    model, page = fitted(), MarkdownPage("x")
+    model, page = fitted(), Page("x")
     generator = np.random.default_rng(1)
     age = generator.uniform(0, 100, 2000)
     X = {"age": age, "job": ["nurse"] * 2000, "since": ["2020-03-01"] * 2000}
     report = hr.evaluate(model, X, np.where(age > 60, "yes", "no"), epsilon=1.0)
     write_card(model, page, report=report)
-    assert str(report) in page.markdown()
-    assert report.certificate_.details() in page.markdown()
+    for line in (*str(report).splitlines(), *report.certificate_.details().splitlines()):
+        assert html.escape(line) in page.html()
 
 
 def test_a_void_guarantee_is_said_first():
-    page = MarkdownPage("x")
+    page = Page("x")
     write_card(fitted(kind=hr.EDPRFClassifier, random_state=0), page)
-    assert "DOES NOT HOLD" in page.markdown()
-    assert "No guarantee holds for this model" in page.markdown()
+    assert "DOES NOT HOLD" in page.html()
+    assert "No guarantee holds for this model" in page.html()
 
 
 def test_without_matplotlib_the_card_has_tables(monkeypatch):
     model = fitted()
     for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
-    page = MarkdownPage("x")
+    page = Page("x")
     write_card(model, page)
-    assert "are missing: a picture needs matplotlib" in page.markdown()
-    assert "data:image" not in page.markdown()
-    assert "| age |" in page.markdown()
+    assert "are missing: a picture needs matplotlib" in page.html()
+    assert "data:image" not in page.html()
+    assert "<td>age</td>" in page.html()

@@ -1,8 +1,6 @@
 import importlib
-import json
 import subprocess
 import sys
-from dataclasses import asdict
 
 import click
 import pytest
@@ -53,24 +51,17 @@ def test_unknown_command_and_option(run, is_refused):
 
 @pytest.mark.full
 def test_python_dash_m():
-    done = subprocess.run([sys.executable, "-m", "hedgerow", "systems"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "hedgerow", "inspect", "--help"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "edprf" in done.stdout
-
-
-def test_systems_lists_the_registry(run):
-    table = run("systems").stdout
-    assert [info.name for info in hr.list_systems() if info.name not in table or info.paper not in table] == []
-    listed = json.loads(run("systems", "--json").stdout)
-    assert listed == json.loads(json.dumps([asdict(info) for info in hr.list_systems()]))
+    assert "Usage: hedgerow inspect" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["data"], "Missing argument 'NAME'. Choose from: adult, affairs,"),
-        (["data", "oak"], "Invalid value for 'NAME': 'oak' is not one of"),
-        (["systems", "more"], "extra argument (more). See"),
+        (["doctor", "more"], "extra argument (more). See"),
         (["reproduce"], "Missing argument 'NAME...'. See"),
         (["predict", "-", "x.csv"], "there is no file '-'; pass /dev/stdin"),
         (["inspect"], "Missing argument 'MODEL'. See"),

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hedgerow.datasets import fetch
-from hedgerow.datasets.fetch import Source, digest, read_file, read_files
+from hedgerow.datasets.fetch import Source, digest, read_files
 from hedgerow.errors import DatasetError
 
 CONTENT = {"a.data": b"1,2\n3,4\n", "b.data": b"5,6\n"}
@@ -246,9 +246,9 @@ def test_an_unwritable_cache_is_named(tmp_path, monkeypatch, serve):
 def test_one_file_under_any_name(tmp_path):
     source = Source("made_up", {"a.data": SOURCE.hashes["a.data"]}, SOURCE.page)
     (tmp_path / "copy.csv").write_bytes(CONTENT["a.data"])
-    assert read_file(source, tmp_path / "copy.csv") == TEXTS["a.data"]
-    with pytest.raises(DatasetError, match="cannot be read"):
-        read_file(source, tmp_path / "nothing.csv")
+    assert read_files(source, tmp_path / "copy.csv") == {"a.data": TEXTS["a.data"]}
+    with pytest.raises(DatasetError, match="does not exist"):
+        read_files(source, tmp_path / "nothing.csv")
 
 
 OPEN_URL = fetch._open_url

@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow.datasets import (
-    adult,
     bank,
-    census_income,
-    diabetes,
     fetch,
     load_adult,
     load_affairs,
@@ -23,9 +20,7 @@ from hedgerow.datasets import (
     load_diabetes_prediction,
     load_doctor_visits,
     load_wall_following,
-)
-from hedgerow.datasets import (
-    wall_following as robot,
+    sets,
 )
 from hedgerow.datasets.fetch import digest
 from hedgerow.errors import ConfigurationError, DatasetError
@@ -96,13 +91,19 @@ DIABETES = "Female,{age},0,1,never,25.19,6.6,140,{label}\n"
 def made_up(tmp_path, monkeypatch):
     """Place files of a set under tmp_path and make the loader take them for the published ones."""
 
-    def place(module, **files):
+    def place(which, **files):
         contents = {name.replace("__", "."): text.encode() for name, text in files.items()}
         hashes = {name: digest(content) for name, content in contents.items()}
-        monkeypatch.setattr(module, "SOURCE", replace(module.SOURCE, hashes=hashes))
-        (tmp_path / module.SOURCE.folder).mkdir(exist_ok=True)
+        if which == "BANK":
+            source = replace(bank.SOURCE, hashes=hashes)
+            monkeypatch.setattr(bank, "SOURCE", source)
+        else:
+            published = getattr(sets, which)
+            source = replace(published.source, hashes=hashes)
+            monkeypatch.setattr(sets, which, replace(published, source=source))
+        (tmp_path / source.folder).mkdir(exist_ok=True)
         for name, content in contents.items():
-            (tmp_path / module.SOURCE.folder / name).write_bytes(content)
+            (tmp_path / source.folder / name).write_bytes(content)
         return tmp_path
 
     return place
@@ -112,7 +113,7 @@ def made_up(tmp_path, monkeypatch):
 def small_adult(made_up):
     train = ADULT.format("United-States", "<=50K") + ADULT.format("?", ">50K") + "\n"
     test = "|1x3 Cross validator\n" + ADULT.format("Cuba", "<=50K.") + ADULT.format("United-States", ">50K.") + "\n"
-    return made_up(adult, adult__data=train, adult__test=test)
+    return made_up("ADULT", adult__data=train, adult__test=test)
 
 
 def test_adult_cells_and_labels(small_adult):
@@ -135,7 +136,7 @@ def test_adult_options_drop_records_and_columns(small_adult):
 
 
 def test_bank_cells_and_labels(made_up):
-    home = made_up(bank, one__csv=BANK)
+    home = made_up("BANK", one__csv=BANK)
     data = load_bank(home)
     assert data.X.dtype == object
     assert data.X.shape == (2, 20)
@@ -155,7 +156,7 @@ def test_bank_declares_months_without_a_call_and_unknown_as_a_value():
 
 
 def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):
-    made_up(bank, one__csv=BANK)
+    made_up("BANK", one__csv=BANK)
     inner = zipped({"bank-additional/one.csv": BANK, "__MACOSX/bank-additional/._one.csv": "x"})
     outer = zipped({"bank.zip": zipped({"bank-full.csv": "x"}), "bank-additional.zip": inner})
     monkeypatch.setattr(fetch, "_open_url", lambda url: io.BytesIO(outer))
@@ -163,7 +164,7 @@ def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):
 
 
 def test_census_cells_and_labels(made_up):
-    data = load_census_income(made_up(census_income, **CENSUS_FILES))
+    data = load_census_income(made_up("CENSUS_INCOME", **CENSUS_FILES))
     assert data.X.dtype == data.X_test.dtype == object
     assert data.X.shape == (2, 40)
     assert data.X_test.shape == (1, 40)
@@ -178,7 +179,7 @@ def test_census_cells_and_labels(made_up):
 
 @pytest.mark.parametrize("packed", ["gz", "tar.gz"])
 def test_census_is_fetched_from_either_kind_of_archive(made_up, monkeypatch, packed):
-    made_up(census_income, **CENSUS_FILES)
+    made_up("CENSUS_INCOME", **CENSUS_FILES)
     if packed == "gz":
         members = {f"{name}.gz": gzip.compress(text.encode()) for name, text in CENSUS_FILES.items()}
     else:
@@ -206,7 +207,7 @@ def tarred(members):
 
 
 def test_census_schema_has_the_codebook_s_values(made_up):
-    schema = load_census_income(made_up(census_income, **CENSUS_FILES)).schema
+    schema = load_census_income(made_up("CENSUS_INCOME", **CENSUS_FILES)).schema
     counts = [len(feature.values) for feature in schema.features.values() if isinstance(feature, Categorical)]
     assert counts == CENSUS_VALUES
     assert len(schema.names) == 40
@@ -218,12 +219,14 @@ def test_census_schema_has_the_codebook_s_values(made_up):
 
 def test_robot_merges_moves(made_up):
     readings = [",".join(f"{sensor / 10 + row:.3f}" for sensor in range(24)) for row in range(4)]
-    home = made_up(robot, one__data="".join(f"{row},{move}\n" for row, move in zip(readings, robot.MOVES, strict=True)))
+    home = made_up(
+        "WALL_FOLLOWING", one__data="".join(f"{row},{move}\n" for row, move in zip(readings, sets.MOVES, strict=True))
+    )
     four, two = load_wall_following(home), load_wall_following(home, classes=2)
     assert four.X.dtype == np.float64
     assert four.X.shape == (4, 24)
     assert four.X[1, 23] == 3.3
-    assert four.y.tolist() == robot.MOVES
+    assert four.y.tolist() == sets.MOVES
     forward, other = two.schema.classes
     assert two.y.tolist() == [forward, other, other, forward]
     with pytest.raises(ConfigurationError, match="Pass 4 or 2"):
@@ -233,8 +236,8 @@ def test_robot_merges_moves(made_up):
 def test_diabetes_balanced_draws_class_by_class(made_up, monkeypatch):
     labels = "0100100100"
     text = DIABETES_HEAD + "".join(DIABETES.format(age=row, label=label) for row, label in enumerate(labels))
-    home = made_up(diabetes, one__csv=text)
-    monkeypatch.setattr(diabetes, "BALANCED_PER_CLASS", 2)
+    home = made_up("DIABETES", one__csv=text)
+    monkeypatch.setattr(sets, "BALANCED_PER_CLASS", 2)
     generator = np.random.RandomState(42)
     expected = [str([0, 2, 3, 5, 6, 8, 9][drawn]) for drawn in generator.choice(7, 2, replace=False)]
     expected += [str([1, 4, 7][drawn]) for drawn in generator.choice(3, 2, replace=False)]
@@ -246,13 +249,13 @@ def test_diabetes_balanced_draws_class_by_class(made_up, monkeypatch):
 
 
 def test_diabetes_is_never_fetched():
-    assert diabetes.SOURCE.url is None
+    assert sets.DIABETES.source.url is None
     with pytest.raises(DatasetError, match="no licence"):
         load_diabetes_prediction()
 
 
 def test_fetched_sets_are_fetched_over_https():
-    for source in (adult.SOURCE, bank.SOURCE, census_income.SOURCE, robot.SOURCE):
+    for source in (sets.ADULT.source, bank.SOURCE, sets.CENSUS_INCOME.source, sets.WALL_FOLLOWING.source):
         assert source.url.startswith("https://archive.ics.uci.edu/static/public/")
 
 
@@ -279,7 +282,7 @@ def undeclared_cells(X, schema):
 
 
 def test_undeclared_cells_are_counted(made_up):
-    data = load_bank(made_up(bank, one__csv=BANK))
+    data = load_bank(made_up("BANK", one__csv=BANK))
     assert undeclared_cells(data.X, data.schema) == 0
     data.X[1, 1:3] = "astronaut"
     assert undeclared_cells(data.X, data.schema) == 2
@@ -355,7 +358,7 @@ class TestPublishedFiles:
         data = load_wall_following()
         assert data.X.shape == (5456, 24)
         moves = dict(zip(*np.unique(data.y, return_counts=True), strict=True))
-        assert moves == dict(zip(robot.MOVES, (2205, 2097, 328, 826), strict=True))
+        assert moves == dict(zip(sets.MOVES, (2205, 2097, 328, 826), strict=True))
         assert data.X.min() >= 0
         assert data.X.max() == 5.087  # above the range of the sensors by 87 mm
         assert len(data.split(0.2, 42)[1]) == 1092

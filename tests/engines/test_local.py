@@ -12,9 +12,9 @@ from full_disks import full_disk
 from interruption import at_every_line
 
 import hedgerow as hr
+from hedgerow.compiled import for_each
 from hedgerow.engines.encode import check_codes
 from hedgerow.engines.spill import Spill, _OnDisk
-from hedgerow.threads import for_each
 
 
 def test_arrays_fill_memory_first_and_then_files(tmp_path):

@@ -13,10 +13,9 @@ from PIL import Image
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots import AuditDisplay, Page, PrivacyUtilityDisplay, TreeDisplay
-from hedgerow.plots.audit import audit_rows
 from hedgerow.plots.axes import new_figure, png_bytes, shown
 from hedgerow.plots.tree import placed_nodes
-from hedgerow.plots.utility import Line, lines_of
+from hedgerow.plots.utility import Line, bound_text, claim_text, lines_of, worst_findings
 
 matplotlib.use("Agg")
 
@@ -91,11 +90,11 @@ def test_the_utility_of_estimators():
 
 
 def test_the_worst_finding_of_each_claim_counts():
-    rows = audit_rows(
+    rows = worst_findings(
         [Found("a", 0.5), Found("b", 0.2), Found("a", 3.0, attack="canaries", confidence=0.95), Found("a", 1.0)]
     )
-    assert [(row.subject, row.loss, row.refuted) for row in rows] == [("a", 3.0, True), ("b", 0.2, False)]
-    assert [row.words for row in rows] == ["3 (canaries, at 95 %)", "0.2 (exact)"]
+    assert [(row.subject, row.loss) for row in rows] == [("a", 3.0), ("b", 0.2)]
+    assert [bound_text(row) for row in rows] == ["3 (canaries, at 95 %)", "0.2 (exact)"]
 
 
 def test_claims_that_differ_have_rows_of_their_own():
@@ -105,9 +104,9 @@ def test_claims_that_differ_have_rows_of_their_own():
         Found("a", 0.7, delta=1e-6),
         Found("a", 0.8, adjacency="replace-one"),
     ]
-    rows = audit_rows(found)
+    rows = worst_findings(found)
     assert [row.loss for row in rows] == [0.5, 0.6, 0.7, 0.8]
-    assert [row.name for row in rows] == [
+    assert [claim_text(row) for row in rows] == [
         "a; add-remove",
         "a; add-remove",
         "a; add-remove, delta 1e-06",

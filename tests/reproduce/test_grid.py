@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
+from hedgerow.compiled import for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES
-from hedgerow.progress import Progress
 from hedgerow.reproduce import tasks
 from hedgerow.reproduce.baselines import Baseline
 from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Fit, measured, number_of
 from hedgerow.reproduce.grid import pack_rows, read_rows, run_grid
 from hedgerow.reproduce.tasks import load_split
-from hedgerow.threads import for_each
+from hedgerow.texts import Progress
 
 FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]
 

@@ -14,9 +14,8 @@ import hedgerow as hr
 from hedgerow.additive.files import holds
 from hedgerow.additive.losses import Logistic, calibrated
 from hedgerow.archive import read_archive, write_archive
-from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.margins import UNIT, VOTE_STEPS, ClassWeights
 
 BOTH = [hr.HedgerowClassifier, hr.ForestClassifier]
 FORESTS = [

@@ -18,9 +18,9 @@ from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, b
 from hedgerow.additive.plan import AdditivePlan, Course
 from hedgerow.additive.round import OneRound
 from hedgerow.boosting.plan import BoostingPlan
-from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Cut, Round
 from hedgerow.curator.splits import cut_scores
+from hedgerow.margins import ClassWeights
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
 from hedgerow.systems.cells import CellsPlan

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import Told
 
-from hedgerow import threads
+from hedgerow import compiled
 from hedgerow.scores import binary, multiway
 from hedgerow.table import MemoryTable
 from hedgerow.table import memory as table_module
@@ -106,7 +106,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
         return seen, table.histogram(table.partition(roots, candidates, np.arange(9) % 3))
 
     alone = outcome()
-    monkeypatch.setattr(threads, "available_threads", lambda: 4)
+    monkeypatch.setattr(compiled, "available_threads", lambda: 4)
     monkeypatch.setattr(table_module, "MANY_RECORDS", 64)
     monkeypatch.setattr(table_module, "BLOCK_CELLS", 64)
     together = outcome()

@@ -13,7 +13,7 @@ from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
 from hedgerow.arrays import Floats
-from hedgerow.threads import for_slices
+from hedgerow.compiled import for_slices
 
 __all__ = [
     "LOG_ODDS",

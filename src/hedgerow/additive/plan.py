@@ -20,10 +20,9 @@ from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
 from hedgerow.additive.starts import StartVotes, restored_parts, start_on, together
 from hedgerow.additive.terms import Term
-from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
 from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT
+from hedgerow.margins import UNIT, ClassWeights
 from hedgerow.mechanisms import Budget, Noise, PublicChoice
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.claim import Claim

@@ -13,10 +13,9 @@ from scipy.special import ndtri
 
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.notebook import html_table
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
-from hedgerow.texts import short_repr
+from hedgerow.texts import html_table, short_repr
 
 __all__ = ["CLEAR", "Card", "Figure", "quantile"]
 

@@ -15,14 +15,13 @@ from sklearn.metrics import roc_auc_score
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import ClassModel, Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
-from hedgerow.notebook import html_table
 from hedgerow.parameters import called_as
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Numeric, Schema
 from hedgerow.systems import default_system, system_class
-from hedgerow.texts import short_repr
+from hedgerow.texts import html_table, short_repr
 
 __all__ = ["FitPlan", "Step", "plan"]
 

@@ -34,7 +34,6 @@ from hedgerow.estimator import (
 )
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness, RandomStopping
-from hedgerow.notebook import html_table
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
@@ -43,6 +42,7 @@ from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.starts import Start
 from hedgerow.schema import Schema
 from hedgerow.table import Keep, keep_of
+from hedgerow.texts import html_table
 
 __all__ = ["PrivateSearchCV"]
 

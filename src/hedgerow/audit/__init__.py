@@ -1,13 +1,16 @@
 """Measuring the actual privacy loss behind a claimed epsilon, by running the shipped code."""
 
-from hedgerow.audit.canaries import guessing_bound, one_run_audit
 from hedgerow.audit.contents import check_model
-from hedgerow.audit.exact import exact_law, open_law, worst_loss
+from hedgerow.audit.exact import Grid, Replay, exact_law, open_law, worst_loss
 from hedgerow.audit.findings import Finding
-from hedgerow.audit.grid import Grid
 from hedgerow.audit.losses import exact_loss, exact_search
-from hedgerow.audit.membership import MembershipReport, allowed_rate, membership_attack
-from hedgerow.audit.replay import Replay
+from hedgerow.audit.membership import (
+    MembershipReport,
+    allowed_rate,
+    guessing_bound,
+    membership_attack,
+    one_run_audit,
+)
 
 __all__ = [
     "Finding",

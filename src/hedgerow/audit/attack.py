@@ -1,7 +1,8 @@
 """The distinguishing attack: train many times on two neighbors, and bound epsilon from below by an event that distinguishes them.
 
 On half of the runs the attack looks for an event that is more likely on one data set; on the other half it counts the event
-and bounds the two probabilities with exact intervals. Nothing is assumed about the learner.
+and bounds the two probabilities with exact intervals. Nothing is assumed about the learner. ``worsen`` looks for a pair on which
+the loss is larger.
 """
 
 from __future__ import annotations
@@ -9,28 +10,31 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, product
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed
 
-from hedgerow.audit.bounds import CONFIDENCE, check_confidence, epsilon_bound, smallest_loss_seen
-from hedgerow.audit.events import Sides, best_events
-from hedgerow.audit.findings import Finding
-from hedgerow.audit.pairs import Data, NeighborPair
-from hedgerow.audit.rows import TrialRuns, no_such_view
-from hedgerow.audit.views import Columns, look
+from hedgerow.audit.events import Columns, Sides, best_events, join_columns, look
+from hedgerow.audit.findings import CONFIDENCE, Finding, check_confidence, epsilon_bound, smallest_loss_seen
+from hedgerow.audit.pairs import Case, Data, NeighborPair, Record, said
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import uncounted
-from hedgerow.progress import Progress
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.texts import Progress
 
-__all__ = ["Target", "Trial", "attack"]
-
-BATCH = 100  # runs whose views are written together
+BATCH = 100  # runs of one task, whose views are joined
 LEAST_RUNS = 200  # on each data set
 PILOT = 10
 DIRECTIONS = 2
+
+# of a search for a worse pair
+MAX_SMALL = 2  # records that small data sets have
+ESTIMATE_RUNS = 400
+ESTIMATE_CONFIDENCE = 0.75  # it ranks pairs and proves nothing
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,7 @@ class Target:
     Examples
     --------
     >>> import numpy as np
-    >>> from hedgerow.audit.attack import Target, Trial, attack
-    >>> from hedgerow.audit.cases import case
+    >>> from hedgerow.audit.attack import Target
     >>> noise = np.random.default_rng(0)
     >>> count = Target(
     ...     "a count",
@@ -86,16 +89,10 @@ class Trial:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from hedgerow.audit.attack import Target, Trial, attack
+    >>> from hedgerow.audit.attack import Target, Trial
     >>> from hedgerow.audit.cases import case
-    >>> noise = np.random.default_rng(0)
-    >>> count = Target(
-    ...     "a count",
-    ...     fit=lambda X, y: {"count": len(y) + noise.laplace(0, 1 / 3)},
-    ...     answer=lambda model: model,
-    ... )
-    >>> trial = Trial(count, case("one-leaf").pair("add-remove"), epsilon=1.0)
+    >>> length = Target("a length", fit=lambda X, y: {"length": len(y)}, answer=lambda model: model)
+    >>> trial = Trial(length, case("one-leaf").pair("add-remove"), epsilon=1.0)
     >>> trial.delta, trial.runs
     (0.0, 20000)
     """
@@ -105,19 +102,6 @@ class Trial:
     epsilon: float
     delta: float = 0.0
     runs: int = 20_000
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """The settings on which stored runs must agree before they are used."""
-        return {
-            "subject": self.target.subject,
-            "settings": self.target.settings,
-            "pair": self.pair.name,
-            "words": self.pair.words,
-            "adjacency": self.pair.adjacency,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-        }
 
 
 @dataclass(frozen=True)
@@ -134,7 +118,6 @@ def attack(
     runs: int | None = None,
     minutes: float | None = None,
     confidence: float = CONFIDENCE,
-    folder: Any = None,
     n_jobs: int = 1,
     progress: bool = False,
     views: Sequence[str] | None = None,
@@ -152,8 +135,6 @@ def attack(
         it does not depend on results.
     confidence : float
         The probability that all bounds hold.
-    folder : path or None
-        Where the runs are kept. A second call continues there.
     n_jobs : int
         Processes.
     progress : bool
@@ -164,7 +145,7 @@ def attack(
     Raises
     ------
     ConfigurationError
-        If a parameter is wrong, no answer has one of the views, or the folder holds runs of another audit.
+        If a parameter is wrong, or no answer has one of the views.
 
     Examples
     --------
@@ -191,28 +172,38 @@ def attack(
         raise ConfigurationError(f"minutes is {minutes}, but it must be above 0; pass 1, for example.")
     for trial in trials:
         _check_views(trial, views or ())
-    stores = [TrialRuns(folder, trial.identity) for trial in trials]
-    share = None if minutes is None else 60 * minutes * n_jobs / max(len(trials), 1)
-    for trial, store in zip(trials, stores, strict=True):
-        store.plan(partial(_affordable, trial, trial.runs if runs is None else runs, share))
-    _run(trials, stores, n_jobs, progress)
+    seconds = None if minutes is None else 60 * minutes * n_jobs / max(len(trials), 1)
+    sizes = [_affordable(trial, trial.runs if runs is None else runs, seconds) for trial in trials]
+    seen = _run(trials, sizes, n_jobs, progress)
     risk = (1 - confidence) / max(len(trials), 1)
-    return [_judge(trial, store.columns(views), confidence, risk) for trial, store in zip(trials, stores, strict=True)]
+    return [_judge(trial, _only(sides, views), confidence, risk) for trial, sides in zip(trials, seen, strict=True)]
 
 
 def _check_views(trial: Trial, views: Sequence[str]) -> None:
-    """Raise ConfigurationError before any run counts if no answer has a view of this name, without its place."""
+    # Before any run counts; without the place in an array, as pilots may be too few to have the longest.
     if not views:
         return
     answers = [one_batch(trial.target, data, PILOT) for data in (trial.pair.first, trial.pair.second)]
-    found = sorted({name for answer in answers for name in answer})
+    names = sorted({name for answer in answers for name in answer})
     for view in views:
-        if not any(view.partition("[")[0] in name for name in found):
-            raise no_such_view(view, found)
+        if not any(view.partition("[")[0] in name for name in names):
+            raise _no_such_view(view, names)
+
+
+def _only(sides: Sides, views: Sequence[str] | None) -> Sides:
+    if views is None:
+        return sides
+    first, second = ({name: side[name] for name in side if any(view in name for view in views)} for side in sides)
+    if not first or not second:
+        raise _no_such_view(views[0], sorted({*sides[0], *sides[1]}))
+    return first, second
+
+
+def _no_such_view(view: str, names: Sequence[str]) -> ConfigurationError:
+    return ConfigurationError(f"no answer has a view {view!r}; there are {', '.join(names)}.")
 
 
 def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:
-    """Return the number of runs on each data set that the time allows."""
     if seconds is None:
         return runs
     one_batch(trial.target, trial.pair.first, 1)  # compiles
@@ -224,31 +215,31 @@ def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:
 
 
 def one_batch(target: Target, data: Data, runs: int) -> Columns:
-    """Train this many times on a data set and return the views of the answers."""
     with uncounted():
         return look([target.answer(target.fit(*data)) for _ in range(runs)])
 
 
-def _run(trials: Sequence[Trial], stores: Sequence[TrialRuns], n_jobs: int, progress: bool) -> None:
-    tasks, done = [], 0
-    for number, store in enumerate(stores):
-        for side in (0, 1):
-            for batch, size in enumerate(_sizes(store.runs)):
-                if store.has(side, batch):
-                    done += 1
-                else:
-                    tasks.append(_Task(number, side, batch, size))
-    bar = Progress([task.trial for task in tasks], done) if progress else nullcontext()
-    with bar:
-        for task, found in _results(trials, tasks, n_jobs):
-            stores[task.trial].put(task.side, task.batch, found)
-            if isinstance(bar, Progress):
+def _run(trials: Sequence[Trial], sizes: Sequence[int], n_jobs: int, progress: bool) -> list[Sides]:
+    """Return the views of all runs of each trial, on both data sets."""
+    tasks = [
+        _Task(trial, side, batch, min(BATCH, size - BATCH * batch))
+        for trial, size in enumerate(sizes)
+        for side in (0, 1)
+        for batch in range(-(-size // BATCH))
+    ]
+    done: dict[_Task, Columns] = {}
+    bar = Progress([task.trial for task in tasks]) if progress else None
+    with bar or nullcontext():
+        for task, columns in _results(trials, tasks, n_jobs):
+            done[task] = columns
+            if bar is not None:
                 pair = trials[task.trial].pair
                 bar.step(task.trial, f"{trials[task.trial].target.subject}: {pair.name}, {pair.adjacency}")
 
+    def joined(trial: int, side: int) -> Columns:
+        return join_columns(done[task] for task in tasks if (task.trial, task.side) == (trial, side))
 
-def _sizes(runs: int) -> list[int]:
-    return [min(BATCH, runs - begin) for begin in range(0, runs, BATCH)]
+    return [(joined(trial, 0), joined(trial, 1)) for trial in range(len(trials))]
 
 
 def _results(trials: Sequence[Trial], tasks: Iterable[_Task], n_jobs: int) -> Iterator[tuple[_Task, Columns]]:
@@ -298,3 +289,89 @@ def _judge(trial: Trial, seen: Sides, confidence: float, risk: float) -> Finding
 def _part(seen: Sides, start: int, step: int) -> Sides:
     first, second = ({name: column[start::step] for name, column in side.items()} for side in seen)
     return first, second
+
+
+def records_of(schema: Schema) -> list[Record]:
+    """Return a record for each combination of values and classes; numbers stand at the ends and in the middle of a range."""
+    cells: list[list[Any]] = []
+    for feature in schema.features.values():
+        if isinstance(feature, Numeric):
+            cells.append(
+                [feature.cell(value) for value in (feature.low, (feature.low + feature.high) / 2, feature.high)]
+            )
+        else:
+            assert isinstance(feature, Categorical)
+            cells.append(list(feature.values))
+    return [(*record, label) for record in product(*cells) for label in schema.classes]
+
+
+def worsen(
+    trial_on: Callable[[Case], Trial],
+    start: Case,
+    adjacency: Adjacency,
+    *,
+    tries: int = 40,
+    steps: int = 20,
+    runs: int = ESTIMATE_RUNS,
+    generator: np.random.Generator | None = None,
+) -> Case:
+    """Return a pair on which the estimated loss is at least that of ``start``; its schema and settings are kept.
+
+    ``trial_on`` returns the attack on a pair. At most ``tries`` small data sets are tried, then ``steps`` random changes; one
+    stays if the estimate does not fall. ``runs`` are the trainings on each data set for an estimate. ``generator`` is for the
+    search's own choices, which have nothing to do with the noise of a fit.
+    """
+    generator = generator or np.random.default_rng()
+
+    def loss(case: Case) -> float:
+        return attack([trial_on(case)], runs=runs, confidence=ESTIMATE_CONFIDENCE)[0].loss
+
+    small = list(_small(start, adjacency))
+    chosen = generator.permutation(len(small))[:tries]
+    best, worst = start, loss(start)
+    for found in (small[i] for i in chosen):
+        best, worst = max((best, worst), (found, loss(found)), key=lambda pair: pair[1])
+    for _ in range(steps):
+        changed = _changed(best, generator)
+        estimate = loss(changed)
+        if estimate >= worst:
+            best, worst = changed, estimate
+    return _described(best) if best is not start else start
+
+
+def _small(start: Case, adjacency: Adjacency) -> Iterator[Case]:
+    types = records_of(start.schema)
+    for size in range(1, MAX_SMALL + 1):
+        for base, record in product(combinations_with_replacement(types, size), types):
+            if adjacency == "add-remove":
+                yield replace(start, base=base, record=record)
+            else:
+                yield from (
+                    replace(start, base=base, record=record, instead=other) for other in types if other < record
+                )
+
+
+def _changed(case: Case, generator: np.random.Generator) -> Case:
+    """Return the case with one record more, one less, or another one."""
+    types = records_of(case.schema)
+
+    def new() -> Record:
+        return types[generator.integers(len(types))]
+
+    base = list(case.base)
+    place = int(generator.integers(len(base)))
+    match int(generator.integers(5)):
+        case 0 | 1:
+            base.extend([new()] * int(generator.integers(1, 4)))
+        case 2 if len(base) > 1:
+            del base[place]
+        case 3:
+            return replace(case, record=new())
+        case _:
+            base[place] = new()
+    return replace(case, base=tuple(base))
+
+
+def _described(case: Case) -> Case:
+    records = ", ".join(map(said, case.base))
+    return replace(case, name="found", words=f"The records {records}; and the record {said(case.record)}.")

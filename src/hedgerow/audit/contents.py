@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -13,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import read_archive
-from hedgerow.audit.findings import Finding
-from hedgerow.audit.resaved import differences
+from hedgerow.archive import DOCUMENT, read_archive
+from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator import (
     Fitted,
@@ -32,10 +33,8 @@ from hedgerow.lazy_values import lazy
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
-from hedgerow.systems.registry import list_systems, load
+from hedgerow.systems.registry import load
 from hedgerow.trees import Forest, ForestPlan, TwoPhasePlan
-
-__all__ = ["check_model", "surplus"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -55,7 +54,8 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     The plan is built again from the class, the parameters and the schema. The certificate must be the one that this plan
     gets, step by step; the certificate must hold; the arrays must be those that the plan restores, integers where the plan
     releases integers, of no more trees, rounds, levels or cells than planned; a fitted estimator must hold nothing that its
-    file would not; and a file must be what ``save`` writes of the model that it loads as.
+    file would not; and a file must hold the members and entries that ``save`` writes of the model that it loads as. Bytes outside
+    its members, and the ways in which a zip can hold the same members, are not looked at: save the model again to drop them.
 
     A reason that the certificate itself gives for holding no guarantee is a finding too, of the attack ``"certificate"``: it
     claims no loss and refutes nothing, because the model says so openly.
@@ -84,32 +84,12 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     >>> print(check_model(model)[0].words)
     the fitted model has the attribute root_counts_, which no step releases
     """
-    if isinstance(model, PrivateEstimator):
-        return _check_fitted(model)
-    document, arrays = read_archive(model)
-    words = []
-    try:
-        certificate = Certificate.from_dict(document["certificate"])
-    except (KeyError, TypeError) as error:
-        raise FileFormatError(f"{model} holds no certificate, so there is nothing to check it against.") from error
-    try:
-        loaded = load(model)
-        words += [*differences(Path(model), loaded), *_words(loaded, arrays)]
-    except FileFormatError as error:
-        words += _reals(arrays, certificate)
-        words.append(f"the model's arrays are not what its plan releases: {error}")
-    return [*_own_reasons(certificate), *_findings(certificate, words)]
-
-
-def _check_fitted(model: PrivateEstimator) -> list[Finding]:
+    if not isinstance(model, PrivateEstimator):
+        return _check_file(model)[0]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)
-        found = check_model(path)
-        try:
-            saved: PrivateEstimator | None = load(path)
-        except FileFormatError:
-            saved = None
+        findings, saved = _check_file(path)
     declared = {
         *vars(model.__class__(**model.get_params(deep=False))),
         "_fitted",
@@ -124,7 +104,43 @@ def _check_fitted(model: PrivateEstimator) -> list[Finding]:
         for name in ("model_", "classes_", "schema_", "certificate_"):
             if hasattr(model, name):  # a regressor has no classes
                 words += surplus(getattr(model, name), getattr(saved, name), name)
-    return [*found, *_findings(model.certificate_, words)]
+    return [*findings, *_findings(model.certificate_, words)]
+
+
+def _check_file(path: str | os.PathLike[str]) -> tuple[list[Finding], PrivateEstimator | None]:
+    """Return the findings about a file, and the model that it loads as, if it does."""
+    document, arrays = read_archive(path)
+    try:
+        certificate = Certificate.from_dict(document["certificate"])
+    except (KeyError, TypeError) as error:
+        raise FileFormatError(f"{path} holds no certificate, so there is nothing to check it against.") from error
+    model = None
+    try:
+        model = load(path)
+        words = [*_foreign(path, document, model), *_words(model, arrays)]
+    except FileFormatError as error:
+        words = [*_reals(arrays, certificate), f"the model's arrays are not what its plan releases: {error}"]
+    return [*_own_reasons(certificate), *_findings(certificate, words)], model
+
+
+def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: PrivateEstimator) -> Iterator[str]:
+    """Yield the members and entries of a file that ``save`` does not write of the model that was loaded from it."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    yield from (
+        f"the file has the member {name}, which is no part of a model"
+        for name in names
+        if name != DOCUMENT and not name.endswith(".npy")
+    )
+    with TemporaryDirectory() as folder:
+        again = Path(folder) / "model"
+        model.save(again)
+        own, _ = read_archive(again)
+    # Parameters that an older version did not have were read as their defaults.
+    own["parameters"] = {name: own["parameters"].get(name) for name in document["parameters"]}
+    for name in sorted(document.keys() | own.keys()):
+        if json.dumps(document.get(name)) != json.dumps(own.get(name)):  # 1, 1.0 and true are equal in Python
+            yield f"the file's {DOCUMENT} has another entry {name} than save writes of this model"
 
 
 def _own_reasons(certificate: Certificate) -> list[Finding]:
@@ -142,9 +158,8 @@ def _findings(certificate: Certificate, words: list[str]) -> list[Finding]:
 
 
 def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> Finding:
-    names = {info.class_name: info.name for info in (*list_systems(), *list_systems(regressors=True))}
     return Finding(
-        subject=f"{names.get(certificate.system, certificate.system)}, {certificate.variant}",
+        subject=f"{system_name(certificate.system)}, {certificate.variant}",
         attack=attack,
         pair="the model and its certificate",
         adjacency=certificate.adjacency,

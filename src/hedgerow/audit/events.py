@@ -1,22 +1,28 @@
-"""Finding the event that distinguishes two data sets, on runs that are not used again."""
+"""What an attacker looks at in an answer, and the event that best distinguishes two data sets.
+
+Views of an answer are each array as a whole, its numbers, and the digits of floats. The event is found on runs that are not used
+again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.audit.bounds import epsilon_bound
-from hedgerow.audit.views import Columns
+from hedgerow.audit.findings import epsilon_bound
 
-__all__ = ["Sides", "ThresholdEvent", "best_events"]
-
+Columns = dict[str, npt.NDArray[Any]]  # one array of shape (runs,) per view: floats, or texts
 Sides = tuple[Columns, Columns]  # what was seen on the first data set, and on the second
 
+ELEMENTS = 12  # of an array that are looked at one by one
+TEXT = 60  # characters of an array that are shown as they are
+ABSENT = "absent"
 THRESHOLDS = 40  # of one statistic that are tried
 FEW_VALUES = 60  # up to this many different numbers are also treated as outcomes without an order
 SHOWN = 3  # outcomes that are listed by name
@@ -24,18 +30,94 @@ SPREADS = 6.0  # standard deviations to which larger ones are clipped
 RIDGE = 1e-2
 
 
+def look(answers: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return the views of some answers: texts where only equality counts, floats where the order counts too.
+
+    Parameters
+    ----------
+    answers : sequence of mapping
+        Everything that each attacked model released, by name: arrays, numbers, texts, or anything whose ``repr`` says what
+        it is.
+    """
+    seen: Columns = {}
+    for name in sorted({name for answer in answers for name in answer}):
+        arrays = [np.asarray(answer[name]) if name in answer else None for answer in answers]
+        seen[name] = np.array([ABSENT if array is None else _text(array) for array in arrays])
+        if all(array is None or array.dtype.kind in "biuf" for array in arrays):
+            digits = any(array is not None and array.dtype.kind == "f" for array in arrays)
+            seen |= _numbers(name, _table(arrays), digits)
+    together = zip(*(column for column in seen.values() if column.dtype.kind == "U"), strict=True)
+    return {"everything": np.array([_short(";".join(row)) for row in together]), **seen}
+
+
+def _text(array: npt.NDArray[Any]) -> str:
+    shown = str(array.tolist())
+    return shown if len(shown) <= TEXT else f"#{_short(shown)}"
+
+
+def _short(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _table(arrays: Sequence[npt.NDArray[Any] | None]) -> npt.NDArray[np.float64]:
+    """Return the numbers of each array in a row, NaN behind them."""
+    rows = [np.empty(0) if array is None else array.reshape(-1) for array in arrays]
+    table = np.full((len(rows), max(1, *(len(row) for row in rows))), np.nan)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    return table
+
+
+def _numbers(name: str, table: npt.NDArray[np.float64], digits: bool) -> Columns:
+    present, ordered = ~np.isnan(table), np.sort(table, axis=1)
+    size = present.sum(axis=1)
+    seen = {
+        f"the size of {name}": size,
+        f"the sum of {name}": np.where(present, table, 0.0).sum(axis=1),
+        f"the least of {name}": ordered[:, 0],
+        f"the largest of {name}": ordered[np.arange(len(table)), np.maximum(size - 1, 0)],
+        f"the different values in {name}": (np.diff(ordered, axis=1) > 0).sum(axis=1) + (size > 0),
+    }
+    few = table[:, :ELEMENTS]
+    seen |= {f"{name}[{i}]": few[:, i] for i in range(few.shape[1])}
+    if digits:
+        last = _last_digits(few)
+        seen |= {f"the last binary digit of {name}[{i}]": last[:, i] for i in range(few.shape[1])}
+    return {view: column.astype(np.float64) for view, column in seen.items()}
+
+
+def _last_digits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the exponent of the last binary digit of each float: noise on a count of 0 has finer ones than on 1."""
+    mantissa, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
+    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    lowest = np.log2(np.maximum(whole & -whole, 1))
+    return np.where(whole == 0, np.nan, exponent - 53 + lowest)
+
+
+def join_columns(parts: Iterable[Mapping[str, npt.NDArray[Any]]]) -> Columns:
+    """Return the views of all runs by name; a view that a run lacks is NaN, or the text ``"absent"``."""
+    parts = list(parts)
+    names = sorted({name for part in parts for name in part})
+    return {name: _joined([(part.get(name), len(next(iter(part.values())))) for part in parts]) for name in names}
+
+
+def _joined(parts: Sequence[tuple[npt.NDArray[Any] | None, int]]) -> npt.NDArray[Any]:
+    is_text = any(part is not None and part.dtype.kind == "U" for part, _ in parts)
+    filler: Any = ABSENT if is_text else np.nan
+    return np.concatenate([np.full(runs, filler) if part is None else part for part, runs in parts])
+
+
 class Statistic(Protocol):
     """A number of every run; NaN if there is none."""
 
     @property
-    def rank(self) -> int:
-        """Among equals the smallest wins, which has the plainest description."""
+    def rank(
+        self,
+    ) -> int: ...  # of equal statistics the one of the lowest rank wins: what a person can check comes first
 
-    def values(self, seen: Columns) -> Floats:
-        """Return the number of each run."""
+    def values(self, seen: Columns) -> Floats: ...
 
-    def words(self, threshold: float, above: bool) -> str:
-        """Say in words that the number is at least, or at most, a threshold."""
+    def words(self, threshold: float, above: bool) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -46,15 +128,13 @@ class Number:
 
     @property
     def rank(self) -> int:
-        """What a person can check comes first."""
         return 1 + 2 * _is_obscure(self.view)
 
     def values(self, seen: Columns) -> Floats:
-        """Return the number of each run."""
-        return _floats(seen, self.view)
+        column = seen.get(self.view)
+        return np.full(_runs(seen), np.nan) if column is None or column.dtype.kind == "U" else column
 
     def words(self, threshold: float, above: bool) -> str:
-        """Say in words that the number is at least, or at most, a threshold."""
         return f"{self.view} is {'at least' if above else 'at most'} {threshold:.6g}"
 
 
@@ -67,18 +147,15 @@ class LikelihoodRatio:
 
     @property
     def rank(self) -> int:
-        """What a person can check comes first."""
         return 2 * _is_obscure(self.view)
 
     def values(self, seen: Columns) -> Floats:
-        """Return the number of each run."""
         outcomes = seen.get(self.view)
         if outcomes is None:
             return np.zeros(_runs(seen))
         return np.array([self.ratio.get(outcome, 0.0) for outcome in outcomes.tolist()])
 
     def words(self, threshold: float, above: bool) -> str:
-        """Say in words that the number is at least, or at most, a threshold."""
         inside = [o for o, ratio in self.ratio.items() if (ratio >= threshold if above else ratio <= threshold)]
         inside.sort(key=lambda outcome: self.ratio[outcome], reverse=above)
         shown = [outcome if isinstance(outcome, str) else f"{outcome:g}" for outcome in inside[:SHOWN]]
@@ -90,45 +167,38 @@ class LikelihoodRatio:
 class Discriminant:
     """The weighted sum of all numbers that best distinguishes the data sets by least squares."""
 
-    statistics: tuple[Statistic, ...]
+    statistics: Sequence[Statistic]
     center: Floats
     spread: Floats
     weight: Floats = field(repr=False)
-
-    @property
-    def rank(self) -> int:
-        """What a person can check comes first."""
-        return 4
+    rank = 4
 
     @classmethod
-    def fitted(cls, statistics: list[Statistic], learn: Sides) -> Discriminant:
-        """Return the sum that was best on some runs."""
-        first, second = (cls._table(statistics, seen) for seen in learn)
+    def fitted(cls, statistics: Sequence[Statistic], learn: Sides) -> Discriminant:
+        first, second = (_table_of(statistics, seen) for seen in learn)
         table = np.concatenate([first, second])
         center = np.nanmean(np.where(np.isfinite(table).any(axis=0), table, 0.0), axis=0)
         spread = np.sqrt(np.nanmean((np.where(np.isfinite(table), table, center) - center) ** 2, axis=0))
         spread[spread == 0] = np.inf
-        made = cls(tuple(statistics), center, spread, np.zeros(len(center)))
-        scaled = made._scaled(table)
+        scaled = _scaled(table, center, spread)
         target = np.repeat([-1.0, 1.0], [len(first), len(second)])
         square = scaled.T @ scaled + RIDGE * len(table) * np.eye(len(center))
-        return cls(made.statistics, center, spread, np.linalg.solve(square, scaled.T @ target))
-
-    @staticmethod
-    def _table(statistics: list[Statistic] | tuple[Statistic, ...], seen: Columns) -> Floats:
-        return np.stack([statistic.values(seen) for statistic in statistics], axis=1)
-
-    def _scaled(self, table: Floats) -> Floats:
-        centered = np.where(np.isfinite(table), table, self.center) - self.center
-        return np.asarray(np.clip(centered / self.spread, -SPREADS, SPREADS))
+        return cls(statistics, center, spread, np.linalg.solve(square, scaled.T @ target))
 
     def values(self, seen: Columns) -> Floats:
-        """Return the number of each run."""
-        return np.asarray(self._scaled(self._table(self.statistics, seen)) @ self.weight)
+        return np.asarray(_scaled(_table_of(self.statistics, seen), self.center, self.spread) @ self.weight)
 
     def words(self, threshold: float, above: bool) -> str:
-        """Say in words that the number is at least, or at most, a threshold."""
         return f"a weighted sum of everything is {'at least' if above else 'at most'} {threshold:.6g}"
+
+
+def _table_of(statistics: Sequence[Statistic], seen: Columns) -> Floats:
+    return np.stack([statistic.values(seen) for statistic in statistics], axis=1)
+
+
+def _scaled(table: Floats, center: Floats, spread: Floats) -> Floats:
+    centered = np.where(np.isfinite(table), table, center) - center
+    return np.asarray(np.clip(centered / spread, -SPREADS, SPREADS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +211,6 @@ class ThresholdEvent:
     toward: int
 
     def count(self, seen: Columns) -> int:
-        """Return the number of runs in which it happened."""
         values = self.statistic.values(seen)
         return int(np.count_nonzero(values >= self.threshold if self.above else values <= self.threshold))
 
@@ -152,14 +221,8 @@ class ThresholdEvent:
 def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[ThresholdEvent]:
     """Return, for each of the two data sets, the event that best shows a larger probability there.
 
-    Parameters
-    ----------
-    learn : (Columns, Columns)
-        Runs on both data sets from which outcomes are ordered and numbers are weighed.
-    select : (Columns, Columns)
-        Other runs, on which the events compete by the bound that they would give.
-    delta, risk : float
-        As for ``epsilon_bound``.
+    Outcomes are ordered and numbers are weighed on the runs ``learn``; on the runs ``select`` the events compete by the bound
+    that they would give.
     """
     statistics = list(_statistics(learn))
     tried = [_tried(statistic, select) for statistic in statistics]
@@ -180,29 +243,21 @@ def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[
 
 def _statistics(learn: Sides) -> Iterator[Statistic]:
     """Yield what is compared: nothing that is the same in all runs."""
-    found: list[Statistic] = []
+    varying: list[Statistic] = []
     for view in sorted({*learn[0], *learn[1]}):
         columns = [side.get(view, np.full(_runs(side), np.nan)) for side in learn]
         is_text = any(column.dtype.kind == "U" for column in columns)
-        values, counts = _outcomes(columns)
+        values, place = np.unique(np.concatenate(columns), return_inverse=True)
         if len(values) < 2:
             continue
         if is_text or len(values) <= FEW_VALUES:
-            found.append(_likelihood_ratio(view, values, counts))
+            side = np.repeat([0, 1], [len(column) for column in columns])
+            counts = np.bincount(place.reshape(-1) * 2 + side, minlength=2 * len(values)).reshape(-1, 2)
+            varying.append(_likelihood_ratio(view, values, counts))
         if not is_text:
-            found.append(Number(view))
-    yield from found
-    if found:
-        yield Discriminant.fitted(found, learn)
-    else:
-        yield Number("everything is the same")
-
-
-def _outcomes(columns: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the different outcomes, and how often each was seen on each side, of shape (outcomes, 2)."""
-    values, place = np.unique(np.concatenate(columns), return_inverse=True)
-    side = np.repeat([0, 1], [len(column) for column in columns])
-    return values, np.bincount(place.reshape(-1) * 2 + side, minlength=2 * len(values)).reshape(-1, 2)
+            varying.append(Number(view))
+    yield from varying
+    yield Discriminant.fitted(varying, learn) if varying else Number("everything is the same")
 
 
 def _likelihood_ratio(view: str, values: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> LikelihoodRatio:
@@ -230,11 +285,6 @@ def _tried(statistic: Statistic, select: Sides) -> Floats:
 
 def _is_obscure(view: str) -> bool:
     return view == "everything" or view.startswith("the last binary digit")
-
-
-def _floats(seen: Columns, view: str) -> Floats:
-    column = seen.get(view)
-    return np.full(_runs(seen), np.nan) if column is None or column.dtype.kind == "U" else column
 
 
 def _runs(seen: Columns) -> int:

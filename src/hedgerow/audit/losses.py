@@ -9,19 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hedgerow.audit.exact import Law, ReleaseSet, exact_law, open_law, worst_event, worst_loss
-from hedgerow.audit.findings import Finding
-from hedgerow.audit.grid import Grid
+from hedgerow.audit.exact import Grid, Law, ReleaseSet, exact_law, open_law, worst_event, worst_loss
+from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.encoder import Encoder
 from hedgerow.schema.persons import read_groups
-from hedgerow.systems.registry import list_systems
 from hedgerow.table import keep_of
-
-__all__ = ["exact_loss", "exact_search"]
 
 Row = tuple[Any, ...]  # the cells of a record, then its label
 Rows = tuple[Row, ...]
@@ -87,10 +83,12 @@ def exact_loss(
     laws = Laws(estimator, told, grid)
     check_labels((*before, *after), estimator)
     if groups is None:
-        check_neighbors(before, after, laws.adjacency, laws.records_per_person)
+        check_neighbors(before, after, laws.claim.adjacency, laws.claim.records_per_person)
         return laws.finding(before, after, pair)
     who = tuple(groups[0]), tuple(groups[1])
-    check_one_person(list(zip(before, who[0], strict=True)), list(zip(after, who[1], strict=True)), laws.adjacency)
+    check_one_person(
+        list(zip(before, who[0], strict=True)), list(zip(after, who[1], strict=True)), laws.claim.adjacency
+    )
     return laws.finding(before, after, pair, who)
 
 
@@ -129,7 +127,7 @@ def exact_search(
     """
     laws = Laws(estimator, told, grid)
     check_labels(records, estimator)
-    pairs = list(_neighbors(records, most, laws.adjacency))
+    pairs = list(_neighbors(records, most, laws.claim.adjacency))
     losses = [laws.loss(*pair) for pair in pairs]
     worst = pairs[int(np.argmax(losses))]
     return laws.finding(*worst, f"{difference(*worst)} (the worst of {len(pairs)} pairs)")
@@ -153,40 +151,28 @@ class Laws:
     def __init__(self, estimator: PrivateEstimator, told: Told, grid: Grid) -> None:
         if estimator.schema is None:
             raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
-        self._claim = claim_of(estimator)
-        coins = draw_coins(estimator, self._claim, Randomness(0).draw)
-        self._plan = plan_of(estimator, estimator.schema, self._claim, coins)
+        self.claim = claim_of(estimator)
+        coins = draw_coins(estimator, self.claim, Randomness(0).draw)
+        self._plan = plan_of(estimator, estimator.schema, self.claim, coins)
         self._estimator = estimator
         self._law_of = open_law if told == "draws" else exact_law
         self._grid = grid
         self._known: dict[tuple[Rows, Ids], Law] = {}
-        self._delta = float(self._claim.delta)
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """What neighbors are."""
-        return self._claim.adjacency
-
-    @property
-    def records_per_person(self) -> int:
-        """How many records one person has at most."""
-        return self._claim.records_per_person
+        self._delta = float(self.claim.delta)
 
     def loss(self, first: Rows, second: Rows) -> float:
-        """Return what a fit loses between two data sets."""
         return worst_loss(self._law(first), self._law(second), self._delta)
 
     def finding(self, first: Rows, second: Rows, pair: str, who: tuple[Ids, Ids] = (None, None)) -> Finding:
-        """Return what a fit loses between two data sets, and by which event."""
         laws, delta = (self._law(first, who[0]), self._law(second, who[1])), self._delta
         forth, back = worst_event(*laws, delta), worst_event(*laws[::-1], delta)
         event = max(forth, back, key=lambda event: event.loss)
-        epsilon = float(self._claim.epsilon)
+        epsilon = float(self.claim.epsilon)
         return Finding(
-            subject=f"{name_of(self._estimator)}, {self._estimator.variant}",
+            subject=f"{system_name(type(self._estimator).__name__)}, {self._estimator.variant}",
             attack="exact",
             pair=pair or difference(first, second),
-            adjacency=self.adjacency,
+            adjacency=self.claim.adjacency,
             epsilon=epsilon,
             delta=delta,
             loss=max(0.0, event.loss - ROUNDING),
@@ -198,7 +184,7 @@ class Laws:
     def _law(self, rows: Rows, ids: Ids = None) -> Law:
         if (rows, ids) not in self._known:
             X, y = [row[:-1] for row in rows], [row[-1] for row in rows]
-            groups, most = read_groups(ids, len(rows), ()), self.records_per_person
+            groups, most = read_groups(ids, len(rows), ()), self.claim.records_per_person
             self._known[rows, ids] = self._law_of(
                 lambda source: kept(run(self._plan, X, y, source, keep_of(groups, most, source))[0]), self._grid
             )
@@ -221,14 +207,7 @@ def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
     return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))
 
 
-def name_of(estimator: PrivateEstimator) -> str:
-    """Return the name of an estimator's system, or that of its class where it is no system."""
-    names = {info.class_name: info.name for info in (*list_systems(), *list_systems(regressors=True))}
-    return names.get(type(estimator).__name__, type(estimator).__name__)
-
-
 def difference(first: Rows, second: Rows) -> str:
-    """Return in words what makes two data sets differ."""
     removed, added = (" and ".join(map(str, rows.elements())) for rows in _differences(first, second))
     if removed and added:
         return f"{_records(len(first))}, of which {removed} is replaced by {added}"

@@ -12,8 +12,6 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema import Numeric, Schema
 from hedgerow.schema.cells import object_array
 
-__all__ = ["Case", "Data", "NeighborPair", "Record", "said"]
-
 Record = tuple[Any, ...]  # the cells in the schema's order, then the label
 Data = tuple[Any, Any]  # columns by name, and labels
 

@@ -33,8 +33,6 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.columns import read_records
 from hedgerow.systems import list_systems, system_class
 
-__all__ = ["SystemFit", "private_trials", "published_trials", "settings_of", "system_trial"]
-
 DELTA = 1e-5
 WITH_DELTA = ("one-leaf", "single-class")  # pairs on which the forms with Gaussian noise are attacked
 

@@ -287,11 +287,9 @@ COMMANDS = {
     "export": ("hedgerow.cli.models", "Write a saved model as ONNX, SQL or JSON."),
     "budget": ("hedgerow.cli", "Manage the budget of a data set across processes."),
     "schema": ("hedgerow.cli", "Draft or release a schema, or check one."),
-    "data": ("hedgerow.cli.demo", "Write a published data set as CSV, with its schema."),
     "reproduce": ("hedgerow.cli.audit", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
     "doctor": ("hedgerow.cli.doctor", "Check the installation and a ledger store."),
-    "systems": ("hedgerow.cli.plan", "List every system and what it guarantees."),
 }
 
 

@@ -12,8 +12,7 @@ import click
 
 from hedgerow import __version__
 from hedgerow.archive import read_archive
-from hedgerow.audit.bounds import CONFIDENCE
-from hedgerow.audit.findings import Finding
+from hedgerow.audit.findings import CONFIDENCE, Finding
 from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import read_delta, read_parameters, read_variant
 from hedgerow.cli.options import (
@@ -44,7 +43,7 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
 
 @click.command()
 @click.argument("model", type=InputFile(), required=False)
-@click.option("--system", help="Attack this system, one of `hedgerow systems`.")
+@click.option("--system", help="Attack this system, one of hedgerow.list_systems().")
 @click.option(
     "--all",
     "everything",
@@ -73,9 +72,6 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time limit for all pairs.")
 @click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), help="A folder for the runs; an audit resumes from it."
-)
 @click.option("--page", type=OutputFile(), help="Write an HTML page for a reviewer; for attacks, with a plot.")
 @click.option("--force", is_flag=True, help="Replace the file of --page if it exists.")
 @json_option
@@ -163,7 +159,6 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
         runs=request["runs"],
         minutes=request["minutes"],
         confidence=request["confidence"],
-        folder=request["out"],
         n_jobs=request["jobs"],
         progress=True,
         views=request["views"] or None,
@@ -172,8 +167,8 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
 
 def _trials(system: str, request: dict[str, Any]) -> list[Any]:
     """Return the attacks on one system."""
+    from hedgerow.audit.attack import worsen
     from hedgerow.audit.cases import case, cases_of
-    from hedgerow.audit.search import worsen
     from hedgerow.audit.systems import system_trial
 
     kind = system_class(system)

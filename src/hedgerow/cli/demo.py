@@ -1,8 +1,7 @@
-"""``hedgerow demo | data``: private models beside other rules on a public data set, and published data sets as files."""
+"""``hedgerow demo``: private models beside other rules on a public data set."""
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import sys
@@ -13,7 +12,6 @@ from typing import Any
 
 import click
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -23,9 +21,9 @@ from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, roc_a
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from hedgerow import EDPRFClassifier, datasets
+from hedgerow import EDPRFClassifier
 from hedgerow.arrays import Floats
-from hedgerow.cli.options import checked_epsilon, force_option, refuse_overwriting
+from hedgerow.cli.options import checked_epsilon
 from hedgerow.datasets import Dataset, load_affairs, load_doctor_visits
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateEstimator
@@ -34,21 +32,12 @@ from hedgerow.schema import Schema
 from hedgerow.systems.hedgerow import HedgerowClassifier
 from hedgerow.systems.regressor import HedgerowRegressor
 
-__all__ = ["AFFAIRS", "VISITS", "Subject", "claim_folder", "data", "demo", "fill_folder"]
+__all__ = ["AFFAIRS", "VISITS", "Subject", "claim_folder", "demo", "fill_folder"]
 
 MARK = "written-by-hedgerow-demo.txt"
 MARKED = "hedgerow demo wrote the files in this folder, and replaces them when it runs again.\n"
 CURVES, CARD, MODEL = "curves.png", "card.html", "model.hedgerow"
 TEST_SHARE = 0.2
-LOADERS = {
-    "adult": datasets.load_adult,
-    "affairs": datasets.load_affairs,
-    "bank": datasets.load_bank,
-    "census-income": datasets.load_census_income,
-    "diabetes": datasets.load_diabetes_prediction,
-    "doctor-visits": datasets.load_doctor_visits,
-    "wall-following": datasets.load_wall_following,
-}
 
 
 @dataclass(frozen=True)
@@ -162,9 +151,8 @@ def claim_folder(folder: Path) -> None:
 
 def fill_folder(folder: Path, model: PrivateEstimator, title: str) -> list[str]:
     """Write what the model learned to the demo's folder, and return lines that describe it."""
-    from hedgerow.plots import Page
     from hedgerow.plots.axes import png_bytes
-    from hedgerow.plots.card import curves_figure, write_card
+    from hedgerow.plots.card import Page, curves_figure, write_card
 
     model.save(folder / MODEL)
     page = Page(title)
@@ -317,44 +305,3 @@ def _lead(subject: Subject, found: Comparison) -> str:
         return f"{whose} {mean:+.3f} from the {subject.baseline}'s in every split."
     side = "above" if mean >= 0 else "below"
     return f"{whose} {abs(mean) / error:.1f} standard errors {side} the {subject.baseline}'s, paired."
-
-
-@click.command("data")
-@click.argument("name", type=click.Choice(list(LOADERS)), metavar="NAME")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, writable=True, path_type=Path),
-    default=".",
-    show_default=True,
-    help="The folder to write to. It is created if it does not exist.",
-)
-@force_option
-def data(name: str, out: Path, force: bool) -> None:
-    """Write the published data set NAME: its records as CSV and its public schema as TOML.
-
-    The files are NAME.csv, NAME.toml and, if the set has a separate test part, NAME-test.csv. The set is looked for in the folder
-    HEDGEROW_DATA, then in the cache. Otherwise it is downloaded, if its licence allows that.
-    """
-    found: Dataset = LOADERS[name]()
-    tables = {out / f"{name}.csv": (found.X, found.y)}
-    if found.X_test is not None and found.y_test is not None:
-        tables[out / f"{name}-test.csv"] = (found.X_test, found.y_test)
-    toml = out / f"{name}.toml"
-    for path in (toml, *tables):
-        refuse_overwriting(path, force)
-    out.mkdir(parents=True, exist_ok=True)
-    schema = found.schema if found.schema.target else found.schema.replace(target="label")
-    with atomic_file(toml, replace=force) as part:
-        part.write_text(schema.to_toml(), encoding="utf-8")
-    for path, (X, y) in tables.items():
-        _write_records(path, found, X, y, force)
-    for path in (toml, *tables):
-        click.echo(path)
-
-
-def _write_records(path: Path, found: Dataset, X: npt.NDArray[Any], y: npt.NDArray[Any], force: bool) -> None:
-    """Write records and labels to a CSV file."""
-    with atomic_file(path, replace=force) as part, part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*found.schema.names, found.schema.target or "label"])
-        writer.writerows([*row, label] for row, label in zip(X.tolist(), y.tolist(), strict=True))

@@ -69,7 +69,7 @@ def _version(package: str) -> str | None:
 
 
 def _cores() -> dict[str, int]:
-    from hedgerow.threads import available_threads
+    from hedgerow.compiled import available_threads
 
     return {"machine": os.cpu_count() or 1, "used": available_threads()}
 

@@ -242,8 +242,7 @@ def report(address: str | None, dataset: str | None, out: Path, force: bool) -> 
 
 def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
     """Write the page of a ledger."""
-    from hedgerow.plots import Page
-    from hedgerow.plots.spending import plot_spending
+    from hedgerow.plots.card import Page, plot_spending
 
     entries, rho = ledger.entries, ledger.rho is not None
     unit = "rho" if rho else "epsilon"

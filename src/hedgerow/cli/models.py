@@ -35,7 +35,7 @@ from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
-from hedgerow.plots.tree_values import tree_values
+from hedgerow.plots.tree import tree_values
 from hedgerow.schema.unread import UnreadColumns
 from hedgerow.sources.table_file import TableFile, places_of, unread
 from hedgerow.sources.tables import CSVFormat, open_table
@@ -50,7 +50,6 @@ Answer = Callable[[Mapping[str, Any]], list[Any]]  # from records by columns to 
 
 OPEN = (np.inf, -np.inf)  # ends of an interval
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
-MARKDOWN = (".md", ".markdown")
 
 
 @click.command()
@@ -318,9 +317,7 @@ def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
 
 @click.command()
 @click.argument("model", type=InputFile())
-@click.option(
-    "--out", type=OutputFile(), required=True, help="The file to write: Markdown if it ends in .md, else HTML."
-)
+@click.option("--out", type=OutputFile(), required=True, help="The HTML file to write, completely or not at all.")
 @click.option("--title", help="The card's heading. [default: the model file's name]")
 @click.option(
     "--report",
@@ -345,14 +342,13 @@ def card(
     records, and by whom. The page opens from disk: pictures, which need the extra "plot", are embedded, and there are no web
     addresses and no scripts. Everything on the page was released, so it costs nothing.
     """
-    from hedgerow.plots import MarkdownPage, Page
-    from hedgerow.plots.card import write_card
+    from hedgerow.plots.card import Page, write_card
 
     refuse_overwriting(out, force, model, report_path)
     estimator = load(model)
     report = None if report_path is None else read_report(report_path, model)
     heading = title or f"Model card: {model.name}"
-    page = MarkdownPage(heading) if out.suffix.lower() in MARKDOWN else Page(heading)
+    page = Page(heading)
     write_card(estimator, page, ledger_or_none(address, dataset), report)
     page.write(out, replace=force)
     click.echo(f"wrote {out}", err=True)

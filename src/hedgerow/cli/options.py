@@ -273,7 +273,7 @@ dataset_option = click.option(
 
 system_option = click.option(
     "--system",
-    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
+    help="One of hedgerow.list_systems(). [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
 )
 variant_option = click.option(
     "--variant",

@@ -22,7 +22,7 @@ from hedgerow.cli import BrokenOff
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
-from hedgerow.plots.tree_values import leaf_text
+from hedgerow.plots.tree import leaf_text
 from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.certificate import Certificate
 

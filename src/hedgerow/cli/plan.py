@@ -1,9 +1,8 @@
-"""``hedgerow systems | plan | search``: the systems, the cost of a fit, and the choice of its parameters."""
+"""``hedgerow plan | search``: the cost of a fit, and the choice of its parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -34,26 +33,9 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Schema
 from hedgerow.sources.tables import CSVFormat
-from hedgerow.systems import default_system, list_systems, system_class
+from hedgerow.systems import default_system, system_class
 
-__all__ = ["plan", "search", "systems"]
-
-
-@click.command()
-@json_option
-def systems(as_json: bool) -> None:
-    """List every system: its name for --system, its class, variants, paper and guarantee."""
-    found = list_systems()
-    if as_json:
-        write_json([asdict(info) for info in found])
-        return
-    width = max(len(info.name) for info in found)
-    widest = max(len(info.class_name) for info in found)
-    click.echo(f"{'name':<{width}}  {'class':<{widest}}  variants")
-    for info in found:
-        click.echo(f"{info.name:<{width}}  {info.class_name:<{widest}}  {', '.join(info.variants)}")
-        click.echo(f"{'':<{width}}  private form: {info.guarantee}")
-        click.echo(f"{'':<{width}}  {info.paper}")
+__all__ = ["plan", "search"]
 
 
 @click.command()
@@ -122,7 +104,7 @@ def plan(
 @click.option("--out", type=OutputFile(), required=True, help="The model file to write, completely or not at all.")
 @force_option
 @target_option
-@click.option("--system", default="edprf", show_default=True, help="One of `hedgerow systems`.")
+@click.option("--system", default="edprf", show_default=True, help="One of hedgerow.list_systems().")
 @click.option(
     "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of all candidates; repeatable."
 )

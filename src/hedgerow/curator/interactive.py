@@ -21,7 +21,6 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
-from hedgerow.notebook import html_table
 from hedgerow.parameters import Constraint, Instance, RandomSource, WholeNumber, check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate, certify
@@ -31,7 +30,7 @@ from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import MemoryTable, keep_of
-from hedgerow.texts import counted, short_repr
+from hedgerow.texts import counted, html_table, short_repr
 
 __all__ = ["Curator", "Question", "for_learner", "public_draws"]
 

@@ -4,13 +4,16 @@ A loader looks in the folder that its ``data_home`` names, else in ``HEDGEROW_DA
 files if their licence allows it. hedgerow carries no data itself.
 """
 
-from hedgerow.datasets.adult import load_adult
 from hedgerow.datasets.bank import load_bank
-from hedgerow.datasets.carried import load_affairs, load_doctor_visits
-from hedgerow.datasets.census_income import load_census_income
 from hedgerow.datasets.dataset import Dataset
-from hedgerow.datasets.diabetes import load_diabetes_prediction
-from hedgerow.datasets.wall_following import load_wall_following
+from hedgerow.datasets.sets import (
+    load_adult,
+    load_affairs,
+    load_census_income,
+    load_diabetes_prediction,
+    load_doctor_visits,
+    load_wall_following,
+)
 
 __all__ = [
     "Dataset",

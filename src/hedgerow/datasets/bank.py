@@ -11,8 +11,6 @@ from hedgerow.datasets.dataset import Dataset
 from hedgerow.datasets.fetch import Source, read_files
 from hedgerow.schema import Categorical, Numeric, Schema
 
-__all__ = ["load_bank"]
-
 SOURCE = Source(
     folder="bank_marketing",
     # The file as published has \r\n line ends and the SHA-256 74adfc57...; this is the one with \n.

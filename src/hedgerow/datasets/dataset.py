@@ -1,22 +1,24 @@
-"""A data set in memory: its records, their labels and its public schema."""
+"""A data set in memory: its records, their labels and its public schema; and how it is read from the published files."""
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.datasets.fetch import Source, read_files
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.schema import Schema
 from hedgerow.texts import short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Dataset"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +99,37 @@ class Dataset:
         frame = pd.DataFrame(self.X, columns=list(self.schema.features))
         frame[self.schema.target or "label"] = self.y
         return frame
+
+
+@dataclass(frozen=True)
+class Published:
+    """A data set as its publisher has it: a file of records to train on and, if there is one, a file of records to test on.
+
+    ``rows`` gives the cells of each record, the label last, from the lines of a file.
+    """
+
+    name: str
+    source: Source
+    rows: Callable[[list[str]], Iterable[Sequence[str]]]
+    schema: Callable[[], Schema]
+    dtype: Any = object
+
+    def load(self, data_home: str | os.PathLike[str] | None = None) -> Dataset:
+        texts = read_files(self.source, data_home)
+        schema = self.schema()
+        parts: list[npt.NDArray[Any]] = []
+        for name in self.source.hashes:  # each text is let go once it is read: those of Census-Income have 156 MB
+            parts += self._records(texts.pop(name).splitlines(), len(schema.names) + 1)
+        return Dataset(self.name, parts[0], parts[1], schema, *parts[2:])
+
+    def _records(self, lines: list[str], width: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        cells = (cell for row in self.rows(lines) for cell in row)
+        records = np.fromiter(cells, dtype=object).reshape(-1, width)
+        X = records[:, :-1]
+        return X if self.dtype is object else X.astype(self.dtype), records[:, -1].astype(str)
+
+
+def packaged_schema(name: str) -> Schema:
+    """Return the schema that this package holds for a data set."""
+    with resources.as_file(resources.files("hedgerow.datasets") / f"{name}.toml") as path:
+        return Schema.load(path)

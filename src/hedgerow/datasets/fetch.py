@@ -30,9 +30,6 @@ from typing import BinaryIO, Protocol, cast
 from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
 
-__all__ = ["Source", "digest", "gunzip", "read_file", "read_files", "unpack"]
-
-
 # An archive in the downloaded one is opened, an archive in that one is not.
 NESTED = 1
 TIMEOUT_SECONDS = 60.0
@@ -176,7 +173,11 @@ def read_files(source: Source, data_home: str | os.PathLike[str] | None = None) 
         No place has the files, they are not the published ones, or they could not be fetched.
     """
     if data_home is not None:
-        return _read_local(source, _expanded(data_home) / source.folder)
+        home = _expanded(data_home)
+        if home.is_file() and len(source.hashes) == 1:  # the file itself, whatever its name is
+            [name] = source.hashes
+            return {name: _checked(source, name, _bytes_of(source, home), str(home))}
+        return _read_local(source, home / source.folder)
     if os.environ.get("HEDGEROW_DATA"):
         home = _expanded(os.environ["HEDGEROW_DATA"])
         if not home.is_dir():
@@ -188,12 +189,6 @@ def read_files(source: Source, data_home: str | os.PathLike[str] | None = None) 
     with suppress(DatasetError):
         return _read_local(source, cache)
     return _fetch(source, cache)
-
-
-def read_file(source: Source, path: str | os.PathLike[str]) -> str:
-    """Return the text of a one-file set from the file that the caller names, whatever its name is."""
-    [name] = source.hashes
-    return _checked(source, name, _bytes_of(source, _expanded(path)), str(path))
 
 
 def _expanded(path: str | os.PathLike[str]) -> Path:

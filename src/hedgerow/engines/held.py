@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hedgerow.compiled import for_each, single
 from hedgerow.engines.collect import Partial, combined
 from hedgerow.engines.encode import changed
 from hedgerow.engines.remote import Facts, Rows, writable
 from hedgerow.engines.spill import Spill
 from hedgerow.table import Behind, Memo, Partition, Task
-from hedgerow.threads import for_each, single
 
 __all__ = ["answered", "close", "forget", "hold"]
 

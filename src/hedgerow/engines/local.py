@@ -9,6 +9,7 @@ from itertools import count, repeat
 from typing import Any
 
 from hedgerow.arrays import Integers
+from hedgerow.compiled import available_threads, for_each
 from hedgerow.engines.collect import Partial, Total
 from hedgerow.engines.encode import Checksums, counted_of, partitions_of
 from hedgerow.engines.progress import Progress
@@ -17,7 +18,6 @@ from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.schema import Schema
 from hedgerow.sources.streams import Block, Layout, Stream
 from hedgerow.table import Keep, Memo, Partition, PartitionedTable, Reading, Task
-from hedgerow.threads import available_threads, for_each
 
 __all__ = ["LocalEngine", "LocalSource"]
 

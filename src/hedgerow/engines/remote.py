@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.compiled import single
 from hedgerow.engines.encode import FEWEST_AT_ONCE, Checksum, changed, check_number, encoded
 from hedgerow.engines.persons import Whose
 from hedgerow.engines.values import Counts, ValueCounts
@@ -21,7 +22,6 @@ from hedgerow.schema.persons import Ids
 from hedgerow.sources.streams import Layout
 from hedgerow.table import Bits, Candidates, Keep, Reading, Share, only, unpacked
 from hedgerow.table.reading import Codes, Labels
-from hedgerow.threads import single
 
 __all__ = [
     "Chosen",

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.compiled import single
 from hedgerow.engines.collect import Partial, narrowed
 from hedgerow.engines.encode import changed
 from hedgerow.engines.remote import Facts, Rows
 from hedgerow.engines.spill import ArrayChecksums
 from hedgerow.table import Behind, Memo, Partition, Task
-from hedgerow.threads import single
 
 __all__ = ["Shelf", "shelf_of"]
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.notebook import MOST_COLUMNS, html_table
 from hedgerow.schema import Encoder
-from hedgerow.texts import short_repr, shortened
+from hedgerow.texts import MOST_COLUMNS, html_table, short_repr, shortened
 
 __all__ = ["Explanation", "cells_in_words"]
 

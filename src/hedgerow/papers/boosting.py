@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.compiled import available_threads, for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
 from hedgerow.lazy_values import lazy
@@ -32,7 +33,6 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import BoostedSystem, Size
 from hedgerow.texts import short_repr
-from hedgerow.threads import available_threads, for_each
 from hedgerow.trees.forest import OF_ROUNDS, importances
 
 UNIT = Laplace(Fraction(1))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.compiled import for_slices
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
 from hedgerow.export import shares_of_votes
 from hedgerow.mechanisms import Randomness
@@ -25,7 +26,6 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
 from hedgerow.texts import short_repr
-from hedgerow.threads import for_slices
 from hedgerow.trees import Levels
 from hedgerow.trees.forest import OF_TESTS, importances
 

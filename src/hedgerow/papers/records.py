@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.compiled import available_threads, for_each
 from hedgerow.lazy_values import lazy
 from hedgerow.papers import kernels
 from hedgerow.papers.kernels import CUT
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
-from hedgerow.threads import available_threads, for_each
 
 MOST_CELLS = 1 << 21  # of histograms that are in memory at once
 

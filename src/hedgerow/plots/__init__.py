@@ -5,27 +5,27 @@ A ``from_...`` class method computes the data of a display, and ``plot`` draws i
 scikit-learn.
 """
 
-from hedgerow.plots.audit import AuditDisplay
-from hedgerow.plots.budget import BudgetDisplay
-from hedgerow.plots.explanation import ExplanationDisplay
+from hedgerow.plots.card import Page
+from hedgerow.plots.explanation import ExplanationDisplay, ImportancesDisplay
 from hedgerow.plots.features import FeatureDisplay
-from hedgerow.plots.importances import ImportancesDisplay
-from hedgerow.plots.markdown import MarkdownPage
-from hedgerow.plots.page import Page
-from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
-from hedgerow.plots.residuals import PredictionErrorDisplay, ResidualDisplay
+from hedgerow.plots.report import (
+    CalibrationDisplay,
+    ConfusionMatrixDisplay,
+    PrecisionRecallDisplay,
+    PredictionErrorDisplay,
+    ResidualDisplay,
+    ROCDisplay,
+)
 from hedgerow.plots.tree import TreeDisplay
-from hedgerow.plots.utility import PrivacyUtilityDisplay
+from hedgerow.plots.utility import AuditDisplay, PrivacyUtilityDisplay
 
 __all__ = [
     "AuditDisplay",
-    "BudgetDisplay",
     "CalibrationDisplay",
     "ConfusionMatrixDisplay",
     "ExplanationDisplay",
     "FeatureDisplay",
     "ImportancesDisplay",
-    "MarkdownPage",
     "Page",
     "PrecisionRecallDisplay",
     "PredictionErrorDisplay",

@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import io
 import textwrap
-from typing import Any
+from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.texts import printable
-
-__all__ = [
-    "BLUE",
-    "COLORS",
-    "GREY",
-    "RED",
-    "Display",
-    "framed",
-    "new_axes",
-    "new_figure",
-    "new_grid",
-    "png_bytes",
-    "short",
-    "shown",
-    "wrapped",
-]
 
 BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
 # Colors that remain distinct with any color vision (Okabe and Ito), without the palest.
@@ -37,25 +21,43 @@ def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
     """Return ``ax``, or the axes of a new pyplot figure of this size in inches, which a notebook displays."""
     if ax is not None:
         return ax
+    _, axes = _pyplot().subplots(figsize=size, layout="constrained")
+    return axes
+
+
+def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ConfigurationError(NO_MATPLOTLIB) from error
-    _, axes = plt.subplots(figsize=size, layout="constrained")
-    return axes
+    return plt
 
 
 class Display:
-    """What displays share: the axes and the figure, which ``plot`` sets."""
+    """A picture: it holds what is drawn, and ``plot`` draws it and sets ``ax_`` and ``figure_``, matplotlib's axes and figure."""
 
     ax_: Any
     figure_: Any
 
-    def _on(self, ax: Any, size: tuple[float, float]) -> Any:
-        """Take axes to draw on, or those of a new figure of this size if ``ax`` is None, and return them."""
-        self.ax_ = ax = new_axes(ax, size)
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None
+            The axes to draw on. None makes a new figure, which a notebook displays.
+        """
+        self.ax_ = ax = new_axes(ax, self._size())
         self.figure_ = ax.figure
-        return ax
+        self._draw(ax)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        """Return the size of a new figure in inches."""
+        return 5.0, 4.6
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
 
 def framed(ax: Any, title: str, across: str, up: str) -> None:
@@ -68,13 +70,9 @@ def framed(ax: Any, title: str, across: str, up: str) -> None:
 
 def new_grid(count: int, size: tuple[float, float]) -> list[Any]:
     """Return this many axes, each of this size in inches, in rows of three in a new pyplot figure, which a notebook displays."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ConfigurationError(NO_MATPLOTLIB) from error
     wide = max(min(count, 3), 1)
     high = max(-(-count // wide), 1)
-    figure, axes = plt.subplots(
+    figure, axes = _pyplot().subplots(
         high, wide, figsize=(size[0] * wide, size[1] * high), layout="constrained", squeeze=False
     )
     for unused in axes.ravel()[count:]:

@@ -1,9 +1,19 @@
-"""A model's card: its guarantee, what it reads, what it learned, what was spent, and its limits."""
+"""Reports in one HTML file that opens from disk, and a model's card: guarantee, schema, what it learned, spending, limits.
+
+Pictures are embedded, and there are no scripts and no web addresses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol, Self
+import base64
+import html
+import os
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,16 +24,37 @@ from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
+from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import StoredLedger
-from hedgerow.plots.axes import new_figure
+from hedgerow.plots.axes import BLUE, GREY, new_figure, png_bytes
+from hedgerow.plots.explanation import ImportancesDisplay
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
-from hedgerow.plots.importances import ImportancesDisplay
-from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
-from hedgerow.plots.residuals import PredictionErrorDisplay, ResidualDisplay
+from hedgerow.plots.report import (
+    CalibrationDisplay,
+    ConfusionMatrixDisplay,
+    PrecisionRecallDisplay,
+    PredictionErrorDisplay,
+    ResidualDisplay,
+    ROCDisplay,
+)
 from hedgerow.privacy.exact import decimal_text
 
-__all__ = ["Report", "curves_figure", "write_card"]
+STYLE = """
+body { font: 16px/1.5 Georgia, serif; color: #222; max-width: 62em; margin: 2em auto; padding: 0 1em; }
+h1, h2, h3 { font-family: Helvetica, Arial, sans-serif; line-height: 1.2; }
+table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1em 0; }
+th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
+table { display: block; overflow-x: auto; } td { overflow-wrap: break-word; }
+@media print { td { overflow-wrap: anywhere; } }
+th { background: #f2f2f2; }
+pre { font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; } pre span { display: block; }
+figure { margin: 1.5em 0; break-inside: avoid; } img { max-width: 100%; break-inside: avoid; }
+figcaption { font-size: 14px; color: #555; }
+"""
+
+BEFORE_ENTRY = re.compile(r" *(?:- |[a-z_]+ {2,})?")
+MOST_INDENTED = 15  # characters
 
 PANELS_IN_A_ROW = 3
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
@@ -40,30 +71,94 @@ LIMITS = (
 )
 
 
-class Report(Protocol):
-    """A page that is built from top to bottom: ``Page`` and ``MarkdownPage``."""
+class Page:
+    """A page that is built from top to bottom and written at the end. All text is escaped.
+
+    Parameters
+    ----------
+    title : str
+        The page's name and first heading.
+
+    Examples
+    --------
+    >>> page = Page("Accuracy").text("Ten runs.").table(["epsilon", "accuracy"], [[1, 0.83]])
+    >>> "<td>0.83</td>" in page.html()
+    True
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._parts: list[str] = [f"<h1>{html.escape(title)}</h1>"]
 
     def heading(self, text: str, level: int = 2) -> Self:
         """Add a heading."""
+        self._parts.append(f"<h{level}>{html.escape(text)}</h{level}>")
+        return self
 
     def text(self, text: str) -> Self:
-        """Add text."""
+        """Add text; an empty line starts a new paragraph."""
+        self._parts += [f"<p>{html.escape(part.strip())}</p>" for part in text.split("\n\n") if part.strip()]
+        return self
 
-    def items(self, texts: Iterator[str] | tuple[str, ...]) -> Self:
-        """Add a list."""
+    def items(self, texts: Iterable[str]) -> Self:
+        """Add a list; nothing if it is empty."""
+        entries = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+        if entries:
+            self._parts.append(f"<ul>{entries}</ul>")
+        return self
 
     def lines(self, text: str) -> Self:
-        """Add text whose line breaks are kept."""
+        """Add text whose line breaks and spaces are kept; what does not fit on a line continues below its own beginning."""
+        self._parts.append(f"<pre>{''.join(map(_hanging, text.splitlines()))}</pre>")
+        return self
 
-    def table(self, headers: tuple[str, ...], rows: Iterator[tuple[object, ...]]) -> Self:
-        """Add a table."""
+    def table(self, headers: Sequence[object], rows: Iterable[Sequence[object]]) -> Self:
+        """Add a table; every cell is shown as its text."""
 
-    def figure(self, figure: object, caption: str) -> Self:
-        """Add a picture."""
+        def row(cells: Iterable[object], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+        body = "".join(row(cells, "td") for cells in rows)
+        self._parts.append(f"<table><thead>{row(headers, 'th')}</thead><tbody>{body}</tbody></table>")
+        return self
+
+    def figure(self, figure: Any, caption: str) -> Self:
+        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file. A list is set in rows."""
+        words, pictures = html.escape(caption), figure if isinstance(figure, list | tuple) else [figure]
+        images = ""
+        for picture in pictures:
+            png = picture if isinstance(picture, bytes) else png_bytes(getattr(picture, "figure_", picture))
+            images += f'<img alt="{words}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">'
+        self._parts.append(f"<figure>{images}<figcaption>{words}</figcaption></figure>")
+        return self
+
+    def html(self) -> str:
+        """Return the page as HTML."""
+        return (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head>\n<body>\n"
+            + "\n".join(self._parts)
+            + "\n</body></html>\n"
+        )
+
+    def write(self, path: str | os.PathLike[str], *, replace: bool = True) -> Path:
+        """Write the page to a file, completely or not at all, and return its path; ``replace`` allows replacing a file."""
+        with atomic_file(path, replace=replace) as part:
+            part.write_text(self.html(), encoding="utf-8")
+        return Path(path)
+
+
+def _hanging(line: str) -> str:
+    """Return a line that continues below its entry: behind a name and its spaces, or the mark of a list, or else indented."""
+    entry = BEFORE_ENTRY.match(line)
+    indented = 0 if entry is None else entry.end()
+    width = min(indented + 2 * (0 < indented == len(line) - len(line.lstrip())), MOST_INDENTED)
+    return f'<span style="padding-left: {width}ch; text-indent: -{width}ch">{html.escape(line) or "<br>"}</span>'
 
 
 def write_card(
-    estimator: PrivateEstimator, page: Report, ledger: Ledger | None = None, report: Card | None = None
+    estimator: PrivateEstimator, page: Page, ledger: Ledger | None = None, report: Card | None = None
 ) -> None:
     """Write the card of a fitted model on a page. It is computed from released values only and costs nothing.
 
@@ -71,7 +166,7 @@ def write_card(
     ----------
     estimator : PrivateEstimator
         The model.
-    page : Page or MarkdownPage
+    page : Page
         The page to write on. Pictures are drawn if matplotlib is installed.
     ledger : Ledger or None
         The ledger of the model's records, whose entries are listed.
@@ -81,13 +176,13 @@ def write_card(
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
-    >>> from hedgerow.plots import MarkdownPage
+    >>> from hedgerow.plots import Page
     >>> X = np.random.default_rng(0).uniform(0, 1, (200, 1))
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["low", "high"])
     >>> model = hr.ForestClassifier(schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
-    >>> page = MarkdownPage("A model")
+    >>> page = Page("A model")
     >>> write_card(model, page)
-    >>> "## What it guarantees" in page.markdown()
+    >>> "<h2>What it guarantees</h2>" in page.html()
     True
     """
     _about(estimator, page)
@@ -103,7 +198,7 @@ def write_card(
     page.heading("Limits").items(LIMITS)
 
 
-def _report_pictures(report: Card, page: Report) -> None:
+def _report_pictures(report: Card, page: Page) -> None:
     kinds: tuple[Any, ...] = (ROCDisplay, PrecisionRecallDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
     words = "the ROC curve, precision and recall, calibration, and the confusion matrix"
     if isinstance(report, RegressionCard):
@@ -126,7 +221,7 @@ def _drawn(display: Any) -> Any:
     return figure
 
 
-def _about(estimator: PrivateEstimator, page: Report) -> None:
+def _about(estimator: PrivateEstimator, page: Page) -> None:
     certificate = estimator.certificate_
     claim = certificate.claim
     summary = (estimator.__doc__ or "").strip().splitlines()
@@ -140,14 +235,14 @@ def _about(estimator: PrivateEstimator, page: Report) -> None:
         ("guarantee", "holds" if certificate.holds else "DOES NOT HOLD"),
         ("written by", f"hedgerow {__version__}"),
     ]
-    page.text(summary[0] if summary else "").table(("what", "value"), iter(facts))
+    page.text(summary[0] if summary else "").table(("what", "value"), facts)
     page.heading("What it guarantees")
     if not certificate.holds:
-        page.text("No guarantee holds for this model:").items(iter(certificate.reasons))
+        page.text("No guarantee holds for this model:").items(certificate.reasons)
     page.lines(certificate.details())
 
 
-def _schema(estimator: PrivateEstimator, page: Report) -> None:
+def _schema(estimator: PrivateEstimator, page: Page) -> None:
     schema = estimator.schema_
     page.heading("What it reads").text(
         "All of this is public and was never read off the records."
@@ -164,7 +259,7 @@ def _schema(estimator: PrivateEstimator, page: Report) -> None:
         page.text(f"Empty cells and these markers are missing values: {', '.join(map(repr, schema.missing))}.")
 
 
-def _learned(estimator: PrivateEstimator, page: Report) -> None:
+def _learned(estimator: PrivateEstimator, page: Page) -> None:
     page.heading("What it learned")
     importances = estimator.feature_importances_
     try:
@@ -181,7 +276,7 @@ def _learned(estimator: PrivateEstimator, page: Report) -> None:
         page.text(f"Features that the model does not use, {len(unused)}: {', '.join(unused[:MOST_FEATURES])}{more}.")
 
 
-def _pictures(estimator: PrivateEstimator, page: Report) -> None:
+def _pictures(estimator: PrivateEstimator, page: Page) -> None:
     shown = min(len(estimator.schema_.names), MOST_FEATURES)
     figure = new_figure(6.4, 0.9 + 0.28 * shown)
     display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
@@ -190,7 +285,7 @@ def _pictures(estimator: PrivateEstimator, page: Report) -> None:
         _curves(estimator, page)
 
 
-def _curves(estimator: PrivateEstimator, page: Report) -> None:
+def _curves(estimator: PrivateEstimator, page: Page) -> None:
     try:
         displays, words = _curve_displays(estimator)
         figures = [_drawn(display) for display in displays]
@@ -222,20 +317,26 @@ def _curve_displays(estimator: PrivateEstimator) -> tuple[list[FeatureDisplay], 
     return displays, f"what each feature adds to {target or 'the log-odds'}, with 90 % bands for noise, where known"
 
 
-def _spent(ledger: Ledger, page: Report) -> None:
+def _spent(ledger: Ledger, page: Page) -> None:
     page.heading("What was spent on these records")
-    page.table(
-        ("what", "value"),
-        iter(
-            [
-                ("epsilon spent", decimal_text(ledger.spent)),
-                ("epsilon left", decimal_text(ledger.remaining)),
-            ]
-        ),
-    )
+    sums = (("epsilon spent", decimal_text(ledger.spent)), ("epsilon left", decimal_text(ledger.remaining)))
+    page.table(("what", "value"), sums)
     if isinstance(ledger, StoredLedger):
         rows = (
             (f"{entry.time:%Y-%m-%d %H:%M} UTC", entry.who, entry.label, entry.state, decimal_text(entry.epsilon))
             for entry in ledger.entries
         )
         page.table(("when", "who", "what", "state", "epsilon"), rows)
+
+
+def plot_spending(times: Sequence[datetime], amounts: Sequence[float], ceiling: float, unit: str) -> Any:
+    """Return a figure with a step for each entry, and the ceiling as a line."""
+    figure = new_figure(8, 3.5)
+    axes = figure.subplots()
+    axes.step([times[0], *times], [0.0, *accumulate(amounts)], where="post", color=BLUE, label="spent")
+    axes.axhline(ceiling, linestyle="--", color=GREY, label="ceiling")
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(unit)
+    axes.legend()
+    figure.autofmt_xdate()
+    return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Self, TypeVar
 
@@ -15,12 +15,9 @@ from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder
-from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown, wrapped
+from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, new_grid, shown, wrapped
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
-
-__all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels", "outcome_words"]
-
 
 Shown = TypeVar("Shown", Curve, Pair)
 
@@ -157,7 +154,8 @@ def _is_of_stumps(model: BoostedModel) -> bool:
     return int(model.forest.levels().max()) <= 2
 
 
-class FeatureDisplay:
+@dataclass(eq=False, repr=False)
+class FeatureDisplay(Display):
     """The contribution of each feature to the log-odds or outcome, as step functions over its units, with a band.
 
     For ``HedgerowClassifier`` and ``HedgerowRegressor``, a panel shows the contribution of a feature by itself. It is the sum of
@@ -181,8 +179,8 @@ class FeatureDisplay:
 
     Attributes
     ----------
-    axes_, figure_
-        The matplotlib axes of each panel, and the figure; set by ``plot``.
+    axes_
+        The matplotlib axes of each panel; set by ``plot``, as ``figure_``.
 
     Examples
     --------
@@ -195,23 +193,15 @@ class FeatureDisplay:
     True
     """
 
-    axes_: list[Any]
-    figure_: Any
+    axes_: list[Any] = field(init=False)
+    panels: Sequence[FeaturePanel | PairPanel]
+    classes: Sequence[Any]
+    confidence: float = field(default=0.9, kw_only=True)
+    target: str | None = field(default=None, kw_only=True)
 
-    def __init__(
-        self,
-        panels: Sequence[FeaturePanel | PairPanel],
-        classes: Sequence[Any],
-        *,
-        confidence: float = 0.9,
-        target: str | None = None,
-    ) -> None:
-        if not 0 < confidence < 1:
-            raise ConfigurationError(f"confidence is {confidence!r}, but it is a share; pass for example 0.9.")
-        self.panels = tuple(panels)
-        self.classes = tuple(classes)
-        self.confidence = confidence
-        self.target = target
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1:
+            raise ConfigurationError(f"confidence is {self.confidence!r}, but it is a share; pass for example 0.9.")
 
     @classmethod
     def from_estimator(
@@ -242,7 +232,7 @@ class FeatureDisplay:
         return NormalDist().inv_cdf((1 + self.confidence) / 2)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display."""
+        """Draw it and return the display; ``ax`` is one matplotlib axes for each panel, and None makes a new figure."""
         if ax is None:
             self.axes_ = new_grid(len(self.panels), (4.6, 3.4))
         else:

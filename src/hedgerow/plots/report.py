@@ -1,18 +1,22 @@
-"""Pictures of a report card: curves, calibration and the confusion matrix, all computed from released counts."""
+"""Pictures of a report card, all computed from released counts: curves, calibration, the confusion matrix, residuals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from hedgerow.analysis.card import Calibration, Curve, ReportCard
 from hedgerow.analysis.regression_card import OutcomeCalibration, RegressionCard
-from hedgerow.plots.axes import COLORS, GREY, Display, framed, shown, wrapped
+from hedgerow.arrays import Floats
+from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, shown, wrapped
 from hedgerow.schema.features import Value
 
-__all__ = ["CalibrationDisplay", "ConfusionMatrixDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the outcomes or residuals below the quantiles that are drawn
+MOST_SHOWN = 0.995  # share of the residuals within the picture
+LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as shares of the picture
 
 
 def _labels(card: ReportCard) -> list[Value]:
@@ -20,52 +24,27 @@ def _labels(card: ReportCard) -> list[Value]:
     return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
 
 
-class _Display(Display):
-    """What the displays share: axes from 0 to 1, and one line for each class."""
-
-    title = ""
-    names = ("", "")
-
-    def __init__(self, lines: Sequence[tuple[str, Any]]) -> None:
-        self.lines = tuple(lines)
-
-    def _begin(self, ax: Any) -> Any:
-        ax = self._on(ax, (5.0, 4.6))
-        framed(ax, self.title, *self.names)
-        return ax
-
-    def _end(self) -> None:
-        self.ax_.set_xlim(0, 1)
-        self.ax_.set_ylim(0, 1.02)
-        if len(self.lines) > 1:
-            self.ax_.legend(fontsize=8, frameon=False)
+def _diagonal(ax: Any, ends: Sequence[float]) -> None:
+    ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
 
 
-class _Banded(_Display):
-    """Lines with bands for the uncertainty from the added noise."""
-
-    def __init__(self, lines: Sequence[tuple[str, Any]], bands: Sequence[Any] = ()) -> None:
-        super().__init__(lines)
-        self.bands = tuple(bands)
-
-    def _fill(self, i: int, curve: Curve, *, rising: bool) -> None:
-        """Draw the band of a curve, between the extreme curves on either side that noise may give."""
-        if i < len(self.bands):
-            across, up = np.array(self.bands[i].x), np.array(self.bands[i].y)
-            across = -across if rising else across
-            upper = np.clip(curve.x + across, 0, 1), np.clip(curve.y + up, 0, 1)
-            lower = np.clip(curve.x - across, 0, 1), np.clip(curve.y - up, 0, 1)
-            outline = [np.concatenate((one, other[::-1])) for one, other in zip(upper, lower, strict=True)]
-            self.ax_.fill(*outline, color=COLORS[i % len(COLORS)], alpha=0.2, linewidth=0)
+def _within_one(ax: Any, lines: Sequence[Any]) -> None:
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.02)
+    if len(lines) > 1:
+        ax.legend(fontsize=8, frameon=False)
 
 
-class _Curves(_Banded):
+@dataclass(eq=False, repr=False)
+class _Curves(Display):
     """One curve for each class, with its band; ``name`` is that of the card's methods."""
 
-    name = ""
+    lines: Sequence[tuple[str, Curve]]
+    bands: Sequence[Any] = ()
+
+    title, across, up = "", "", ""
+    name, style = "", "default"
     rising = False
-    style = "default"
-    lines: tuple[tuple[str, Curve], ...]
 
     @classmethod
     def from_report(cls, card: ReportCard) -> Self:
@@ -74,14 +53,24 @@ class _Curves(_Banded):
         labels = _labels(card)
         return cls([(str(label), curve(label)) for label in labels], [band(label) for label in labels])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display."""
-        ax = self._begin(ax)
+    def _draw(self, ax: Any) -> None:
+        framed(ax, self.title, self.across, self.up)
+        if self.rising:
+            _diagonal(ax, [0, 1])
         for i, (name, curve) in enumerate(self.lines):
             ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name), drawstyle=self.style)
-            self._fill(i, curve, rising=self.rising)
-        self._end()
-        return self
+            if i < len(self.bands):
+                self._fill(ax, i, curve)
+        _within_one(ax, self.lines)
+
+    def _fill(self, ax: Any, i: int, curve: Curve) -> None:
+        """Draw the band of a curve, between the extreme curves on either side that noise may give."""
+        across, up = np.array(self.bands[i].x), np.array(self.bands[i].y)
+        across = -across if self.rising else across
+        upper = np.clip(curve.x + across, 0, 1), np.clip(curve.y + up, 0, 1)
+        lower = np.clip(curve.x - across, 0, 1), np.clip(curve.y - up, 0, 1)
+        outline = [np.concatenate((one, other[::-1])) for one, other in zip(upper, lower, strict=True)]
+        ax.fill(*outline, color=COLORS[i % len(COLORS)], alpha=0.2, linewidth=0)
 
 
 class ROCDisplay(_Curves):
@@ -94,32 +83,20 @@ class ROCDisplay(_Curves):
     bands : sequence of Band
         Bands for the added noise, with a probability of 95 % at each threshold. If empty, no bands are drawn.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The matplotlib axes and figure; set by ``plot``.
-
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
-    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
+    >>> import hedgerow as hr
+    >>> X, y = [["a"], ["b"]] * 1000, ["low", "high"] * 1000
+    >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
+    >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [(name, curve)] = hr.ROCDisplay.from_report(card).lines
     >>> name, len(curve.x) == len(curve.y)
     ('high', True)
     """
 
     title = "ROC curve, with a 95 % band for the noise"
-    names = ("false positive rate", "true positive rate")
+    across, up = "false positive rate", "true positive rate"
     name, rising = "roc", True
-
-    def _begin(self, ax: Any) -> Any:
-        ax = super()._begin(ax)
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-        return ax
 
 
 class PrecisionRecallDisplay(_Curves):
@@ -132,30 +109,24 @@ class PrecisionRecallDisplay(_Curves):
     bands : sequence of Band
         Bands for the added noise, with a probability of 95 % at each threshold. If empty, no bands are drawn.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The matplotlib axes and figure; set by ``plot``.
-
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
-    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
+    >>> import hedgerow as hr
+    >>> X, y = [["a"], ["b"]] * 1000, ["low", "high"] * 1000
+    >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
+    >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [(name, curve)] = hr.PrecisionRecallDisplay.from_report(card).lines
     >>> name, len(curve.x) == len(curve.y)
     ('high', True)
     """
 
     title = "Precision and recall, with a 95 % band for the noise"
-    names = ("recall", "precision")
+    across, up = "recall", "precision"
     name, style = "precision_recall", "steps-pre"
 
 
-class CalibrationDisplay(_Banded):
+@dataclass(eq=False, repr=False)
+class CalibrationDisplay(Display):
     """Observed frequency of a class by predicted probability. Bins that do not stand out from their noise are left out.
 
     For a regressor's card: the mean outcome of each tenth of the predictions by its mean prediction.
@@ -169,34 +140,20 @@ class CalibrationDisplay(_Banded):
     outcome : bool, default False
         Whether the card is a regressor's.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The matplotlib axes and figure; set by ``plot``.
-
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
-    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
+    >>> import hedgerow as hr
+    >>> X, y = [["a"], ["b"]] * 1000, ["low", "high"] * 1000
+    >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
+    >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [(name, bins)] = hr.CalibrationDisplay.from_report(card).lines
     >>> name, len(bins.predicted) == len(bins.observed)
     ('high', True)
     """
 
-    title = "Calibration, with 95 % bars for the noise"
-    names = ("predicted probability", "share with the label")
-    lines: tuple[tuple[str, Calibration | OutcomeCalibration], ...]
-
-    def __init__(self, lines: Sequence[tuple[str, Any]], bands: Sequence[Any] = (), *, outcome: bool = False) -> None:
-        super().__init__(lines, bands)
-        self.outcome = outcome
-        if outcome:
-            self.title = "Calibration, from noisy counts"
-            self.names = ("mean prediction", "mean outcome")
+    lines: Sequence[tuple[str, Calibration | OutcomeCalibration]]
+    bands: Sequence[Any] = ()
+    outcome: bool = field(default=False, kw_only=True)
 
     @classmethod
     def from_report(cls, card: ReportCard | RegressionCard) -> Self:
@@ -207,14 +164,16 @@ class CalibrationDisplay(_Banded):
         lines = [(str(label), card.calibration(label)) for label in labels]
         return cls(lines, [card.calibration_band(label) for label in labels])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display."""
-        ax = self._begin(ax)
+    def _draw(self, ax: Any) -> None:
         ends = [0.0, 1.0]
         if self.outcome:
+            framed(ax, "Calibration, from noisy counts", "mean prediction", "mean outcome")
             values = np.concatenate([part for _, bins in self.lines for part in bins[:2]])
             ends = [float(values.min()), float(values.max())] if len(values) else []
-        ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+        else:
+            title = "Calibration, with 95 % bars for the noise"
+            framed(ax, title, "predicted probability", "share with the label")
+        _diagonal(ax, ends)
         for i, (name, bins) in enumerate(self.lines):
             ax.errorbar(
                 bins.predicted,
@@ -229,11 +188,11 @@ class CalibrationDisplay(_Banded):
         if self.outcome:
             ax.locator_params(axis="x", nbins=5)
         else:
-            self._end()
-        return self
+            _within_one(ax, self.lines)
 
 
-class ConfusionMatrixDisplay(_Display):
+@dataclass(eq=False, repr=False)
+class ConfusionMatrixDisplay(Display):
     """The noisy number of records by label and predicted class.
 
     Parameters
@@ -241,34 +200,25 @@ class ConfusionMatrixDisplay(_Display):
     lines : sequence of (str, ndarray)
         The name of each class and its row.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The matplotlib axes and figure; set by ``plot``.
-
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
-    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
+    >>> import hedgerow as hr
+    >>> X, y = [["a"], ["b"]] * 1000, ["low", "high"] * 1000
+    >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
+    >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [name for name, row in hr.ConfusionMatrixDisplay.from_report(card).lines]
     ['low', 'high']
     """
 
-    title = "Confusion matrix, noisy counts"
-    names = ("predicted class", "label")
+    lines: Sequence[tuple[str, Any]]
 
     @classmethod
     def from_report(cls, card: ReportCard) -> Self:
         """Make the display of a report card."""
         return cls([(str(label), row) for label, row in zip(card.classes, card.confusion_matrix, strict=True)])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display."""
-        ax = self._begin(ax)
+    def _draw(self, ax: Any) -> None:
+        framed(ax, "Confusion matrix, noisy counts", "predicted class", "label")
         table = np.array([row for _, row in self.lines])
         ax.imshow(np.maximum(table, 0), cmap="Blues", vmin=0)
         for (i, j), count in np.ndenumerate(table):
@@ -277,4 +227,112 @@ class ConfusionMatrixDisplay(_Display):
         names = [wrapped(name, 16) for name, _ in self.lines]
         ax.set_xticks(range(len(names)), names)
         ax.set_yticks(range(len(names)), names)
-        return self
+
+
+@dataclass(eq=False, repr=False)
+class PredictionErrorDisplay(Display):
+    """Predicted against observed outcomes: for each group of predictions, the central 50 % and 90 % of the outcomes.
+
+    Groups have about the same number of records. A group that does not stand out from its noise is left out.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (groups,)
+        The mean prediction of each group.
+    outcomes : ndarray of shape (groups, 5)
+        The 5, 25, 50, 75 and 95 % quantiles of each group's outcomes, to the accuracy of the bins.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
+    >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], 8 * X[:4000, 0])
+    >>> card = hr.evaluate(model, X[4000:], 8 * X[4000:, 0], epsilon=1.0)
+    >>> display = hr.PredictionErrorDisplay.from_report(card)
+    >>> display.outcomes.shape == (len(display.predicted), 5)
+    True
+    """
+
+    predicted: Floats
+    outcomes: Floats
+
+    @classmethod
+    def from_report(cls, card: RegressionCard) -> Self:
+        """Make the display of a report card."""
+        return cls(*card.outcomes_by_prediction(SHARES))
+
+    def _draw(self, ax: Any) -> None:
+        if len(self.predicted):
+            both = self.predicted, self.outcomes
+            _diagonal(ax, [min(part.min() for part in both), max(part.max() for part in both)])
+        low, lower, middle, upper, high = self.outcomes.T
+        ax.vlines(self.predicted, low, high, color=BLUE, linewidth=1, label="90 % of outcomes")
+        ax.vlines(self.predicted, lower, upper, color=BLUE, linewidth=5, alpha=0.5, label="the middle half")
+        ax.plot(self.predicted, middle, "o", color=RED, markersize=4, label="median")
+        framed(ax, "Predicted against observed, from noisy counts", "mean prediction of a group", "outcome")
+        ax.locator_params(axis="x", nbins=5)  # with more, numbers of six digits would overlap
+        ax.legend(fontsize=8, frameon=False, loc="lower right")
+
+
+@dataclass(eq=False, repr=False)
+class ResidualDisplay(Display):
+    """The distribution of residuals (outcome minus prediction), with quantiles.
+
+    Parameters
+    ----------
+    ends : ndarray of shape (bins + 1,)
+        The ends of the bins of residuals.
+    shares : ndarray of shape (bins,)
+        The share of the records in each bin, by noisy counts.
+    quantiles : sequence of (float, float)
+        Probabilities, and the quantiles of the residuals at them.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
+    >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], 8 * X[:4000, 0])
+    >>> card = hr.evaluate(model, X[4000:], 8 * X[4000:, 0], epsilon=1.0)
+    >>> [share for share, residual in hr.ResidualDisplay.from_report(card).quantiles]
+    [0.05, 0.25, 0.5, 0.75, 0.95]
+    """
+
+    ends: Floats
+    shares: Floats
+    quantiles: Sequence[tuple[float, float]]
+
+    @classmethod
+    def from_report(cls, card: RegressionCard) -> Self:
+        """Make the display of a report card."""
+        return cls(card.grid.residuals, card.residual_shares, [(share, card.quantile(share)) for share in SHARES])
+
+    def _draw(self, ax: Any) -> None:
+        held = np.cumsum(self.shares)
+        first, last = np.searchsorted(held, [1 - MOST_SHOWN, MOST_SHOWN])
+        density = np.maximum(self.shares, 0) / np.diff(self.ends)
+        ax.stairs(density, self.ends, fill=True, color=BLUE, alpha=0.5)
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        ax.set_xlim(self.ends[min(first, len(self.shares) - 1)], self.ends[min(last + 1, len(self.shares))])
+        ax.set_yticks([])
+        left, right = ax.get_xlim()
+        rows = label_rows([(residual - left) / (right - left) for _, residual in self.quantiles], LABEL)
+        for (share, residual), row in zip(self.quantiles, rows, strict=True):
+            ax.axvline(residual, color=RED, linewidth=0.8, linestyle="--")
+            place = (residual, 1.0 + ROW * row)
+            ax.annotate(f"{share:.0%}", place, xycoords=("data", "axes fraction"), fontsize=8, ha="center", va="bottom")
+        title = "Residuals and their quantiles, from noisy counts" + "\n" * (1 + max(rows, default=0))
+        framed(ax, title, "residual (outcome less prediction)", "density")
+        ax.locator_params(axis="x", nbins=5)
+
+
+def label_rows(places: Sequence[float], width: float) -> list[int]:
+    """Return the lowest row for each label, in increasing order of places, in which it does not meet one before it."""
+    rows: list[int] = []
+    ends: list[float] = []  # of each row
+    for place in places:
+        row = next((number for number, end in enumerate(ends) if place - end >= width), len(ends))
+        ends[row:] = [place, *ends[row + 1 :]]
+        rows.append(row)
+    return rows

@@ -1,4 +1,4 @@
-"""A released tree: tests and leaves, root at the left."""
+"""A released tree, as plain values and as a picture: tests and leaves, root at the left."""
 
 from __future__ import annotations
 
@@ -6,13 +6,94 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
+from hedgerow.boosting.plan import BoostedModel, lead
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import COLORS, GREY, Display, short, shown
-from hedgerow.plots.tree_values import leaf_text, tree_values
+from hedgerow.schema import Categorical, Numeric
+from hedgerow.schema.features import Feature
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
-__all__ = ["Placed", "TreeDisplay", "placed_nodes"]
+
+def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
+    """Return a tree (from 0) as nested plain values: a leaf has a label, every other node a feature and branches.
+
+    A leaf of a booster has its contribution to the log-odds: of each class, or of two classes the second's alone.
+    """
+    return _node(model, int(model.forest.roots[tree]))
+
+
+def leaf_text(leaf: dict[str, Any]) -> str:
+    """Return the text of a leaf: its label, with its noisy counts if it has them, or its contribution to the log-odds."""
+    text = printable(str(leaf["label"]))
+    if "log_odds" in leaf:
+        return f"log-odds {', '.join(f'{added:+.3f}' for added in leaf['log_odds'])}"
+    return f"{text}, noisy counts {', '.join(map(str, leaf['noisy_counts']))}" if "noisy_counts" in leaf else text
+
+
+def _node(model: ForestModel, node: int) -> dict[str, Any]:
+    forest, schema = model.forest, model.encoder.schema
+    test = int(forest.test[node])
+    if test < 0:
+        leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
+        if isinstance(model, BoostedModel) and model.share is not None:
+            # The counts may be weights in other units.
+            leaf["log_odds"] = ClassOrder.of(schema).margins(lead(model.share[[node]])[0]).reshape(-1).tolist()
+        elif forest.counts is not None:
+            leaf["noisy_counts"] = ClassOrder.of(schema).columns(forest.counts[node]).tolist()
+        return leaf
+    feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
+    branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]
+    name = schema.names[feature]
+    return {
+        "feature": name,
+        "branches": [
+            {
+                "when": branch_text(
+                    name,
+                    schema.features[name],
+                    np.flatnonzero(branch_of_code == branch).tolist(),
+                    model.encoder.max_bins,
+                ),
+                "node": _node(model, first + branch),
+            }
+            for branch in range(int(forest.candidates.arity[test]))
+        ],
+    }
+
+
+def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) -> str:
+    """Return the cells of a feature that take a branch, such as "age in [18, 32.4) or missing" or "job = nurse"."""
+    if isinstance(feature, Categorical):
+        others = [code for code in range(feature.n_codes(max_bins)) if code not in codes]
+        if len(others) == 1 and len(codes) > 1:
+            return f"{printable(name)} not {_cells_text(feature, others, max_bins)}"
+    return f"{printable(name)} {_cells_text(feature, codes, max_bins)}"
+
+
+def _cells_text(feature: Feature, codes: list[int], max_bins: int) -> str:
+    n_values = feature.n_codes(max_bins) - (1 if isinstance(feature, Numeric) else 2)
+    values = [code for code in codes if code < n_values]
+    if isinstance(feature, Numeric):
+        labels = [feature.interval_label(run[0], run[-1], max_bins) for run in _runs(values)]
+        parts = [f"in {label}" if label.startswith("[") else f"= {label}" for label in labels]
+    else:
+        parts = ["= " + ", ".join(printable(feature.code_label(code, max_bins)) for code in values)] if values else []
+    return " or ".join([*parts, *(feature.code_label(code, max_bins) for code in codes if code >= n_values)])
+
+
+def _runs(codes: list[int]) -> list[list[int]]:
+    """Return ascending codes as runs of neighbors."""
+    runs: list[list[int]] = []
+    for code in codes:
+        if runs and runs[-1][-1] == code - 1:
+            runs[-1].append(code)
+        else:
+            runs.append([code])
+    return runs
 
 
 @dataclass(frozen=True)
@@ -83,6 +164,7 @@ def _n_leaves(node: Mapping[str, Any]) -> int:
     return sum(_n_leaves(branch["node"]) for branch in node["branches"]) if "branches" in node else 1
 
 
+@dataclass(eq=False, repr=False)
 class TreeDisplay(Display):
     """One tree of a private forest, as it was released.
 
@@ -95,11 +177,6 @@ class TreeDisplay(Display):
     title : str
         The title of the picture.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The matplotlib axes and figure; set by ``plot``.
-
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
@@ -111,10 +188,9 @@ class TreeDisplay(Display):
     ('low', 'high')
     """
 
-    def __init__(self, nodes: tuple[Placed, ...], classes: tuple[str, ...], title: str = "") -> None:
-        self.nodes = nodes
-        self.classes = classes
-        self.title = title
+    nodes: tuple[Placed, ...]
+    classes: tuple[str, ...]
+    title: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, tree: int = 0, max_depth: int | None = 3) -> Self:
@@ -137,11 +213,15 @@ class TreeDisplay(Display):
             nodes, tuple(map(str, ClassOrder.of(estimator.schema_).classes)), f"{name}, tree {tree + 1} of {trees}"
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display."""
-        columns = 1 + max(node.column for node in self.nodes)
-        rows = 1 + max(node.row for node in self.nodes)
-        ax = self._on(ax, (2.6 * columns + 1.0, 0.34 * rows + 0.8))
+    def _columns_and_rows(self) -> tuple[int, float]:
+        return 1 + max(node.column for node in self.nodes), 1 + max(node.row for node in self.nodes)
+
+    def _size(self) -> tuple[float, float]:
+        columns, rows = self._columns_and_rows()
+        return 2.6 * columns + 1.0, 0.34 * rows + 0.8
+
+    def _draw(self, ax: Any) -> None:
+        columns, rows = self._columns_and_rows()
         for node in self.nodes:
             if node.parent_row is not None:
                 start, bend = node.column - 0.78, node.column - 0.70
@@ -160,7 +240,6 @@ class TreeDisplay(Display):
         ax.set_ylim(rows - 0.3, -0.9)
         ax.set_axis_off()
         ax.set_title(shown(self.title), fontsize=10, loc="left")
-        return self
 
     def _box(self, node: Placed) -> dict[str, Any]:
         color = "#eeeeee"

@@ -1,16 +1,15 @@
-"""Accuracy or AUC against epsilon, with spread, for several systems."""
+"""Systems side by side: utility against epsilon with its spread, and claims beside the lower bounds of attacks."""
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hedgerow.plots.axes import COLORS, Display, shown
-
-__all__ = ["Line", "PrivacyUtilityDisplay", "lines_of"]
+from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, shown
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vPX*"
@@ -54,6 +53,7 @@ def lines_of(
     return tuple(lines)
 
 
+@dataclass(eq=False, repr=False)
 class PrivacyUtilityDisplay(Display):
     """A measure of utility against the privacy budget, or against another quantity that was varied.
 
@@ -72,8 +72,8 @@ class PrivacyUtilityDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_, artists_
-        The matplotlib axes and figure, and each line's artist by label, for a legend; set by ``plot``.
+    artists_
+        Each line's artist by label, for a legend; set by ``plot``.
 
     Examples
     --------
@@ -83,24 +83,13 @@ class PrivacyUtilityDisplay(Display):
     ((0.1, 1.0), [0.7, 0.81])
     """
 
-    artists_: dict[str, Any]
-
-    def __init__(
-        self,
-        lines: Sequence[Line],
-        *,
-        reported: Sequence[Line] = (),
-        measure: str = "accuracy",
-        x: str = "epsilon",
-        log: bool = True,
-        order: Sequence[str] = (),
-    ) -> None:
-        self.lines = tuple(lines)
-        self.reported = tuple(reported)
-        self.measure = measure
-        self.x = x
-        self.log = log
-        self.order = tuple(order)
+    artists_: dict[str, Any] = field(init=False)
+    lines: Sequence[Line]
+    reported: Sequence[Line] = field(default=(), kw_only=True)
+    measure: str = field(default="accuracy", kw_only=True)
+    x: str = field(default="epsilon", kw_only=True)
+    log: bool = field(default=True, kw_only=True)
+    order: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
     def from_rows(
@@ -144,15 +133,23 @@ class PrivacyUtilityDisplay(Display):
         return cls.from_rows(rows, **settings)
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw it and return the display."""
-        ax = self._on(ax, (6.4, 4.2))
+        """Draw it and return the display; ``ax`` are the axes to draw on, and None makes a new figure."""
+        super().plot(ax)
+        if legend and self.artists_:
+            self.ax_.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 4.2
+
+    def _draw(self, ax: Any) -> None:
         self.artists_ = {}
         families = list(dict.fromkeys([*self.order, *(line.like or line.label for line in self.lines)]))
         seen: dict[str, int] = defaultdict(int)
         for line in self.lines:
             family = line.like or line.label
             number = families.index(family)
-            self._draw(line, COLORS[number % len(COLORS)], DASHES[seen[family] % len(DASHES)], MARKERS[number % 8])
+            self._draw_line(line, COLORS[number % len(COLORS)], DASHES[seen[family] % len(DASHES)], MARKERS[number % 8])
             seen[family] += 1
         for line in self.reported:
             color = COLORS[families.index(line.like) % len(COLORS)] if line.like in families else "black"
@@ -166,11 +163,8 @@ class PrivacyUtilityDisplay(Display):
         ax.set_ylabel(shown(self.measure))
         ax.grid(alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)
-        if legend and self.artists_:
-            ax.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)
-        return self
 
-    def _draw(self, line: Line, color: str, dashes: str, marker: str) -> None:
+    def _draw_line(self, line: Line, color: str, dashes: str, marker: str) -> None:
         (drawn,) = self.ax_.plot(line.x, line.mean, dashes, color=color, marker=marker, markersize=4, linewidth=1.5)
         low = [mean - spread for mean, spread in zip(line.mean, line.spread, strict=True)]
         high = [mean + spread for mean, spread in zip(line.mean, line.spread, strict=True)]
@@ -183,3 +177,82 @@ class PrivacyUtilityDisplay(Display):
         self.ax_.set_xscale("log")
         self.ax_.set_xticks(values, [f"{value:g}" for value in values])
         self.ax_.minorticks_off()
+
+
+def worst_findings(findings: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the worst finding of each subject and claim, in order of first appearance."""
+    worst: dict[tuple[Any, ...], Any] = {}
+    for found in findings:
+        key = (found.subject, found.adjacency, found.epsilon, found.delta)
+        if key not in worst or found.loss > worst[key].loss:
+            worst[key] = found
+    return tuple(worst.values())
+
+
+def claim_text(found: Any) -> str:
+    """Return the subject and the scope of a claim; the picture marks the claimed epsilon."""
+    return f"{found.subject}; {found.adjacency}" + (f", delta {found.delta:.12g}" if found.delta else "")
+
+
+def bound_text(found: Any) -> str:
+    bound = "infinite" if math.isinf(found.loss) else f"{found.loss:.3g}"
+    sure = "exact" if found.confidence >= 1 else f"at {100 * found.confidence:.12g} %"
+    return f"{bound} ({found.attack}, {sure})" if found.attack != sure else f"{bound} ({sure})"
+
+
+@dataclass(eq=False, repr=False)
+class AuditDisplay(Display):
+    """The claim of each subject and the lower bound that attacks proved, one line each.
+
+    A bound to the right of its claim refutes it and is red. An infinite bound is an arrow that leaves the picture.
+
+    Parameters
+    ----------
+    rows : sequence of Finding
+        The rows of the picture, from top to bottom.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.audit import exact_loss
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, n_estimators=1, max_depth=1)
+    >>> finding = exact_loss(model, [("x", "no")], [("x", "no"), ("x", "no")])
+    >>> [row.refuted for row in AuditDisplay.from_findings([finding]).rows]
+    [False]
+    """
+
+    rows: Sequence[Any]  # plots do not import the audit
+
+    @classmethod
+    def from_findings(cls, findings: Iterable[Any]) -> Self:
+        """Make the display of findings. Of several findings about one claim, the worst is shown."""
+        return cls(worst_findings(findings))
+
+    def _size(self) -> tuple[float, float]:
+        return 9.0, 1.3 + 0.42 * len(self.rows)
+
+    def _draw(self, ax: Any) -> None:
+        finite = [value for row in self.rows for value in (row.epsilon, row.loss) if math.isfinite(value)]
+        right = 1.25 * max([*finite, 1e-9])
+        for place, row in enumerate(self.rows):
+            color = RED if row.loss > row.epsilon else BLUE
+            end = right if math.isinf(row.loss) else row.loss
+            ax.plot([0, end], [place, place], color=color, linewidth=5, solid_capstyle="butt", alpha=0.85)
+            if math.isinf(row.loss):
+                ax.plot([right], [place], marker=">", markersize=10, color=color, clip_on=False)
+            ax.plot([row.epsilon] * 2, [place - 0.36, place + 0.36], color="black", linewidth=1.6)
+            ax.annotate(
+                shown(bound_text(row)),
+                (1.03, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=9,
+                color=color,
+            )
+        ax.set_yticks(range(len(self.rows)), [shown(claim_text(row)) for row in self.rows])
+        ax.set_ylim(max(len(self.rows), 1) - 0.4, -0.6)
+        ax.set_xlim(0, right)
+        ax.set_xlabel("epsilon: claimed (black mark), and the least that can be true (bar)")
+        ax.grid(axis="x", color=GREY, alpha=0.25)
+        ax.spines[["top", "right"]].set_visible(False)

@@ -13,7 +13,6 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.lazy_values import lazy
-from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.certificate_text import WEAK_DELTA, details, facts, summary, title_of
 from hedgerow.privacy.claim import Claim
@@ -22,6 +21,7 @@ from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
 from hedgerow.privacy.guarantee import CertificateLine, Guarantee
 from hedgerow.privacy.starts import Start, short_text, whole_number
 from hedgerow.schema import Schema
+from hedgerow.texts import html_table
 
 __all__ = ["Certificate", "CertificateLine", "certify", "starts_from", "warn_of_delta", "warn_of_epsilon"]
 

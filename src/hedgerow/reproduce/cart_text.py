@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.datasets.census_income import COLUMNS
+from hedgerow.datasets.sets import CENSUS_COLUMNS
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.boosting import LessLogAlpha, PrintedBoosting, PrintedBoostingPlan
 from hedgerow.papers.cart import TWICE_SENSITIVITY, CartTree
@@ -127,9 +127,7 @@ def _sizes(task: str) -> tuple[int, int, int, int, int]:
     """Return what table 2 has of a set; of Census-Income with the instance weight, which the loader drops."""
     split = load_split(task)
     numeric = sum(split.schema.is_numeric)
-    dropped = (
-        COLUMNS - len(split.schema.names) if task == "census" else 0
-    )  # COLUMNS: with the label, without the weight
+    dropped = CENSUS_COLUMNS - len(split.schema.names) if task == "census" else 0  # with the label, without the weight
     features = len(split.schema.names) + dropped
     return len(split.y_train), len(split.y_test), features, numeric + dropped, features - numeric - dropped
 

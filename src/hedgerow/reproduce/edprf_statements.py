@@ -11,10 +11,10 @@ import numpy as np
 
 from hedgerow.datasets import load_diabetes_prediction
 from hedgerow.papers.edprf import PFDPDTClassifier
-from hedgerow.plots.budget import BudgetDisplay, budget_paths
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.reproduce.allocations import AllocationForest, shrinking_parts
+from hedgerow.reproduce.budget_figure import budget_paths, draw_paths, draw_tree
 from hedgerow.reproduce.claims import fact, stated
 from hedgerow.reproduce.experiment import Verdict
 from hedgerow.reproduce.fits import Fit, estimator
@@ -44,15 +44,15 @@ def draw_figure3() -> Any:
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
-    certificate = _figure3_certificate()
-    BudgetDisplay.from_event(certificate.event, "as the paper's figure 3").plot(left, kind="tree")
-    BudgetDisplay.from_event(certificate.event, "the same, one bar per path").plot(right)
+    paths = budget_paths(_figure3_certificate().event)
+    draw_tree(left, paths, "as the paper's figure 3")
+    draw_paths(right, paths, "the same, one bar per path")
     return figure
 
 
 def booked() -> tuple[float, ...]:
     """Return what the levels of a tree of figure 3's size get, and a leaf on level 2."""
-    paths = budget_paths(_figure3_certificate().event).paths
+    paths = budget_paths(_figure3_certificate().event)
     amounts = (*(step.amount for step in paths[-1].steps), paths[1].steps[-1].amount)
     return tuple(round(float(amount), 2) for amount in amounts)
 
@@ -66,7 +66,7 @@ def figure3_numbers() -> Verdict:
 @fact
 def every_path() -> Verdict:
     """Say whether every path spends the whole budget."""
-    totals = [float(path.total) for path in budget_paths(_figure3_certificate().event).paths]
+    totals = [float(path.total) for path in budget_paths(_figure3_certificate().event)]
     return stated(
         all(math.isclose(total, 1, abs_tol=1e-6) for total in totals),
         f"the paths cost {', '.join(f'{total:g}' for total in totals)}",

@@ -11,11 +11,11 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from hedgerow.compiled import single
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES, read_packed, write_packed
-from hedgerow.progress import Progress
 from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
-from hedgerow.threads import single
+from hedgerow.texts import Progress
 
 __all__ = ["Row", "pack_rows", "read_rows", "run_grid"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.compiled import for_each
 from hedgerow.errors import SchemaError
 from hedgerow.lazy_values import lazy
 from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeric_markers
@@ -18,7 +19,6 @@ from hedgerow.schema.kernels import bin_columns
 from hedgerow.schema.outcome import OutcomeReader
 from hedgerow.schema.parts import read_through
 from hedgerow.schema.schema import Schema
-from hedgerow.threads import for_each
 
 __all__ = ["Encoder", "raw_columns", "slots_of"]
 

@@ -17,7 +17,6 @@ from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarn
 from hedgerow.file_objects import Place, is_path, place_name, read_object, write_object
 from hedgerow.files import atomic_file
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.notebook import MOST_ROWS, html_table
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.features import (
@@ -34,7 +33,7 @@ from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.schema.infer import guess_classes, guess_feature, guess_outcome
 from hedgerow.schema.outcome import OutcomeGrid, check_outcome, grid_of
 from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_outcome
-from hedgerow.texts import LONGEST_REPR, shortened
+from hedgerow.texts import LONGEST_REPR, MOST_ROWS, html_table, shortened
 
 __all__ = ["Schema"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
+from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
 from hedgerow.parameters import Choice, ClassNumbers, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim

@@ -12,10 +12,9 @@ from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
-from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation, Plan, PublicCoins
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.margins import VOTE_STEPS, ClassWeights
 from hedgerow.parameters import Choice, ClassNumbers, Signs, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from hedgerow.archive import file_content, unpacked
+from hedgerow.archive import file_content, read_document, unpacked
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
-from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import FORMATS, ClassOrder, PrivateEstimator, follows_schema, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers

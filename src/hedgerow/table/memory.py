@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, check_shape
+from hedgerow.compiled import for_each, for_slices
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins
 from hedgerow.schema import Encoder
@@ -19,7 +20,6 @@ from hedgerow.table import kernels
 from hedgerow.table.persons import Keep
 from hedgerow.table.reading import Coded, Reading
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
-from hedgerow.threads import for_each, for_slices
 
 __all__ = ["MemoryFrontier", "MemoryTable"]
 

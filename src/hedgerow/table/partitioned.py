@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers
+from hedgerow.compiled import for_each
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 from hedgerow.table.log import (
@@ -33,7 +34,6 @@ from hedgerow.table.log import (
     Thin,
 )
 from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
-from hedgerow.threads import for_each
 
 __all__ = ["Engine", "PartitionedTable"]
 

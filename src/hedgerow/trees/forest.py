@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
-from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.export import Link, Mean, ScoringForm, shares_of_votes, whole_votes_of_labels
+from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
 from hedgerow.privacy.events import Sequence
 from hedgerow.schema import Encoder, Schema

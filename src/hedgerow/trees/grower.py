@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.arrays import Integers, Truth
-from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
+from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget, PerRecordCoin
 from hedgerow.mechanisms.noise import MOST_DRAWS
 from hedgerow.privacy.events import Event, Parallel, Sequence

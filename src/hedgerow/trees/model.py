@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from hedgerow.arrays import Floats, Integers, Truth, check_shape
+from hedgerow.compiled import for_slices
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, ScoringForm, readings_of
 from hedgerow.lazy_values import lazy
@@ -18,7 +19,6 @@ from hedgerow.limits import MOST_BRANCHES
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
-from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
 
 DEEPEST = 65  # levels: estimators allow 64 tests on a path

@@ -102,6 +102,8 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
 
 
 def _check_fitted(model: PrivateEstimator) -> list[Finding]:
+    if model.certificate_.variant != "private":  # it is never saved, and its certificate explains nothing
+        return _own_reasons(model.certificate_)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)

@@ -13,7 +13,6 @@ __all__ = [
     "DEEPEST_DOCUMENT",
     "DEEPEST_EVENT",
     "LARGEST_AMOUNT",
-    "LARGEST_COUNT",
     "LARGEST_INTEGER",
     "LEAST_MEMORY",
     "LONGEST_NUMBER",
@@ -49,7 +48,6 @@ MOST_DENOMINATOR_BITS = 2**13  # of the common denominator of all budgets: sums 
 MOST_BRANCHES = 2**28
 LEAST_MEMORY = 2**26  # bytes that codes and counts of records must be given
 MOST_RECORDS_OF_ONE = 2**31  # records of one person: more than a table holds
-LARGEST_COUNT = 2**62  # no noise is larger; sums of such numbers are finite floats
 
 
 @dataclass(frozen=True)

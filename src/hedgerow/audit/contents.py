@@ -86,6 +86,8 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     """
     if not isinstance(model, PrivateEstimator):
         return _check_file(model)[0]
+    if model.certificate_.variant != "private":  # it is never saved, and its certificate explains nothing
+        return _own_reasons(model.certificate_)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)

@@ -5,9 +5,8 @@ import pytest
 from scipy.special import expit
 
 import hedgerow as hr
-from hedgerow.additive import bands, estimate
-from hedgerow.additive.bands import Response, _Errors
-from hedgerow.additive.curves import curve_of
+from hedgerow.additive import curves, estimate
+from hedgerow.additive.curves import Response, _Errors, curve_of
 from hedgerow.additive.estimate import estimated
 from hedgerow.additive.terms import Measured
 
@@ -25,7 +24,7 @@ def measured_of(cells, codes, columns, seed=0):
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("cells", [1, 2, 8])
 def test_steps_are_what_follows_times_gradients(cells, columns, numeric, monkeypatch):
-    monkeypatch.setattr(bands, "LITTLE", 0.0)
+    monkeypatch.setattr(curves, "LITTLE", 0.0)
     monkeypatch.setattr(estimate, "LITTLE", 0.0)
     measured = measured_of(cells, 7, columns)
     steps = estimated(measured.gradient, measured.curvature, 4.0, 2.0, numeric=numeric).steps

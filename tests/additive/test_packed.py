@@ -12,13 +12,10 @@ import pytest
 from hand_built import DEPTHS, by_hand, model_of, records, schema_of
 
 import hedgerow as hr
-from hedgerow.additive import packed as module
-from hedgerow.additive.links import Link
-from hedgerow.additive.model import AdditiveModel
-from hedgerow.additive.outcome_model import RegressionModel
-from hedgerow.additive.packed import Packed
-from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import Term, joined
+from hedgerow.additive import terms as module
+from hedgerow.additive.model import AdditiveModel, RegressionModel
+from hedgerow.additive.squared import Link, Squared
+from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.curator import Cut
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.schema import Encoder

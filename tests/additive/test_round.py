@@ -303,7 +303,7 @@ def choose_the_first_cut_exactly(patch):
 
 
 def round_scores(asked, ordered):
-    from hedgerow.curator.splits import cut_scores
+    from hedgerow.curator.rounds import cut_scores
 
     return cut_scores(asked._by_code[..., : asked._rule.scored], asked._offsets, np.array(ordered))
 

@@ -7,10 +7,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hedgerow.additive.links import LOWEST, Link, LogLink, LogOutcome
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.round import Fit, OneRound
-from hedgerow.additive.squared import Counts, Poisson, Spread, Squared, counts_of_outcomes, counts_of_residuals
+from hedgerow.additive.squared import (
+    LOWEST,
+    Counts,
+    Link,
+    LogLink,
+    LogOutcome,
+    Poisson,
+    Spread,
+    Squared,
+    counts_of_outcomes,
+    counts_of_residuals,
+)
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError

@@ -11,11 +11,10 @@ from hand_built import FEATURES, model_of, records, schema_of
 
 import hedgerow as hr
 from hedgerow.additive.curves import curve_of, explained, pair_of
-from hedgerow.additive.links import Link, LogLink, LogOutcome
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.outcome_model import RegressionModel
+from hedgerow.additive.model import RegressionModel
 from hedgerow.additive.plan import AdditivePlan, Rules
-from hedgerow.additive.squared import Counts, Poisson, Squared, counts_of_signed_residuals
+from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_signed_residuals
 from hedgerow.additive.starts import MOST_VOTES, StartVotes, start_on, together
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hand_built import model_of, records
 
-from hedgerow.additive.files import holds, restored
-from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.model import AdditiveModel, holds, restored
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.analysis.grids import RangeGrid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
+from hedgerow.analysis.ranges import RangeGrid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
 from hedgerow.mechanisms import Geometric
 
 NUMBERS = np.array([0.0, -0.0, 1, 1.5, -1, -4, 4, 1e300, -1e300, 1e308, -1e308, 5e-324, np.nan, np.inf, -np.inf])

@@ -23,7 +23,7 @@ FILES = (
     "analysis/release.py",
     "analysis/released.py",
     "analysis/evaluation.py",
-    "curator/given.py",
+    "curator/interactive.py",
     "analysis/search.py",
     "analysis/trials.py",
     "curator/values.py",

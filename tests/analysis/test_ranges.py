@@ -9,8 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.analysis import private_schema
-from hedgerow.analysis.grids import exponential_grid, tail_errors, uniform_grid
-from hedgerow.analysis.ranges import RangePlan
+from hedgerow.analysis.ranges import RangePlan, exponential_grid, tail_errors, uniform_grid
 
 GRID = uniform_grid(0, 64)
 SCHEMA = hr.Schema({name: hr.Numeric(0, 1) for name in "ab"}, classes=[0, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.analysis.scores import ScoreGrid
+from hedgerow.analysis.card import ScoreGrid
 
 TWO, THREE = ScoreGrid(2, 4), ScoreGrid(3, 4)
 

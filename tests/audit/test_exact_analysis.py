@@ -12,7 +12,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.analysis import ranges, trials
-from hedgerow.analysis.grids import RangeGrid as Cells
+from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.search import PrivateSearchCV
 from hedgerow.analysis.trials import Stopping, Tables, Trials
 from hedgerow.audit import Grid, exact_law, open_law, worst_loss
@@ -43,7 +43,7 @@ def law_of(monkeypatch):
 
     def law(door, data, grid, law_by=exact_law):
         def once(replay):
-            monkeypatch.setattr("hedgerow.curator.given.Randomness", lambda _: replay)
+            monkeypatch.setattr("hedgerow.curator.interactive.Randomness", lambda _: replay)
             return door(*data)
 
         found = law_by(once, grid)

@@ -11,7 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.curator import Candidate, Cut, Queryable, Splits, cells_of
-from hedgerow.curator.splits import cut_scores
+from hedgerow.curator.rounds import cut_scores
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
 from hedgerow.schema import Encoder

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from hedgerow.engines.collect import Partial, Total, Wire, combined, narrowed
+from hedgerow.engines.local import Partial, Total, Wire, combined, narrowed
 from hedgerow.errors import EngineError
 from hedgerow.table.log import ClassCounts, Nodes, Sums
 

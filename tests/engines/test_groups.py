@@ -72,7 +72,7 @@ def test_files_give_the_same_bits(kind, tmp_path):
 
 @pytest.mark.usefixtures("small")
 def test_codes_on_disk_give_the_same_bits(tmp_path, monkeypatch):
-    monkeypatch.setattr("hedgerow.engines.spill.Spill.take", lambda self, size: False)
+    monkeypatch.setattr("hedgerow.engines.local.Spill.take", lambda self, size: False)
     schema, X, y = random_records(7)
     who = persons_of(len(X))
     model = estimator("forest", schema, records_per_person=2)

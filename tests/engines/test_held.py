@@ -9,8 +9,8 @@ import pytest
 
 from hedgerow.engines import held
 from hedgerow.engines.held import Held, answered, close, forget, hold
+from hedgerow.engines.local import Spill
 from hedgerow.engines.remote import Facts, Rows
-from hedgerow.engines.spill import Spill
 from hedgerow.errors import EngineError
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.table.log import Assign, Histogram, Nodes, Sizes, Task

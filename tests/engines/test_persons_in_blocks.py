@@ -50,7 +50,7 @@ SIZES = {"one row a block": [1] * ROWS, "two blocks": [ROWS - 1, 1], "one block"
 def spill(request, monkeypatch, tmp_path):
     """Where codes go: as they are, and all of them to disk."""
     if request.param:
-        monkeypatch.setattr("hedgerow.engines.spill.Spill.take", lambda self, size: False)
+        monkeypatch.setattr("hedgerow.engines.local.Spill.take", lambda self, size: False)
     monkeypatch.setattr(encode, "FEWEST_AT_ONCE", 5)  # so that few are looked at together
     (tmp_path / "spill").mkdir()
     return {"spill": tmp_path / "spill"}

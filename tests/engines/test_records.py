@@ -19,8 +19,7 @@ from random_records import CASES, STARTED, estimator, random_batches, random_rec
 
 import hedgerow as hr
 from hedgerow.engines import local
-from hedgerow.engines.local import LocalSource
-from hedgerow.engines.spill import Spill
+from hedgerow.engines.local import LocalSource, Spill
 from hedgerow.schema import Encoder
 from hedgerow.sources.streams import ParquetFiles
 from hedgerow.systems import hedgerow, regressor
@@ -402,7 +401,7 @@ def test_the_spill_folder_is_for_this_user_alone_while_it_is_there(people, tmp_p
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     "files",
-    [("engines/encode.py", "engines/records.py", "engines/spill.py"), ("engines/local.py", "table/partitioned.py")],
+    [("engines/encode.py", "engines/records.py", "engines/local.py"), ("engines/local.py", "table/partitioned.py")],
 )
 def test_a_fit_that_is_broken_off_leaves_no_file(people, tmp_path, small_partitions, files):
     """At many of its lines, spread over reading or over counting."""

@@ -13,7 +13,7 @@ from whole_analysis import asked
 from workers import KILLED, KillAt, killed_at_every_question
 
 import hedgerow as hr
-from hedgerow.engines.shelves import Shelves
+from hedgerow.engines.spark import Shelves
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

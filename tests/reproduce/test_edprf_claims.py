@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.reproduce import edprf_claims, edprf_mechanisms, edprf_statements, experiments_named, interface_mode
+from hedgerow.reproduce import curve_claims, edprf_statements, experiments_named
 from hedgerow.reproduce.allocations import AllocationForest, shrinking_parts
 from hedgerow.reproduce.experiment import MAJORITY, Axis, Curve, Experiment, Panel
 from hedgerow.reproduce.fits import Fit
@@ -40,7 +40,7 @@ def results(values, *, noise=0.01, panels=PANELS[:1], trivial=()):
     ],
 )
 def test_growth_is_a_power_within_a_tolerance(series, noise, answer):
-    check = edprf_claims.grows("a", 1.0, 0.25)
+    check = curve_claims.grows("a", 1.0, 0.25)
     assert check(results({"a": series}, noise=noise), "published").answer == answer
 
 
@@ -48,7 +48,7 @@ def test_one_slow_run_changes_no_growth():
     found = results({"a": (1, 10, 100)})
     slow = next(iter(found._rows.values()))
     slow["accuracy"] = "50"
-    assert edprf_claims.grows("a", 1.0, 0.25)(found, "published").answer == "holds"
+    assert curve_claims.grows("a", 1.0, 0.25)(found, "published").answer == "holds"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_one_slow_run_changes_no_growth():
 )
 def test_which_curve_moves_less(other, noise, answer):
     found = results({"a": (0.6, 0.7, 0.65), "b": other}, noise=noise)
-    assert edprf_claims.moves_less("a", ["b"])(found, "published").answer == answer
+    assert curve_claims.moves_less("a", ["b"])(found, "published").answer == answer
 
 
 @pytest.mark.parametrize(
@@ -70,25 +70,25 @@ def test_which_curve_moves_less(other, noise, answer):
 )
 def test_a_number_of_no_named_set_is_met_somewhere(ours, noise, answer):
     found = results({"a": (ours, ours, ours)}, noise=noise)
-    assert edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02)(found, "published").answer == answer
+    assert curve_claims.met_somewhere("a", 10.0, 0.8, 0.02)(found, "published").answer == answer
 
 
 def test_one_of_several_sets_is_enough_and_the_majority_rule_is_not():
     both = results({"a": (0.8, 0.9, 0.9)}, noise=0.001, panels=PANELS)
-    far = edprf_claims.met_somewhere("a", 100.0, 0.8, 0.02)(both, "published")
-    assert edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02)(both, "published").answer == "holds"
+    far = curve_claims.met_somewhere("a", 100.0, 0.8, 0.02)(both, "published")
+    assert curve_claims.met_somewhere("a", 10.0, 0.8, 0.02)(both, "published").answer == "holds"
     assert (far.answer, far.words.count("from the paper's")) == ("does not", 2)
     [rule] = MAJORITY
     trivial = results({"a": (0.8, 0.8, 0.8), rule: (0.8, 0.8, 0.8)}, noise=0.001, trivial=(rule,))
-    assert edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02)(trivial, "published").answer == "cannot be told"
+    assert curve_claims.met_somewhere("a", 10.0, 0.8, 0.02)(trivial, "published").answer == "cannot be told"
 
 
 @pytest.mark.parametrize(
     "check",
     [
-        edprf_claims.grows("a", 1.0, 0.1),
-        edprf_claims.moves_less("a", ["b"]),
-        edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02),
+        curve_claims.grows("a", 1.0, 0.1),
+        curve_claims.moves_less("a", ["b"]),
+        curve_claims.met_somewhere("a", 10.0, 0.8, 0.02),
     ],
 )
 def test_what_was_not_run_is_not_measured(check):
@@ -97,23 +97,23 @@ def test_what_was_not_run_is_not_measured(check):
 
 def test_laws_of_two_candidates():
     # The lesser one, at e ** -1 of the other, wins if it comes first and its coin shows heads.
-    assert edprf_mechanisms.flip_law(np.array([0.0, 2.0]), 0.5) == pytest.approx([np.exp(-1) / 2, 1 - np.exp(-1) / 2])
-    assert edprf_mechanisms.flip_law(np.array([1.0, 5.0, 3.0, 2.0]), 0.25).sum() == pytest.approx(1)
-    assert edprf_mechanisms.wrong_by_flips(0) == edprf_mechanisms.wrong_by_counts(0) == 0.5
+    assert edprf_statements.flip_law(np.array([0.0, 2.0]), 0.5) == pytest.approx([np.exp(-1) / 2, 1 - np.exp(-1) / 2])
+    assert edprf_statements.flip_law(np.array([1.0, 5.0, 3.0, 2.0]), 0.25).sum() == pytest.approx(1)
+    assert edprf_statements.wrong_by_flips(0) == edprf_statements.wrong_by_counts(0) == 0.5
 
 
 def test_how_often_labels_are_wrong():
     generator = np.random.default_rng(0)
     noisy = np.array([0.0, 2.0]) + generator.laplace(size=(200_000, 2))
-    assert edprf_mechanisms.wrong_by_counts(2.0) == pytest.approx(np.mean(noisy[:, 0] > noisy[:, 1]), abs=0.003)
-    assert edprf_mechanisms.wrong_by_flips(2.0) == pytest.approx(
-        edprf_mechanisms.flip_law(np.array([0.0, 2.0]), 0.5)[0]
+    assert edprf_statements.wrong_by_counts(2.0) == pytest.approx(np.mean(noisy[:, 0] > noisy[:, 1]), abs=0.003)
+    assert edprf_statements.wrong_by_flips(2.0) == pytest.approx(
+        edprf_statements.flip_law(np.array([0.0, 2.0]), 0.5)[0]
     )
 
 
 def test_loops_visit_each_choice_up_to_three_times():
     for choices in (2, 10):
-        found = edprf_mechanisms.passes(choices)
+        found = edprf_statements.passes(choices)
         assert found["noisy counts"] == 1 + choices
         for name in ("permute-and-flip", "exponential"):
             assert 2 * choices + 1 <= found[name] <= 3 * choices
@@ -169,10 +169,10 @@ def test_answers_that_one_record_does_not_change_tell_nothing(monkeypatch):
 
 
 def test_a_system_that_refuses_a_curator_is_named():
-    found = interface_mode.through_curator(systems=["edprf", "hedgerow"])(None, "published")
+    found = edprf_statements.through_curator(systems=["edprf", "hedgerow"])(None, "published")
     assert found.answer == "does not"
     assert found.words.startswith("hedgerow: ")
-    assert interface_mode.through_curator(systems=["pinq-id3"])(None, "published").answer == "holds"
+    assert edprf_statements.through_curator(systems=["pinq-id3"])(None, "published").answer == "holds"
 
 
 def test_parts_of_what_is_left():

@@ -12,8 +12,7 @@ from hedgerow.compiled import for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES
 from hedgerow.reproduce import tasks
-from hedgerow.reproduce.baselines import Baseline
-from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Fit, measured, number_of
+from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Baseline, Fit, measured, number_of
 from hedgerow.reproduce.grid import pack_rows, read_rows, run_grid
 from hedgerow.reproduce.tasks import load_split
 from hedgerow.texts import Progress

@@ -13,9 +13,9 @@ from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.reproduce import Request, pages, run, tasks
 from hedgerow.reproduce.account import group_of, readme
-from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.claims import above
 from hedgerow.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported, Verdict, curves_of
+from hedgerow.reproduce.statements import Paper
 from hedgerow.reproduce.tasks import load_split
 from hedgerow.schema import Encoder
 

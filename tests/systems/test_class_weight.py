@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.additive.files import holds
 from hedgerow.additive.losses import Logistic, calibrated
+from hedgerow.additive.model import holds
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.margins import UNIT, VOTE_STEPS, ClassWeights

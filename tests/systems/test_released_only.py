@@ -19,7 +19,7 @@ from hedgerow.additive.plan import AdditivePlan, Course
 from hedgerow.additive.round import OneRound
 from hedgerow.boosting.plan import BoostingPlan
 from hedgerow.curator import Cut, Round
-from hedgerow.curator.splits import cut_scores
+from hedgerow.curator.rounds import cut_scores
 from hedgerow.margins import ClassWeights
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class

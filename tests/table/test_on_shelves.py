@@ -7,7 +7,7 @@ import pytest
 from private_fits import CASES, released
 from products import thinned
 
-from hedgerow.engines.collect import Total
+from hedgerow.engines.local import Total
 from hedgerow.engines.remote import Facts, Rows
 from hedgerow.engines.shelf import Shelf
 from hedgerow.table import MemoryTable, PartitionedTable

@@ -10,7 +10,7 @@ import pytest
 from private_fits import CASES, released
 
 from hedgerow.curator import Queryable
-from hedgerow.engines.collect import Partial, Total
+from hedgerow.engines.local import Partial, Total
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.table import Behind, Memo, MemoryTable, Partition, PartitionedTable

@@ -7,9 +7,8 @@ import pytest
 from private_fits import CASES, released
 
 from hedgerow.curator import Queryable
-from hedgerow.engines.local import LocalEngine
+from hedgerow.engines.local import LocalEngine, Spill
 from hedgerow.engines.progress import Silent
-from hedgerow.engines.spill import Spill
 from hedgerow.mechanisms import Geometric, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
 from hedgerow.table import MemoryTable, Partition, PartitionedTable
 from parts import PartsTable

@@ -13,11 +13,9 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from hedgerow.additive.estimate import Estimate, estimated
-from hedgerow.additive.files import restored
 from hedgerow.additive.losses import Logistic, Loss, Start
-from hedgerow.additive.model import AdditiveModel
-from hedgerow.additive.monotone import projected
-from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
+from hedgerow.additive.model import AdditiveModel, restored
+from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound, projected
 from hedgerow.additive.starts import StartVotes, restored_parts, start_on, together
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from hedgerow.additive.estimate import Estimate
-from hedgerow.additive.links import Link
-from hedgerow.additive.model import AdditiveModel
-from hedgerow.additive.outcome_model import RegressionModel
+from hedgerow.additive.model import AdditiveModel, RegressionModel
 from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
 from hedgerow.additive.round import Fit
 from hedgerow.additive.squared import (
     Counts,
+    Link,
     Spread,
     Squared,
     counts_of_outcomes,

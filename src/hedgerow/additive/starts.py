@@ -13,18 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.additive.files import DAMAGED, LARGEST_VOTE, holds
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.model import OF_START, AdditiveModel
-from hedgerow.additive.packed import Packed
+from hedgerow.additive.model import DAMAGED, LARGEST_VOTE, OF_START, AdditiveModel, holds
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import Term, joined
+from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.schema import Categorical, Encoder, Schema
 from hedgerow.schema.cells import category_key
-from hedgerow.table.rules import Margins
+from hedgerow.table.table import Margins
 
 __all__ = ["StartVotes", "codes_in", "restored_parts", "start_on", "together"]
 

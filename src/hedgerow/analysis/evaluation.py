@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.analysis.card import MOST_BINS, ReportCard
+from hedgerow.analysis.card import MOST_BINS, ReportCard, ScoreGrid
 from hedgerow.analysis.readings import Labelled
-from hedgerow.analysis.regression_card import RegressionCard
-from hedgerow.analysis.residuals import ResidualGrid
-from hedgerow.analysis.scores import ScoreGrid
+from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
-from hedgerow.curator.given import promised, read_given
+from hedgerow.curator.interactive import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import ClassModel, ClassOrder, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from hedgerow.analysis.released import NO_VALUE, ReleasedSchema, ReleasePlan
-from hedgerow.curator.given import check_alone, promised
+from hedgerow.curator.interactive import check_alone, promised
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.ledgers.ledger import Ledger

@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.trials import ByError, ByRight, Disjoint, Found, Scoring, Stopping, Tables, Trials, planned
-from hedgerow.curator.given import RULES, promised, read_given
+from hedgerow.curator.interactive import RULES, promised, read_given
 from hedgerow.curator.sklearn_tools import current_call
 from hedgerow.engines.progress import Silent
 from hedgerow.engines.records import Records

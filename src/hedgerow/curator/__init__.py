@@ -2,7 +2,6 @@
 
 from hedgerow.curator.interactive import Curator, Question
 from hedgerow.curator.queryable import Nodes, Queryable
-from hedgerow.curator.rounds import Candidate, Round
-from hedgerow.curator.splits import Cut, Splits, cells_of
+from hedgerow.curator.rounds import Candidate, Cut, Round, Splits, cells_of
 
 __all__ = ["Candidate", "Curator", "Cut", "Nodes", "Queryable", "Question", "Round", "Splits", "cells_of"]

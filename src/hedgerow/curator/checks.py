@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator.splits import Cut, Splits
+from hedgerow.curator.rounds import Cut, Splits
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Noise, Selection
 from hedgerow.privacy.accounting import Cost

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers, frozen_copy
 from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
-from hedgerow.curator.rounds import Round
-from hedgerow.curator.splits import Cut, Splits, cells_of
+from hedgerow.curator.rounds import Cut, Round, Splits, cells_of
 from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection

@@ -7,14 +7,150 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hedgerow.arrays import Integers, Truth
+from hedgerow.arrays import Integers, Truth, frozen_copy
 from hedgerow.curator.checks import check_range, check_scores, check_sums
-from hedgerow.curator.splits import Cut, Splits, cut_scores, feature_scores
+from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, Randomness, Selection
 from hedgerow.privacy.events import Event
-from hedgerow.table import ChannelRule
+from hedgerow.table import Cells, ChannelRule, CodeGroups
 
-__all__ = ["Candidate", "Round"]
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The two sides of one feature: ``side`` (codes,) is the side of each of its codes, 0 or 1."""
+
+    by: int
+    side: Integers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "side", frozen_copy(self.side, np.int64))
+
+    @classmethod
+    def at(cls, feature: int, code: int, n_codes: int, *, ordered: bool) -> Cut:
+        """Return the cut whose first side has the codes up to ``code``, or without an order that code alone."""
+        codes = np.arange(n_codes)
+        return cls(feature, (codes > code if ordered else codes != code).astype(np.int64))
+
+    @property
+    def code(self) -> int:
+        """The last code on the first side."""
+        return int(np.flatnonzero(self.side == 0)[-1])
+
+    def halves(self, cuts: int) -> Truth:
+        """Return the cells on the side of more codes, (2**cuts,), where this is the last of so many cuts."""
+        larger = int(2 * self.side.sum() > len(self.side))
+        return np.asarray(np.arange(1 << cuts) % 2 == larger)
+
+
+def cells_of(cuts: Sequence[Cut]) -> Cells:
+    """Return the cells that cuts make."""
+    side = np.zeros((len(cuts), max((len(cut.side) for cut in cuts), default=0)), dtype=np.int64)
+    for row, cut in zip(side, cuts, strict=True):
+        row[: len(cut.side)] = cut.side
+    return Cells(np.array([cut.by for cut in cuts], dtype=np.int64), side)
+
+
+def feature_scores(sums: Integers, offsets: Integers) -> Integers:
+    """Return the absolute sums (cells, codes, channels) added over the cells and codes of each feature, (features,)."""
+    return np.asarray(np.add.reduceat(np.abs(sums).sum(axis=(0, 2)), offsets[:-1]))
+
+
+def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
+    """Return the absolute sums added over the two sides of a cut at each code, in all cells, (codes,); see ``Cut.at``.
+
+    ``sums`` is of shape (cells, codes, channels), ``ordered`` of shape (features,).
+    """
+    total = sums[:, : offsets[1]].sum(axis=1, keepdims=True)
+    first = np.cumsum(sums, axis=1)
+    before = np.arange(len(offsets) - 1)[:, None] * total  # each feature's codes hold every record once
+    widths = np.diff(offsets)
+    first -= np.repeat(before, widths, axis=1)
+    first = np.where(np.repeat(ordered, widths)[None, :, None], first, sums)
+    return np.asarray((np.abs(first) + np.abs(total - first)).sum(axis=(0, 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """Every cut of some features with every other feature in bins on both sides, in every cell of the cuts before.
+
+    Parameters
+    ----------
+    by : sequence of int
+        The features that are cut.
+    group : sequence of ndarray of shape (codes of the feature,), int64
+        For each, the group of each code, from 0 on: cuts are between groups.
+    ordered : sequence of bool
+        For each, whether a cut has all groups up to one on its first side, or that group alone.
+    """
+
+    by: Sequence[int]
+    group: Sequence[Integers]
+    ordered: Sequence[bool]
+
+    def __post_init__(self) -> None:
+        # Read-only copies: a round answers by what was checked when it began.
+        object.__setattr__(self, "by", tuple(self.by))
+        object.__setattr__(self, "group", tuple(frozen_copy(group, np.int64) for group in self.group))
+        object.__setattr__(self, "ordered", tuple(self.ordered))
+
+    @lazy
+    def starts(self) -> Integers:
+        """The first group of each feature that is cut, and the number of all groups."""
+        return np.cumsum([0, *(int(group.max()) + 1 for group in self.group)])
+
+    @lazy
+    def groups(self) -> CodeGroups:
+        """The groups of all features that are cut, by which a table sums."""
+        together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
+        for row, group, start in zip(together, self.group, self.starts[:-1].tolist(), strict=True):
+            row[: len(group)] = group + start
+        return CodeGroups(np.array(self.by, dtype=np.int64), together)
+
+    def __len__(self) -> int:
+        """Return the number of cuts."""
+        return int(self.starts[-1]) - len(self.by)
+
+    def cut(self, number: int) -> Cut:
+        """Return a cut by its number, counted over all features that are cut."""
+        place = number + np.arange(len(self.by))  # each feature has one cut fewer than groups
+        p = int(np.flatnonzero(place < self.starts[1:] - 1)[0])
+        group = self.group[p]
+        last = number + p - int(self.starts[p])
+        return Cut(self.by[p], (group > last if self.ordered[p] else group != last).astype(np.int64))
+
+    def whole(self, sums: Integers) -> Integers:
+        """Return the sums of all records, (cells, codes, channels): those over the groups of any one feature."""
+        return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
+
+    def _first_sides(self, sums: Integers, p: int) -> Integers:
+        """Return the sums on the first side of each cut of a feature, (cells, cuts, codes, channels)."""
+        own = sums[:, self.starts[p] : self.starts[p + 1]]
+        return np.asarray(np.cumsum(own, axis=1)[:, :-1] if self.ordered[p] else own[:, :-1])
+
+    def scores(self, sums: Integers, offsets: Integers) -> Integers:
+        """Return the absolute sums over the cells of each cut with each feature, (cuts, features).
+
+        ``sums`` is of shape (cells, groups, codes, channels).
+        """
+        whole, found = self.whole(sums)[:, None], []
+        for p in range(len(self.by)):
+            first = self._first_sides(sums, p)
+            sides = (np.abs(first) + np.abs(whole - first)).sum(axis=(0, 3))
+            found.append(np.add.reduceat(sides, offsets[:-1], axis=1))
+        return np.concatenate(found)
+
+    def offered(self, features: int) -> Truth:
+        """Return which features a cut may be combined with: all but the one that it cuts, (cuts, features)."""
+        cut_by = np.repeat(self.by, np.diff(self.starts) - 1)
+        return np.asarray(cut_by[:, None] != np.arange(features))
+
+    def sums(self, sums: Integers, number: int) -> Integers:
+        """Return the sums by cell and code under a cut, (2 * cells, codes, channels): both sides of each cell in turn."""
+        whole, first_side = self.whole(sums), self.cut(number).side == 0
+        p = list(self.by).index(self.cut(number).by)
+        groups = np.unique(self.group[p][first_side]) + self.starts[p]
+        first = sums[:, groups].sum(axis=1)
+        return np.asarray(np.stack([first, whole - first], axis=1).reshape(-1, *whole.shape[1:]))
 
 
 @dataclass(frozen=True, eq=False)

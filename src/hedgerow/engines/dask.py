@@ -17,8 +17,8 @@ from typing import Any
 
 from hedgerow.arrays import Integers
 from hedgerow.engines import held, remote
-from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import Checksums, changed
+from hedgerow.engines.local import Partial, Total, Wire, combined
 from hedgerow.engines.patience import GATHER, LOOK, Patience, gathered, lost_scheduler, silent
 from hedgerow.engines.persons import Whose, kind_of, other_unicode, unicode_version
 from hedgerow.engines.progress import Progress, Silent

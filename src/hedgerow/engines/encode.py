@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.kernels import largest
-from hedgerow.engines.spill import Spill
+from hedgerow.engines.local import Spill
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import read_columns

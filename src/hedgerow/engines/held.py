@@ -12,10 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from hedgerow.compiled import for_each, single
-from hedgerow.engines.collect import Partial, combined
 from hedgerow.engines.encode import changed
+from hedgerow.engines.local import Partial, Spill, combined
 from hedgerow.engines.remote import Facts, Rows, writable
-from hedgerow.engines.spill import Spill
 from hedgerow.table import Behind, Memo, Partition, Task
 
 __all__ = ["answered", "close", "forget", "hold"]

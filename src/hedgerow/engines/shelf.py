@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.compiled import single
-from hedgerow.engines.collect import Partial, narrowed
 from hedgerow.engines.encode import changed
+from hedgerow.engines.local import ArrayChecksums, Partial, narrowed
 from hedgerow.engines.remote import Facts, Rows
-from hedgerow.engines.spill import ArrayChecksums
 from hedgerow.table import Behind, Memo, Partition, Task
 
 __all__ = ["Shelf", "shelf_of"]

@@ -15,8 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
-from hedgerow.curator.given import read_given
-from hedgerow.curator.interactive import Curator, for_learner, public_draws
+from hedgerow.curator.interactive import Curator, for_learner, public_draws, read_given
 from hedgerow.curator.sklearn_tools import Call, current_call
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning

@@ -10,8 +10,7 @@ from typing import Any, Self, TypeVar, cast, dataclass_transform
 from sklearn.base import BaseEstimator
 
 from hedgerow.curator import Queryable
-from hedgerow.curator.given import RULES
-from hedgerow.curator.interactive import Curator
+from hedgerow.curator.interactive import RULES, Curator
 from hedgerow.curator.sklearn_tools import Call
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator.base import PrivateEstimator
-from hedgerow.estimator.inferred import inferred_outcome_schema
+from hedgerow.estimator.classifier import inferred_outcome_schema
 from hedgerow.estimator.plans import OutcomeModel, model_digest
 from hedgerow.schema import Schema
 

@@ -7,14 +7,17 @@ from hedgerow.export.dialects import DIALECTS
 from hedgerow.export.form import (
     Link,
     Mean,
+    NumberReading,
     OutcomeLog,
     OutcomeRange,
+    Reading,
     ScoringForm,
     Softmax,
+    ValueReading,
+    readings_of,
     shares_of_votes,
     whole_votes_of_labels,
 )
-from hedgerow.export.readings import NumberReading, Reading, ValueReading, readings_of
 
 __all__ = [
     "DIALECTS",

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm
-from hedgerow.export.readings import NumberReading, Reading
+from hedgerow.export.form import Link, Mean, NumberReading, OutcomeLog, OutcomeRange, Reading, ScoringForm
 
 __all__ = ["JSON_FORMAT", "JsonArrays", "answers_of", "json_text", "plain_answers"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from hedgerow.export.readings import ValueReading
+from hedgerow.export.form import ValueReading
 
 __all__ = ["DECIMAL", "SPACE", "SPACES", "WORDS", "exact_texts", "spellings"]
 

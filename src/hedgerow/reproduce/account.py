@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.experiment import ANSWERS, FORMS, Verdict
 from hedgerow.reproduce.pages import EITHER, Finding, Section, TextTable, bullets, pipes, sentences, tally, wrapped
+from hedgerow.reproduce.statements import Paper
 
 __all__ = ["readme"]
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.estimator import Draw, PublicCoins
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers.boosting import EqualRounds, PrintedBoosting
+from hedgerow.papers.cart import CARTDPsAdaBoostClassifier, CartTree
+from hedgerow.papers.dpada import DPAdaClassifier, ExactStump, PerturbExtremes, Ties
 from hedgerow.papers.edprf import EDPRFClassifier, TraditionClassifier
 from hedgerow.papers.forest import Bootstrap, FixedSize, PrintedForest, TwoPhases
 from hedgerow.papers.noise import Permutation
 from hedgerow.parameters import Choice, Flag, parameter
+from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
-
-__all__ = ["ALLOCATIONS", "AllocationForest", "shrinking_parts"]
+from hedgerow.trees.schedules import RoundSchedule
 
 ALLOCATIONS: Mapping[str, Levels] = {"deng": Geometric(), "tpdprf": Harmonic(), "linear": Linear()}
 
@@ -101,3 +107,64 @@ class AllocationForest(EDPRFClassifier):
     def _traditional(self) -> TraditionClassifier:
         """Return the traditional tree; with TpDPRF's budgets, which are not divided within a level, without counts."""
         return TraditionClassifier(reading="undivided" if self.allocation == "tpdprf" else self.reading)
+
+
+class EqualRoundsCART(CARTDPsAdaBoostClassifier):
+    """CART-DPsAdaBoost as printed with an equal part of epsilon for each round.
+
+    The paper takes log(alpha) off that part: a number that does not depend on epsilon, often -1 and less, and is not known
+    before the round has been trained.
+    """
+
+    def _published(self) -> PrintedBoosting:
+        return replace(super()._published(), budgets=EqualRounds())
+
+
+class _OtherTree(CARTDPsAdaBoostClassifier):
+    """CART-DPsAdaBoost as printed with another setting of its tree."""
+
+    setting: ClassVar[dict[str, Any]]
+
+    def _published(self) -> PrintedBoosting:
+        recipe = super()._published()
+        assert isinstance(recipe.learner, CartTree)
+        return replace(recipe, learner=replace(recipe.learner, **self.setting))
+
+
+class SharesCART(_OtherTree):
+    """Noise of the scale max w / epsilon' goes onto a leaf's weighted shares, which are as small as w, not onto counts."""
+
+    setting: ClassVar[dict[str, Any]] = {"noised": "shares"}
+
+
+class UnsampledCART(_OtherTree):
+    """Every tree is grown on all records: the paper's perturbation of records is left out."""
+
+    setting: ClassVar[dict[str, Any]] = {"sampled": False}
+
+
+@dataclass(frozen=True)
+class EveryRound(RoundSchedule):
+    """Every round, the first one too."""
+
+    def marked(self, rounds: int, draw: Draw) -> npt.NDArray[np.bool_]:
+        """Return which rounds are marked, of shape (rounds,)."""
+        return np.ones(rounds, dtype=np.bool_)
+
+    def most(self, rounds: int) -> int:
+        """Return the largest number of marked rounds."""
+        return rounds
+
+    def expected(self, rounds: int) -> Fraction:
+        """Return the mean number of marked rounds."""
+        return Fraction(rounds)
+
+
+class FromRoundOne(DPAdaClassifier):
+    """DPAda with noise after every round, published form only: algorithm 3 instead of equation 21."""
+
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+        return tuple(range(1, self._rounds(claim) + 1))
+
+    def _published(self) -> PrintedBoosting:
+        return PrintedBoosting(ExactStump(), perturbation=PerturbExtremes(EveryRound(), cast(Ties, self.ties)))

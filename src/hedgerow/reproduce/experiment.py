@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-from hedgerow.reproduce.baselines import BASELINES
-from hedgerow.reproduce.fits import Fit, Setting
+from hedgerow.reproduce.fits import BASELINES, Fit, Setting
 from hedgerow.reproduce.tasks import CODED_DATA, TASKS
 
 __all__ = [

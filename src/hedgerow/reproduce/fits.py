@@ -6,21 +6,61 @@ import hashlib
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from hedgerow.reproduce.allocations import AllocationForest
-from hedgerow.reproduce.baselines import BASELINES, Baseline
-from hedgerow.reproduce.cart_readings import EqualRoundsCART, SharesCART, UnsampledCART
-from hedgerow.reproduce.dpada_readings import FromRoundOne
+from hedgerow.reproduce.allocations import AllocationForest, EqualRoundsCART, FromRoundOne, SharesCART, UnsampledCART
 from hedgerow.reproduce.tasks import TASKS, Split, load_split
-from hedgerow.schema import Schema
+from hedgerow.schema import Categorical, Schema
 from hedgerow.systems import system_class
 
-__all__ = ["FALSE_RATES", "KEY", "MEASURES", "Fit", "estimator", "measured", "number_of"]
+BASELINES: Mapping[str, Any] = {"adaboost": AdaBoostClassifier, "majority": DummyClassifier}
+
+
+class Baseline:
+    """A classifier of scikit-learn on the columns of a split: numbers as they are, one column for each declared category.
+
+    AdaBoost's stumps then cut a number or single out a category, as those of DPAda do.
+    """
+
+    def __init__(self, system: str, schema: Schema, **settings: Any) -> None:
+        self._schema = schema
+        self._reads = system != "majority"
+        self._model = BASELINES[system](**settings)
+
+    def fit(self, columns: Mapping[str, npt.NDArray[Any]], y: npt.NDArray[Any]) -> Self:
+        """Fit on records, column by column."""
+        self._model.fit(self._matrix(columns), y)
+        return self
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, as the schema has them."""
+        return np.asarray(self._schema.classes)
+
+    def predict_proba(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+        """Return one row per record and one column per class; zeros for a class that trained nothing."""
+        known = self._model.predict_proba(self._matrix(columns))
+        out = np.zeros((len(known), len(self._schema.classes)))
+        out[:, np.flatnonzero(np.isin(self.classes_, self._model.classes_))] = known
+        return out
+
+    def _matrix(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float32]:
+        if not self._reads:
+            return np.zeros((len(next(iter(columns.values()))), 1), dtype=np.float32)
+        parts = [
+            columns[name][:, None] == np.array(feature.values, dtype=object)
+            if isinstance(feature, Categorical)
+            else columns[name][:, None]
+            for name, feature in self._schema.features.items()
+        ]
+        return np.concatenate(parts, axis=1, dtype=np.float32, casting="unsafe")
+
 
 Setting = str | int | bool
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from hedgerow.plots import Page
 from hedgerow.privacy.accounting import unprotected
-from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.experiment import ANSWERS, FORMS, Experiment, Form, Verdict
 from hedgerow.reproduce.fits import Fit, estimator
 from hedgerow.reproduce.results import Results
+from hedgerow.reproduce.statements import Paper
 from hedgerow.schema import Categorical, Numeric, Schema
 
 __all__ = [

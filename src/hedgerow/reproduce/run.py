@@ -11,13 +11,13 @@ from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
 from hedgerow.plots.axes import new_figure, png_bytes
 from hedgerow.reproduce.account import readme
-from hedgerow.reproduce.catalogue import PAPERS, Paper, experiments_named
 from hedgerow.reproduce.drawing import draw
 from hedgerow.reproduce.experiment import FORMS, Experiment
 from hedgerow.reproduce.fits import Fit, measured
 from hedgerow.reproduce.grid import Row, pack_rows, run_grid
 from hedgerow.reproduce.pages import Section, file_name, guarantees, html_page, markdown_page, sections_of, short_name
 from hedgerow.reproduce.results import Results, write_table
+from hedgerow.reproduce.statements import PAPERS, Paper, experiments_named
 from hedgerow.reproduce.tasks import TASKS, load_split
 
 __all__ = ["QUICK_SEEDS", "Request", "reproduce"]

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
 from importlib.resources import files
@@ -23,16 +23,15 @@ from itertools import product
 from operator import or_
 from typing import Any
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.reproduce.experiment import Axis, Check, Curve, Experiment, Panel, PaperClaim, Reported, curves_of
-
-__all__ = ["JUDGES", "expanded", "experiments_of", "read_paper"]
 
 NAME = re.compile(r"\{(\*?)(\w+)\}")
 LATER = ("task", "measure")  # names that `curves_of` fills in
 JUDGES: Mapping[str, tuple[str, ...]] = {  # modules with the checks of each paper, beside those of all
-    "edprf": ("edprf_claims", "edprf_statements", "edprf_mechanisms", "interface_mode"),
-    "cart-dps-adaboost": ("cart_claims", "cart_text", "interface_mode"),
-    "dpada": ("dpada_claims", "dpada_cost", "dpada_facts"),
+    "edprf": ("curve_claims", "edprf_statements"),
+    "cart-dps-adaboost": ("cart_claims", "cart_text", "edprf_statements"),
+    "dpada": ("curve_claims", "dpada_facts"),
 }
 NOWHERE = Axis("", "", (), ())
 
@@ -164,3 +163,71 @@ def _again(
     if epsilon is not None:
         points = tuple((x, replace(fit, epsilon=epsilon)) for x, fit in points)
     return replace(curve, label=label, own_measure=measure or curve.own_measure, points=points)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its short name, its reference, its experiments, its systems, in short what a full run shows, and its runs.
+
+    ``runs`` is how often the paper repeats what it averages; 10 where it does not say, or says less. ``coded_runs`` is how often
+    its authors' code does.
+    """
+
+    name: str
+    title: str
+    reference: str
+    experiments: tuple[Experiment, ...]
+    systems: tuple[str, ...]
+    summary: tuple[str, ...] = ()
+    runs: int = 10
+    coded_runs: int = 10
+
+    @property
+    def measures(self) -> Mapping[str, frozenset[str]]:
+        """What some experiment shows of the fits on each data set."""
+        found: dict[str, set[str]] = {}
+        for experiment in self.experiments:
+            for curve in experiment.curves:
+                for _, fit in curve.points:
+                    found.setdefault(fit.data, set()).add(curve.measure)
+        return {data: frozenset(measures) for data, measures in found.items()}
+
+
+def _paper(name: str) -> Paper:
+    tables = read_paper(name)
+    return Paper(
+        name,
+        tables["title"],
+        tables["reference"],
+        experiments_of(name, tables),
+        tuple(tables["systems"]),
+        tuple(tables.get("summary", ())),
+        tables.get("runs", 10),
+        tables.get("coded_runs", 10),
+    )
+
+
+PAPERS = tuple(map(_paper, JUDGES))
+
+
+def experiments_named(names: Iterable[str]) -> tuple[Experiment, ...]:
+    """Return the experiments of these names; a paper's name stands for all of its own, ``"all"`` for every one.
+
+    Raises
+    ------
+    ConfigurationError
+        If a name is unknown.
+    """
+    known = {experiment.name: (experiment,) for paper in PAPERS for experiment in paper.experiments}
+    groups = {paper.name: paper.experiments for paper in PAPERS}
+    everything = {"all": tuple(experiment for paper in PAPERS for experiment in paper.experiments)}
+    found: list[Experiment] = []
+    for name in names:
+        chosen = {**known, **groups, **everything}.get(name)
+        if chosen is None:
+            raise ConfigurationError(
+                f"{name!r} is no experiment. `hedgerow reproduce list` shows them; a paper's name ({', '.join(groups)}) "
+                "stands for all of its own, and 'all' for every one."
+            )
+        found += chosen
+    return tuple(dict.fromkeys(found))

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.curator.given import RULES
+from hedgerow.curator.interactive import RULES
 from hedgerow.estimator import Model, PrivateClassifier
 from hedgerow.parameters import parameter
 

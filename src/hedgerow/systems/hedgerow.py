@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from hedgerow.additive.curves import condition, explained
 from hedgerow.additive.model import AdditiveModel
-from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.plan import AdditivePlan, Rules
+from hedgerow.additive.round import signs_of
 from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError

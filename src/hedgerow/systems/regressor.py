@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, cast
 
 from hedgerow.additive.curves import explained
-from hedgerow.additive.links import LogLink, LogOutcome
-from hedgerow.additive.monotone import signs_of
-from hedgerow.additive.outcome_model import RegressionModel
+from hedgerow.additive.model import RegressionModel
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
-from hedgerow.additive.squared import Poisson
+from hedgerow.additive.round import signs_of
+from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
 from hedgerow.arrays import Floats
-from hedgerow.curator import given
+from hedgerow.curator.interactive import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PrivateRegressor, PublicCoins
 from hedgerow.parameters import Choice, Signs, WholeNumber, parameter
@@ -94,7 +93,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
 
     loss: str = parameter(Choice(("squared", "poisson")), default="squared")
     outcome_transform: str | None = parameter(Choice(("log",), or_none=True), default=None)
-    delta: float = parameter(given.RULES["delta"], default=0.0)
+    delta: float = parameter(ARGUMENTS["delta"], default=0.0)
     n_estimators: int | None = parameter(WholeNumber(1, 1_000, or_none=True), default=None)
     max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
     monotonic_cst: dict[str, int] | list[int] | None = parameter(Signs(), default=None)

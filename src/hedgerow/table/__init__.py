@@ -5,8 +5,18 @@ from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
 from hedgerow.table.persons import SHARE_BITS, Bits, Candidates, Keep, PersonPart, Share, keep_of, only, unpacked
 from hedgerow.table.reading import Coded, Reading, classes_of
-from hedgerow.table.rules import CellRule, Cells, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
-from hedgerow.table.table import Frontier, Table
+from hedgerow.table.table import (
+    CellRule,
+    Cells,
+    ChannelRule,
+    CodeGroups,
+    Frontier,
+    Layout,
+    RecordRule,
+    RecordVotes,
+    Table,
+    WeightRule,
+)
 
 __all__ = [
     "MOST_RECORDS",

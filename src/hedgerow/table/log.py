@@ -20,7 +20,7 @@ from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Coins
 from hedgerow.table import kernels
 from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, classes_among, grouped
-from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.table import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
 __all__ = [
     "AddVotes",

@@ -19,7 +19,7 @@ from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.table.persons import Keep
 from hedgerow.table.reading import Coded, Reading
-from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.table import CellRule, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
 
 __all__ = ["MemoryFrontier", "MemoryTable"]
 

@@ -33,7 +33,7 @@ from hedgerow.table.log import (
     Task,
     Thin,
 )
-from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.table import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
 __all__ = ["Engine", "PartitionedTable"]
 

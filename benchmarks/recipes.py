@@ -122,24 +122,30 @@ class Alone(Visits):
 # What a model without a rule has in its place: for each, modules of additive/ (or the recipe of the survey) and their names
 # with other values.
 WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
-    "cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, most_cuts=0))],
-    "second cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, most_cuts=1))],
-    "cuts of drawn features": [(hedgerow, "RULES", replace(hedgerow.RULES, drawn=0))],
-    "rounds before cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, first=1))],
-    "cuts seldom where they say nothing": [(plan, "SELDOM", 1)],
+    "cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, max_cuts=0))],
+    "second cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, max_cuts=1))],
+    "cuts of drawn features": [(hedgerow, "RULES", replace(hedgerow.RULES, random_cut_features=0))],
+    "rounds before cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, rounds_before_cuts=1))],
+    "cuts seldom where they say nothing": [(plan, "CUT_INTERVAL", 1)],
     "cuts by interactions alone": [(estimate, "_of_levels", lambda *_: -np.inf)],
-    "smaller rounds for many features": [(plan, "MANY_NEW", 10_000)],
-    "bins by precision": [(hedgerow, "RULES", replace(hedgerow.RULES, bins=(20.0, 0.0), pure_bins=(20.0, 0.0)))],
-    "penalty for chance": [(round_, "CHANCE", 0.0)],
-    "penalty for many splits": [(round_, "MANY", 0.0)],
+    "smaller rounds for many features": [(plan, "NEW_FEATURES_IN_A_ROW", 10_000)],
+    "bins by precision": [
+        (hedgerow, "RULES", replace(hedgerow.RULES, bins_by_snr=(20.0, 0.0), pure_bins_by_snr=(20.0, 0.0)))
+    ],
+    "penalty for chance": [(round_, "SAMPLING_PENALTY", 0.0)],
+    "penalty for many splits": [(round_, "CANDIDATE_PENALTY", 0.0)],
     "visits together": [(round_, "Visits", Alone)],
     "the cap on residuals": [(plan, "Logistic", partial(Logistic, tenths=0))],
-    "a quarter for selections": [(round_, "SELECTION", Fraction(1, 2))],
+    "a quarter for selections": [(round_, "SELECTION_SHARE", Fraction(1, 2))],
     "spreads": [(Logistic, "prior", Prior((1.0,), 1.0))],
-    "reaches": [(estimate, "REACHES", ((False, 0.1),))],
+    "reaches": [(estimate, "CORRELATION_RANGES", ((False, 0.1),))],
     "bins by records": [(survey, "SurveyRecipe", partial(survey.SurveyRecipe, by_mass=0.0))],
-    "fewer rounds": [(hedgerow, "RULES", replace(hedgerow.RULES, rounds=(0.5, 0.45), pure_rounds=(0.09, 0.45)))],
-    "more rounds": [(hedgerow, "RULES", replace(hedgerow.RULES, rounds=(1.3, 0.45), pure_rounds=(0.25, 0.45)))],
+    "fewer rounds": [
+        (hedgerow, "RULES", replace(hedgerow.RULES, rounds_by_snr=(0.5, 0.45), pure_rounds_by_snr=(0.09, 0.45)))
+    ],
+    "more rounds": [
+        (hedgerow, "RULES", replace(hedgerow.RULES, rounds_by_snr=(1.3, 0.45), pure_rounds_by_snr=(0.25, 0.45)))
+    ],
 }
 
 

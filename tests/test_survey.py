@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.additive.plan import MOST_BINS, UNITS, AdditivePlan
+from hedgerow.additive.plan import MAX_BINS, UNITS, AdditivePlan
 from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Randomness
@@ -155,15 +155,15 @@ def test_there_are_two_bins_at_least_and_no_gap(bins):
 @pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
 def test_more_records_or_budget_pay_for_more_bins(delta):
     bins = [
-        plan_of(epsilon, delta)._bins_at(plan_of(epsilon, delta)._precision(n))
+        plan_of(epsilon, delta)._bins_for(plan_of(epsilon, delta)._snr(n))
         for epsilon in ("1/100", 1, 10)
         for n in (50, 5_000, 500_000)
     ]
     assert bins[0] == 8
-    assert bins[-1] == MOST_BINS
+    assert bins[-1] == MAX_BINS
     assert bins[:3] == sorted(bins[:3])
     assert bins[2] <= bins[5] <= bins[8]
-    assert plan_of(bins=17)._bins_at(1e9) == 17
+    assert plan_of(bins=17)._bins_for(1e9) == 17
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
@@ -291,7 +291,7 @@ def test_without_a_label_all_fits_but_one_in_1000_are_in_doubt(epsilon, delta, a
     """By the law of the sum of so many noisy counts of classes where no record has one, the exact law where it is one count."""
     schema = SCHEMA.replace(classes=["yes"])
     plan = plan_of(epsilon, delta, adjacency=adjacency, schema=schema)
-    noise = plan._opening._noise
+    noise = plan._initial_queries._noise
     released = np.arange(-40 * int(noise.deviation + 1), 40 * int(noise.deviation + 1))
     sure = np.array([not too_few(int(number), noise, 1) for number in released])
     law = noise.law(0, released)
@@ -304,7 +304,7 @@ def test_without_a_label_all_fits_but_one_in_1000_are_in_doubt(epsilon, delta, a
 @pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
 def test_the_sum_of_several_noisy_counts_is_in_doubt_as_often(delta, counts):
     """The quantile of one count times the root of their number is theirs for normal noise, and above it for geometric."""
-    noise = plan_of(1, delta)._opening._noise
+    noise = plan_of(1, delta)._initial_queries._noise
     each = np.arange(-30 * int(noise.deviation + 1), 30 * int(noise.deviation + 1) + 1)
     one = noise.law(0, each)
     law = one
@@ -330,7 +330,7 @@ def warned(X, Y, **settings):
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_doubt_depends_on_the_released_number_alone(delta, monkeypatch):
     plan = plan_of(1, Fraction(delta))
-    least = math.ceil(plan._opening._noise.quantile(1 / 1000) * math.sqrt(2))
+    least = math.ceil(plan._initial_queries._noise.quantile(1 / 1000) * math.sqrt(2))
     other = {"wide": X["wide"][:7], "c": ["b"] * 7}
     for released in (-(10**6), -3, 0, least - 1, least, 10**6):
         counts = np.array([released - released // 2, released // 2])

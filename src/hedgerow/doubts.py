@@ -18,9 +18,6 @@ from hedgerow.schema import Encoder, Integer, Numeric
 from hedgerow.schema.features import Feature, Value
 from hedgerow.texts import listed, shortened
 
-__all__ = ["LONGEST_NAME", "READ", "SURE", "ClassEvidence", "class_doubts", "column_doubts", "outcome_doubts"]
-
-
 SURE = 5  # deviations of its noise that a statistic must be above its threshold; one count's noise is so once in 2500 times
 READ = 0.5  # of the records: where fewer could be read, it is worth a warning
 CROWDED = 0.8  # of the cells that were read: where clearly more lie in one end bin, it is worth a warning

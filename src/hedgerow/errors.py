@@ -22,24 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = [
-    "BudgetExceeded",
-    "ConfigurationError",
-    "DatasetError",
-    "EngineError",
-    "FileFormatError",
-    "HedgerowError",
-    "LedgerDamaged",
-    "LedgerPickleError",
-    "LedgerUnavailable",
-    "MissingExtraError",
-    "PrivacyLeakWarning",
-    "SchemaError",
-    "UnreadColumnWarning",
-    "shown",
-    "without_sizes",
-]
-
 LONGEST_SHOWN = 200
 
 

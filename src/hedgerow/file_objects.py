@@ -9,8 +9,6 @@ from typing import IO, Any, TypeGuard
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.limits import BASE_BYTES
 
-__all__ = ["Place", "is_path", "place_name", "read_object", "write_object"]
-
 OVERHEAD = 2**16  # bytes that an archive of little content takes beyond what it unpacks to
 CHUNK = 2**20  # bytes that are read at once
 

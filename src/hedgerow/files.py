@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["HASHES", "atomic_file", "read_packed", "write_packed"]
-
 HASHES = "SHA256SUMS"  # as `sha256sum --check` reads it
 
 # What a folder answers where the file system has nothing to flush for it.

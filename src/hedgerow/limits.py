@@ -8,25 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "BASE_BYTES",
-    "DEEPEST_DOCUMENT",
-    "DEEPEST_EVENT",
-    "LARGEST_AMOUNT",
-    "LARGEST_INTEGER",
-    "LEAST_MEMORY",
-    "LONGEST_NUMBER",
-    "LONGEST_QUOTED",
-    "LONGEST_WORDS",
-    "MOST_BRANCHES",
-    "MOST_DENOMINATOR_BITS",
-    "MOST_EVENTS",
-    "MOST_MEMBERS",
-    "MOST_RECORDS_OF_ONE",
-    "SMALLEST_AMOUNT",
-    "Allowance",
-]
-
 # Bytes from the quote that begins a cell to the quote that ends it. A spreadsheet's cell has 2**17 at most, and Python's csv
 # module refuses a cell of more; a stray quote can take no more than this with it. The value is part of the guarantee's unit.
 LONGEST_QUOTED = 2**20

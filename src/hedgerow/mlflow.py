@@ -18,8 +18,6 @@ from hedgerow.privacy.certificate_text import shared_in_words
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import load
 
-__all__ = ["LoadedModel", "log_model"]
-
 FILE, CERTIFICATE = "model.hedgerow", "certificate.txt"
 
 

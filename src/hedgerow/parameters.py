@@ -15,26 +15,6 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError, shown
 
-__all__ = [
-    "Choice",
-    "ClassNumbers",
-    "Constraint",
-    "Exact",
-    "Flag",
-    "Instance",
-    "RandomSource",
-    "Seed",
-    "Signs",
-    "WholeNumber",
-    "called_as",
-    "check_keywords",
-    "check_parameters",
-    "checks_keywords",
-    "parameter",
-    "rules_of",
-    "stored_parameters",
-]
-
 Stored = int | str | dict[str, int] | dict[str, int | float] | list[int] | None
 RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None  # what ``Seed`` allows
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -19,22 +19,6 @@ from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Sequence
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
 
-__all__ = [
-    "CLEAR",
-    "FINE",
-    "Ones",
-    "OnesByClass",
-    "Survey",
-    "SurveyRecipe",
-    "by_width_and_mass",
-    "fine_cuts",
-    "fine_encoder",
-    "merged_encoder",
-    "merged_to_arrays",
-    "too_few",
-]
-
-
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
 NARROW = 127  # of them at most, about half, are narrower the nearer they are to zero; the others have one width
 OCTAVES = 18  # by how many factors of two the narrowest of these are nearer to zero than the range's far end

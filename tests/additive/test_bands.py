@@ -24,8 +24,8 @@ def measured_of(cells, codes, columns, seed=0):
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("cells", [1, 2, 8])
 def test_steps_are_what_follows_times_gradients(cells, columns, numeric, monkeypatch):
-    monkeypatch.setattr(curves, "LITTLE", 0.0)
-    monkeypatch.setattr(estimate, "LITTLE", 0.0)
+    monkeypatch.setattr(curves, "NEGLIGIBLE", 0.0)
+    monkeypatch.setattr(estimate, "NEGLIGIBLE", 0.0)
     measured = measured_of(cells, 7, columns)
     steps = estimated(measured.gradient, measured.curvature, 4.0, 2.0, numeric=numeric).steps
     response = Response(measured, steps, numeric=numeric)

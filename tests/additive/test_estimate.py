@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.additive import estimate
 from hedgerow.additive.estimate import (
     COMMON,
-    SPREADS,
+    STEP_SDS,
     Prior,
     Visits,
     denoised,
@@ -37,7 +37,7 @@ def exact(gradient, curvature, variance, priors):
 
 
 def independent(codes):
-    return [spread**2 * np.eye(codes) + COMMON**2 for spread in SPREADS]
+    return [spread**2 * np.eye(codes) + COMMON**2 for spread in STEP_SDS]
 
 
 @pytest.mark.parametrize("numeric", [True, False])
@@ -94,7 +94,7 @@ def test_priors_are_laws_of_steps_that_share_a_part_and_depend_less_the_further_
         assert (np.diff(prior[0, :-1]) <= 0).all()
         assert prior[0, -1] == COMMON**2  # missing cells share no more
     assert len({prior.tobytes() for prior in priors}) == len(priors)
-    assert sorted({round(float(prior[0, 0] - COMMON**2), 9) for prior in priors}) == [spread**2 for spread in SPREADS]
+    assert sorted({round(float(prior[0, 0] - COMMON**2), 9) for prior in priors}) == [spread**2 for spread in STEP_SDS]
 
 
 def test_both_ways_agree_where_steps_are_independent(monkeypatch):

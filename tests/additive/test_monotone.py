@@ -34,8 +34,8 @@ CONSTRAINTS = {"a": 1, "b": -1, "d": 1}
 
 @pytest.fixture(autouse=True)
 def cuts_from_the_first_rounds_on(monkeypatch):
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, first=1, cuts_from=0.0))
-    monkeypatch.setattr(plan, "SELDOM", 1)
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, rounds_before_cuts=1, min_snr_for_cuts=0.0))
+    monkeypatch.setattr(plan, "CUT_INTERVAL", 1)
 
 
 def records(count, seed):

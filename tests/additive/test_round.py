@@ -14,11 +14,11 @@ import hedgerow as hr
 from hedgerow.additive import round as round_module
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.round import (
-    CHANCE,
-    GROUPS,
-    MANY,
-    MOST_VALUES,
-    SELECTION,
+    CANDIDATE_PENALTY,
+    CUT_GROUPS,
+    MAX_CUT_VALUES,
+    SAMPLING_PENALTY,
+    SELECTION_SHARE,
     Fit,
     OneRound,
     cuts_offered,
@@ -101,8 +101,8 @@ def test_a_selection_has_its_share_of_the_budget_divided_by_the_cuts():
         one = OneRound(loss, Budget(Fraction(1)), cuts, 5)
         assert one.selection.score_range == 2 * loss.scored_l1
         charged = cost(one.selection.event("", "")).epsilon
-        assert charged <= SELECTION / max(cuts, 1) < Fraction(1001, 1000) * charged
-        assert cost(one.noise.event("", draws=1)).epsilon <= 1 - SELECTION
+        assert charged <= SELECTION_SHARE / max(cuts, 1) < Fraction(1001, 1000) * charged
+        assert cost(one.noise.event("", draws=1)).epsilon <= 1 - SELECTION_SHARE
 
 
 def test_a_round_without_features_to_cut_takes_a_feature_in_the_cells_of_the_first_cuts():
@@ -133,7 +133,7 @@ def test_splits_of_a_number_are_between_at_most_eight_groups_and_at_missing_cell
     group = splits_of(fit, [0]).group[0]
     assert len(group) == fit.encoder.n_codes[0]
     assert (np.diff(group) >= 0).all()
-    assert np.unique(group).tolist() == list(range(min(GROUPS, bins) + 1))
+    assert np.unique(group).tolist() == list(range(min(CUT_GROUPS, bins) + 1))
     assert (group == group[-1]).sum() == 1
     assert np.ptp(np.bincount(group[:-1])) <= 1
     category = splits_of(fit, [2, 0])
@@ -166,8 +166,8 @@ def test_the_largest_features_are_those_of_the_largest_curves():
     assert fit.largest(may, 2) == [1, 4]
     assert fit.largest(may, 9) == [1, 4, 0, 2]
     assert fit.largest(np.zeros(5, dtype=bool), 2) == []
-    assert fit.take().terms == tuple(fit.terms)
-    assert fit.take() is None
+    assert fit.pending_terms().terms == tuple(fit.terms)
+    assert fit.pending_terms() is None
 
 
 @pytest.mark.parametrize("cuts", [0, 1, 2])
@@ -183,11 +183,13 @@ def test_candidates_lose_what_noise_and_chance_add_to_their_scores(cuts, monkeyp
     one._select(seen, fit, before, splits)
     (selection, penalty, offered), codes = asked[0], fit.encoder.n_codes
     assert selection is one.selection
-    each = np.sqrt(2 / np.pi * (1 << len(before)) * codes) * (one.noise.deviation + CHANCE * UNIT * np.sqrt(500.0))
+    each = np.sqrt(2 / np.pi * (1 << len(before)) * codes) * (
+        one.noise.deviation + SAMPLING_PENALTY * UNIT * np.sqrt(500.0)
+    )
     np.testing.assert_allclose(penalty[0], each, atol=1)
     assert offered.all(axis=0).tolist() == [True, not before, True, True, True]
     if cuts:
-        many = MANY * np.log(len(splits)) / float(one.selection.rate.fraction)
+        many = CANDIDATE_PENALTY * np.log(len(splits)) / float(one.selection.rate.fraction)
         np.testing.assert_allclose(penalty[1:], np.tile(np.sqrt(2) * each + many, (len(splits), 1)), rtol=1e-9, atol=1)
 
 
@@ -201,8 +203,8 @@ def test_the_curvature_of_all_records_is_that_of_the_last_sums():
 
 
 def test_categories_of_many_values_are_not_cut():
-    assert MOST_VALUES == 14
-    may = [j for j, n in enumerate(fit_of().encoder.n_codes) if fit_of().numeric[j] or n <= MOST_VALUES + 2]
+    assert MAX_CUT_VALUES == 14
+    may = [j for j, n in enumerate(fit_of().encoder.n_codes) if fit_of().numeric[j] or n <= MAX_CUT_VALUES + 2]
     assert may == [0, 1, 2, 4]
 
 
@@ -237,7 +239,7 @@ def law(records, cuts, told=UNTOLD, codes=CODES, by=(0, 1)):
 def no_penalties(monkeypatch, request):
     """So that neither splits nor features alone are out of reach."""
     if "law" in request.node.name:
-        monkeypatch.setattr(round_module, "MANY", -1.0)
+        monkeypatch.setattr(round_module, "CANDIDATE_PENALTY", -1.0)
 
 
 def worst(cuts, starts, kinds, **given):

@@ -158,7 +158,7 @@ def law(labels, one_loss):
         curator = Queryable(table, cost(one.event), source)
         state = Fit(Encoder(schema, 2), np.array([4.0]))
         state.begin(np.array([1]))
-        opened = curator.open_round(one.loss, state.take())
+        opened = curator.open_round(one.loss, state.pending_terms())
         chosen = opened.select(one.selection, np.zeros((1, 2), dtype=np.int64))
         return chosen.feature, tuple(opened.sums(chosen, one.noise).reshape(-1).tolist())
 
@@ -234,7 +234,7 @@ def test_nothing_that_stands_out_is_told_as_what_it_is():
 @pytest.mark.parametrize(("size", "believed"), [(4_000, True), (40_000, False)])
 def test_a_histogram_by_which_residuals_grew_changes_no_clip(size, believed):
     schema = Schema({"a": Numeric(0, 1)}, outcome=Numeric(0, 10))
-    opening = RegressionPlan(RegressionRules(), schema, Claim(Fraction(1)), rounds=None, bins=None)._opening
+    opening = RegressionPlan(RegressionRules(), schema, Claim(Fraction(1)), rounds=None, bins=None)._initial_queries
     rule, generator = opening.of_residuals, np.random.default_rng(0)
 
     def spread(size):

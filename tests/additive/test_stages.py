@@ -12,16 +12,16 @@ import hedgerow as hr
 from hedgerow.additive import plan as plan_module
 from hedgerow.additive.estimate import Estimate
 from hedgerow.additive.plan import (
-    FEWEST,
-    LEAST_BINS,
-    MEMORY,
-    MOST_BINS,
-    SELDOM,
-    UNITS,
+    BUDGET_UNITS,
+    CUT_INTERVAL,
+    DEPTH_WINDOW,
+    MAX_BINS,
+    MIN_BINS,
+    MIN_ROUNDS,
     AdditivePlan,
-    Course,
-    Opening,
+    InitialQueries,
     Rounds,
+    RoundSchedule,
 )
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable
@@ -97,7 +97,7 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     model, curator, made = fitted(plan)
     assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
     # Charged as it is stated, but for draws of merged bins; rounds with fewer cuts than they may have spend less.
-    asked = Sequence((plan._opening.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
+    asked = Sequence((plan._initial_queries.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
     if not any(cuts for _, cuts, _ in made):
         assert curator.total.epsilon == cost(asked).epsilon
@@ -130,13 +130,13 @@ def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes
     plan = plan_of(epsilon, delta, schema=SCHEMA.replace(classes=list(range(classes))))
     planned, stage = sums(cost(plan.event)), plan._stage
     for size in (1, 2, 3, 7, 40, 79, 80, 81, 100, 119, 120):
-        left, rounds = UNITS, []
+        left, rounds = BUDGET_UNITS, []
         while left:
             units = size if left >= 2 * size else left
             rounds.append(units)
             left -= units
         for cuts in (0, 1, stage.most_cuts):
-            asked = cost(plan._opening.event)
+            asked = cost(plan._initial_queries.event)
             for units in set(rounds):
                 asked += cost(stage.one(units, cuts).event).times(rounds.count(units))
             assert all(amount <= planned[part] for part, amount in sums(asked).items()), (size, cuts)
@@ -146,7 +146,7 @@ def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes
 @pytest.mark.parametrize("rounds", [1, 2, 50])
 def test_a_plan_of_given_rounds_costs_what_they_cost(delta, rounds):
     plan = plan_of(1, delta, rounds=rounds)
-    planned, opening = sums(cost(plan.event)), cost(plan._opening.event)
+    planned, opening = sums(cost(plan.event)), cost(plan._initial_queries.event)
     dearest = sums(opening + cost(plan._stage.one(1, 0).event).times(rounds))
     assert all(amount <= planned[part] for part, amount in dearest.items())
     whole = "rho" if delta else "epsilon"
@@ -156,10 +156,13 @@ def test_a_plan_of_given_rounds_costs_what_they_cost(delta, rounds):
 @of_both
 def test_what_all_rounds_may_cost_is_what_their_units_cost_together(delta):
     plan = plan_of(1, delta)
-    planned, units = cost(plan.event), cost(plan._opening.event) + cost(plan._stage._unit.event).times(UNITS)
+    planned, units = (
+        cost(plan.event),
+        cost(plan._initial_queries.event) + cost(plan._stage._unit.event).times(BUDGET_UNITS),
+    )
     assert (planned.epsilon, planned.mu_squared) == (units.epsilon, units.mu_squared)
     assert planned == units or not delta
-    assert plan._stage.units == UNITS
+    assert plan._stage.units == BUDGET_UNITS
     assert plan_of(1, delta, rounds=9)._stage.units == 9
 
 
@@ -189,8 +192,8 @@ def twice_the_budget(patch):
 
 def a_unit_too_many(patch):
     """The last round is made anew for ever."""
-    right = Course.next_units
-    patch.setattr(Course, "next_units", lambda self: right(self) or self.size)
+    right = RoundSchedule.next_units
+    patch.setattr(RoundSchedule, "next_units", lambda self: right(self) or self.size)
 
 
 def a_selection_that_is_not_in_the_event(patch):
@@ -213,13 +216,13 @@ def sums_that_are_asked_twice(patch):
 
 
 def an_opening_that_is_asked_twice(patch):
-    right = Opening.act
+    right = InitialQueries.act
 
     def twice(self, curator):
         right(self, curator)
         return right(self, curator)
 
-    patch.setattr(Opening, "act", twice)
+    patch.setattr(InitialQueries, "act", twice)
 
 
 PLANTED = {
@@ -246,7 +249,7 @@ def test_a_round_that_does_not_keep_to_its_units_is_made_smaller(monkeypatch):
     """A mechanism whose cost grows faster than its units: the round's budget falls until it costs no more."""
     right = OneRound.event.fget
     rounds = plan_of(1)._stage
-    whole = rounds.budget * Fraction(8, UNITS)
+    whole = rounds.budget * Fraction(8, BUDGET_UNITS)
 
     def dearer(self):
         event = right(self)
@@ -265,8 +268,8 @@ def test_a_round_that_does_not_keep_to_its_units_is_made_smaller(monkeypatch):
 @pytest.mark.parametrize("count", [30, 4000])
 def test_rounds_spend_all_units(delta, count):
     _, _, made = fitted(plan_of(3, delta), count=count)
-    assert sum(units for units, _, _ in made) == UNITS
-    assert FEWEST <= len(made) <= RULES.most_rounds
+    assert sum(units for units, _, _ in made) == BUDGET_UNITS
+    assert MIN_ROUNDS <= len(made) <= RULES.max_rounds
     assert max(units for units, _, _ in made) < 2 * made[0][0]
 
 
@@ -289,7 +292,7 @@ def test_more_records_and_more_budget_have_more_rounds_and_bins():
     for of in (rounds, bins):
         assert of["0.1", 100] <= of["0.1", 4000] < of["5", 4000]
         assert of["0.1", 100] < of["5", 100] < of["5", 4000]
-    assert all(LEAST_BINS / 2 <= n <= MOST_BINS + 1 for n in bins.values())
+    assert all(MIN_BINS / 2 <= n <= MAX_BINS + 1 for n in bins.values())
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2])
@@ -304,7 +307,7 @@ def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
     _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
     cuts = [most for _, most, _ in made]
     first = next(number for number, most in enumerate(cuts) if most)
-    assert 2 <= first <= RULES.first
+    assert 2 <= first <= RULES.rounds_before_cuts
     assert max(cuts) >= 2
     for number, most in enumerate(cuts[first:], first):
         assert most <= 1 + max(cuts[:number])
@@ -318,7 +321,9 @@ def test_of_few_records_no_round_has_cuts(delta):
 
 
 def course_at(precision):
-    return Course(plan_of(20, Fraction(1, 10**6)), precision, UNITS, may_cut=precision >= RULES.cuts_from)
+    return RoundSchedule(
+        plan_of(20, Fraction(1, 10**6)), precision, BUDGET_UNITS, may_cut=precision >= RULES.min_snr_for_cuts
+    )
 
 
 def seen(*evidence):
@@ -328,16 +333,16 @@ def seen(*evidence):
 
 def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
     course, clear = course_at(1e5), seen(40.0)
-    for _ in range(RULES.first):
+    for _ in range(RULES.rounds_before_cuts):
         assert course.next_cuts() == 0
-        course.saw(clear, 0, offered=False)
+        course.record(clear, 0, offered=False)
     for evidence, expected in (([1.0], 1), ([1.0, 50.0], 2), ([1.0, 50.0, 60.0], 3)):
-        course.saw(seen(*evidence), 0, offered=True)
+        course.record(seen(*evidence), 0, offered=True)
         assert course.next_cuts() == expected
     for expected in (3, 3):  # the deepest of the last three
-        course.saw(seen(80.0, 50.0, 60.0, 0.0), 0, offered=True)
+        course.record(seen(80.0, 50.0, 60.0, 0.0), 0, offered=True)
         assert course.next_cuts() == expected
-    course.saw(clear, 0, offered=False)
+    course.record(clear, 0, offered=False)
     assert course.next_cuts() == 3  # a round without cuts says nothing of them
 
 
@@ -345,34 +350,34 @@ def test_cuts_that_do_not_matter_are_offered_seldom():
     course, offered = course_at(1e5), []
     while len(offered) < 60:
         offered.append(course.next_cuts())
-        course.saw(seen(40.0, 0.0), 0, offered=offered[-1] > 0)
+        course.record(seen(40.0, 0.0), 0, offered=offered[-1] > 0)
     assert set(offered) == {0, 1}
-    assert sum(offered[-30:]) == 30 // SELDOM
-    assert sum(offered[RULES.first : RULES.first + MEMORY]) == MEMORY
+    assert sum(offered[-30:]) == 30 // CUT_INTERVAL
+    assert sum(offered[RULES.rounds_before_cuts : RULES.rounds_before_cuts + DEPTH_WINDOW]) == DEPTH_WINDOW
 
 
-@pytest.mark.parametrize(("precision", "most"), [(RULES.cuts_from, 1), (RULES.cuts_from - 1, 0)])
+@pytest.mark.parametrize(("precision", "most"), [(RULES.min_snr_for_cuts, 1), (RULES.min_snr_for_cuts - 1, 0)])
 def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough(precision, most):
     course = course_at(precision)
     for _ in range(3):
-        course.saw(seen(-5.0), 0, offered=False)
+        course.record(seen(-5.0), 0, offered=False)
         assert course.next_cuts() == most
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])
 def test_units_of_rounds_of_any_size_add_up(size):
-    course = Course(plan_of(1), 100.0, UNITS, may_cut=False)
+    course = RoundSchedule(plan_of(1), 100.0, BUDGET_UNITS, may_cut=False)
     course.size = size
     spent = []
     while units := course.next_units():
         spent.append(units)
-    assert sum(spent) == UNITS
+    assert sum(spent) == BUDGET_UNITS
     assert all(size <= units < 2 * size for units in spent)
     assert course.next_units() == 0
 
 
 def test_scans_of_deep_rounds_stay_small(monkeypatch):
-    monkeypatch.setattr(plan_module, "MOST_SUMS", 1)
+    monkeypatch.setattr(plan_module, "MAX_SCAN_SUMS", 1)
     _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
     assert max(cuts for _, cuts, _ in made) == 1
     alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
@@ -382,8 +387,10 @@ def test_scans_of_deep_rounds_stay_small(monkeypatch):
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_the_noisy_number_of_records_is_what_decides(adjacency, monkeypatch):
     """The same released opening gives the same course, however many records there are."""
-    right = Opening.act
-    monkeypatch.setattr(Opening, "act", lambda self, curator: replace(right(self, curator), records=4000.0, spread=1.0))
+    right = InitialQueries.act
+    monkeypatch.setattr(
+        InitialQueries, "act", lambda self, curator: replace(right(self, curator), records=4000.0, spread=1.0)
+    )
     few, many = (fitted(plan_of(3, Fraction(1, 10**6), adjacency), count=count)[2] for count in (10, 4000))
     assert [units for units, *_ in few] == [units for units, *_ in many]
 
@@ -410,13 +417,13 @@ def test_a_plan_is_made_in_few_steps(monkeypatch):
 @pytest.mark.parametrize("found", [1.0, -0.5])
 def test_many_features_that_matter_ask_for_smaller_rounds(found):
     """After six rounds in a row on a new feature each that is likely to matter; at most to a quarter."""
-    course = Course(plan_of(1, Fraction(1, 10**6)), 400.0, UNITS, may_cut=True)
+    course = RoundSchedule(plan_of(1, Fraction(1, 10**6)), 400.0, BUDGET_UNITS, may_cut=True)
     sizes = []
     for feature in [*range(14), *range(14)]:
         sizes.append(course.next_units())
-        course.saw(seen(found), feature, offered=False)
+        course.record(seen(found), feature, offered=False)
     first = sizes[0]
-    later = [first // 2, max(first // 4, round(UNITS / RULES.most_rounds))] if found > 0 else [first, first]
+    later = [first // 2, max(first // 4, round(BUDGET_UNITS / RULES.max_rounds))] if found > 0 else [first, first]
     assert sizes[:6] == [first] * 6
     assert sizes[6:12] == [later[0]] * 6
     assert sizes[12] == later[1] or found < 0

@@ -19,7 +19,7 @@ def chosen(monkeypatch):
     """Return the worst loss where the noisy number of records chooses between one round of two units and two of one."""
     monkeypatch.setattr("hedgerow.additive.plan.UNITS", 2)
     monkeypatch.setattr("hedgerow.additive.plan.FEWEST", 1.0)
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curves_scored=2.0**40))
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curve_sample=2.0**40))
     estimator = hr.HedgerowClassifier(epsilon=1.0, schema=ONE)
     grid = Grid((0,), (0, 10**6))
     return exact_search(estimator, RECORDS, most=2, grid=grid).loss

@@ -13,7 +13,7 @@ from helpers import data_sets, make_table, plan_at
 
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.plan import AdditivePlan, Course
+from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.audit.exact import total
@@ -37,7 +37,7 @@ def codes_as_they_are(monkeypatch):
 @pytest.fixture(autouse=True)
 def no_sample_by_itself(monkeypatch):
     """The coarse grid releases half a million records, of which rounds without cuts would score a sample."""
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curves_scored=2.0**40))
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curve_sample=2.0**40))
 
 
 def law(records, schema=SCHEMA, **given):
@@ -128,7 +128,9 @@ def kinds_of(cuts):
 @pytest.fixture
 def cut_by_all(monkeypatch):
     """The last cut may cut every feature, so that no public coin has to be walked through."""
-    monkeypatch.setattr(AdditivePlan, "_cut_by", lambda self, curator, fit, precision: list(range(len(fit.numeric))))
+    monkeypatch.setattr(
+        AdditivePlan, "_cut_features", lambda self, curator, fit, precision: list(range(len(fit.numeric)))
+    )
 
 
 def cut_law(records, cuts, told=UNTOLD, adjacency="add-remove", estimators=1):
@@ -171,7 +173,7 @@ def worst_replaced(cuts, told=UNTOLD):
 @pytest.fixture(params=[1, 2, 3])
 def cuts(request, monkeypatch, cut_by_all):
     """Every round has so many cuts, or for its last one may have one less."""
-    monkeypatch.setattr(Course, "next_cuts", lambda self: request.param)
+    monkeypatch.setattr(RoundSchedule, "next_cuts", lambda self: request.param)
     return request.param
 
 
@@ -242,7 +244,7 @@ def test_a_cut_that_is_chosen_by_exact_gradients_is_caught(cuts, monkeypatch):
 @pytest.fixture
 def cuts_by_evidence(monkeypatch, cut_by_all):
     """The second of three rounds has a cut, and the third one or two of them, by what the second measured."""
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, first=1, cuts_from=0.0))
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, rounds_before_cuts=1, min_snr_for_cuts=0.0))
 
 
 def worst_of_three(starts=((0, 0, 0, 1),), kinds=((1, 1, 1, 1), (0, 0, 1, 0))):
@@ -256,15 +258,15 @@ def test_rounds_that_cut_by_released_sums_lose_at_most_their_selections():
 
 @pytest.mark.usefixtures("cuts_by_evidence")
 def test_a_number_of_cuts_by_raw_sums_is_caught(monkeypatch):
-    fit, saw, exact = AdditivePlan.fit, Course.saw, []
+    fit, saw, exact = AdditivePlan.fit, RoundSchedule.record, []
 
     def fitted(self, curator):
-        exact[:] = [float(curator.open_round(self._opening.loss)._scored.sum()) / UNIT]
+        exact[:] = [float(curator.open_round(self._initial_queries.loss)._scored.sum()) / UNIT]
         return fit(self, curator)
 
     monkeypatch.setattr(AdditivePlan, "fit", fitted)
     monkeypatch.setattr(
-        Course,
+        RoundSchedule,
         "saw",
         lambda self, found, feature, **more: saw(self, replace(found, depth=int(exact[0] > 0)), feature, **more),
     )
@@ -282,7 +284,7 @@ def sampled(monkeypatch):
         curator.draw_sample(1)
         return 1, 1
 
-    monkeypatch.setattr(AdditivePlan, "_halvings", halved)
+    monkeypatch.setattr(AdditivePlan, "_draw_samples", halved)
 
 
 @pytest.mark.usefixtures("sampled")

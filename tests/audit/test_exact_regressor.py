@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.additive import regression
-from hedgerow.additive.regression import OutcomeOpening
+from hedgerow.additive.regression import OutcomeQueries
 from hedgerow.additive.squared import Counts, Spread
 from hedgerow.audit import Grid, exact_loss
 from hedgerow.margins import UNIT
@@ -63,7 +63,7 @@ def test_a_replaced_record_loses_no_more():
 
 def test_a_start_at_the_mean_of_raw_outcomes_is_caught(monkeypatch):
     """A planted bug: the histogram is asked for and paid, and the model starts at the mean of the records all the same."""
-    asked = OutcomeOpening.outcome
+    asked = OutcomeQueries.outcome
 
     def planted(self, curator):
         asked(self, curator)
@@ -71,5 +71,5 @@ def test_a_start_at_the_mean_of_raw_outcomes_is_caught(monkeypatch):
         exact = self.of_outcomes(np.zeros((len(labels), 1), dtype=np.int32), labels).sum(axis=0)
         return Spread.of(self.of_outcomes, exact, 0.0)
 
-    monkeypatch.setattr(OutcomeOpening, "outcome", planted)
+    monkeypatch.setattr(OutcomeQueries, "outcome", planted)
     assert loss_of([LOW], [LOW, HIGH]) == math.inf

@@ -11,7 +11,7 @@ from costs import cost_of
 from helpers import make_table
 
 from hedgerow.curator import Candidate, Cut, Nodes, Queryable, Splits
-from hedgerow.curator.checks import check_cuts
+from hedgerow.curator.rounds import check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import cost

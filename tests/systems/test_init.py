@@ -113,13 +113,13 @@ def test_the_start_is_what_the_model_holds_before_its_own_terms(task, started):
 def test_margins_of_rounds_are_those_of_the_model(task, monkeypatch):
     """What rounds read of records, at the end, is what the model says of them."""
     kind, y, init = task
-    tables, made = [], AdditivePlan._cut_by
+    tables, made = [], AdditivePlan._cut_features
 
     def noted(plan, curator, *given):
         tables.append(curator._table)
         return made(plan, curator, *given)
 
-    monkeypatch.setattr(AdditivePlan, "_cut_by", noted)
+    monkeypatch.setattr(AdditivePlan, "_cut_features", noted)
     records, labels = some(3000, 4000), y[3000:4000]
     model = kind(20.0, schema=init.schema_, init=init, n_estimators=20, random_state=0).fit(records, labels)
     whole = model.model_

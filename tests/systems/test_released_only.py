@@ -15,7 +15,7 @@ from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 
-from hedgerow.additive.plan import AdditivePlan, Course
+from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
 from hedgerow.boosting.plan import BoostingPlan
 from hedgerow.curator import Cut, Round
@@ -114,8 +114,10 @@ def test_what_kind_of_round_there_is_follows_from_what_is_released(threshold, de
 @pytest.fixture
 def deep(monkeypatch):
     """Rounds have as many cuts as they may."""
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, cuts_from=0.0, first=0, most_cuts=3))
-    monkeypatch.setattr(Course, "next_cuts", lambda self: self._most)
+    monkeypatch.setattr(
+        hedgerow, "RULES", replace(hedgerow.RULES, min_snr_for_cuts=0.0, rounds_before_cuts=0, max_cuts=3)
+    )
+    monkeypatch.setattr(RoundSchedule, "next_cuts", lambda self: self._most)
 
 
 @pytest.mark.usefixtures("deep")
@@ -140,7 +142,7 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
     for name in PRIVATE:
         asked |= {question for question, _ in fit_in(ONE, small(name), 0)[1]}
     with monkeypatch.context() as patch:
-        patch.setattr(Course, "next_cuts", lambda self: self._most)
+        patch.setattr(RoundSchedule, "next_cuts", lambda self: self._most)
         asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
     for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
         for name in PRIVATE:
@@ -153,7 +155,7 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
 
 # What must be noticed.
 
-SHIPPED = Course.next_cuts
+SHIPPED = RoundSchedule.next_cuts
 
 
 def sizes_of(curator, nodes):
@@ -211,7 +213,7 @@ def weigh_classes_by_the_number_of_records(plant):
 
 
 def cut_as_often_as_the_exact_number_allows(plant):
-    fit, begin = AdditivePlan.fit, Course.__init__
+    fit, begin = AdditivePlan.fit, RoundSchedule.__init__
     records = []
 
     def boosted(self, curator):
@@ -223,19 +225,19 @@ def cut_as_often_as_the_exact_number_allows(plant):
         self._may_cut = self._cutting = records[-1] > 100
 
     plant.setattr(AdditivePlan, "fit", boosted)
-    plant.setattr(Course, "__init__", began)
+    plant.setattr(RoundSchedule, "__init__", began)
 
 
 def go_as_deep_as_the_raw_sums_tell_cells_apart(plant):
     """K comes from the sums before noise."""
-    select, next_cuts, raw = Round.select, Course.next_cuts, []
+    select, next_cuts, raw = Round.select, RoundSchedule.next_cuts, []
 
     def selected(self, *given):
         raw.append(int(np.abs(self._scored).sum()))
         return select(self, *given)
 
     plant.setattr(Round, "select", selected)
-    plant.setattr(Course, "next_cuts", lambda self: 1 + raw[-1] % 2 if raw else next_cuts(self))
+    plant.setattr(RoundSchedule, "next_cuts", lambda self: 1 + raw[-1] % 2 if raw else next_cuts(self))
 
 
 def cut_where_exact_gradients_are_largest(plant):
@@ -292,7 +294,7 @@ DEEP = {
 @pytest.mark.parametrize("bug", DEEP)
 def test_a_deep_round_that_looks_at_the_records_is_noticed(bug, monkeypatch):
     if "number" in bug or "raw" in bug:  # they decide about the depth themselves
-        monkeypatch.setattr(Course, "next_cuts", SHIPPED)
+        monkeypatch.setattr(RoundSchedule, "next_cuts", SHIPPED)
     DEEP[bug](monkeypatch)
     with pytest.raises(AssertionError, match=r"is another one|questions"):
         same_everywhere(small("hedgerow", n_estimators=4), 0)

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import softmax
 
 from hedgerow.additive.estimate import (
-    LITTLE,
     LOG_ODDS,
-    SAME,
+    MIN_SAME_CURVE,
+    NEGLIGIBLE,
     TINY,
     Prior,
     Visit,
@@ -62,7 +62,7 @@ class Response:
         cells, codes, _ = self.level.shape
         followed = np.zeros((len(rows), cells, codes))
         for depth, weight in enumerate(softmax(self._evidence)):
-            if weight > LITTLE:
+            if weight > NEGLIGIBLE:
                 parts = (1 << depth, cells >> depth, codes)
                 sums = (each[..., column].reshape(parts).sum(axis=1) for each in (self._weight, self._pull))
                 gains = posterior_covariances(*sums, numeric=self._numeric, prior=self._prior)
@@ -100,7 +100,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
         trust, ordered = np.ones(len(errors)), numeric[feature]
         if len(pool) > 1:
             trust = as_one_curve(pool, numeric=ordered, prior=prior)[1]
-        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], numeric=ordered, prior=prior)
+        anew, together = bool(trust.mean() < MIN_SAME_CURVE), _pooled(pool, steps[0], numeric=ordered, prior=prior)
         said = said + steps[0]
         variance = variance_of(measured, said)
         for column, one in enumerate(errors):

@@ -15,30 +15,17 @@ from hedgerow.additive import kernels
 from hedgerow.arrays import Floats
 from hedgerow.compiled import for_slices
 
-__all__ = [
-    "LOG_ODDS",
-    "Estimate",
-    "Prior",
-    "Visit",
-    "Visits",
-    "as_one_curve",
-    "denoised",
-    "estimated",
-    "posterior_covariances",
-]
-
-
-SPREADS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, equally likely
-REACHES = (
+STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, equally likely
+CORRELATION_RANGES = (
     (False, 0.1),
     (True, 0.3),
     (True, 1.0),
 )  # whether a curve is smooth; the range of dependence, as a share of the bins
 COMMON = 1.0  # the prior standard deviation of the common part of a curve's steps
-SAME = 0.5  # pooling restarts at the last visit if the probability of one curve is below this
+MIN_SAME_CURVE = 0.5  # pooling restarts at the last visit if the probability of one curve is below this
 TINY = 1e-9
 FEW_CURVES = 16  # fewer take longer on two threads
-LITTLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
+NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
 
 
 @dataclass(frozen=True)
@@ -57,7 +44,7 @@ class Prior:
     common: float
 
 
-LOG_ODDS = Prior(SPREADS, COMMON)
+LOG_ODDS = Prior(STEP_SDS, COMMON)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +103,9 @@ def _of_levels(weight: Floats, pull: Floats, numeric: bool, prior: Prior) -> flo
     for column in range(columns):
         own, of_cell = weight[..., column], pull[..., column].sum(axis=1)
         held = 1 / prior.common**2 + own.sum(axis=1)
-        precision = np.diag(own.sum(axis=0)) - own.T @ (own / held[:, None])
+        snr = np.diag(own.sum(axis=0)) - own.T @ (own / held[:, None])
         rest = pull[..., column].sum(axis=0) - own.T @ (of_cell / held)
-        matrix = np.eye(codes) + priors @ precision
+        matrix = np.eye(codes) + priors @ snr
         means = np.linalg.solve(matrix, (priors @ rest)[..., None])[..., 0]
         likely = 0.5 * (means @ rest - np.linalg.slogdet(matrix)[1])
         found += float(logsumexp(likely)) - np.log(len(likely))
@@ -148,7 +135,7 @@ def posterior_covariances(weight: Floats, pull: Floats, *, numeric: bool, prior:
     likely, _ = (_dependent if dependent else _independent)(root, pull / np.maximum(root, TINY), prior)
     of_prior = softmax(likely.sum(axis=1))
     total = np.zeros((len(weight), codes, codes))
-    for number in np.flatnonzero(of_prior > LITTLE):
+    for number in np.flatnonzero(of_prior > NEGLIGIBLE):
         own = prior.spreads[number % len(prior.spreads)] ** 2 * np.eye(codes) + prior.common**2
         before = _priors(codes, prior)[number] if dependent else own
         total += of_prior[number] * np.linalg.solve(np.eye(codes) + before * weight[:, None], before)
@@ -174,10 +161,10 @@ def _independent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple
     """Return the same where steps share a common part only, in time linear in the codes."""
     spread = np.array(prior.spreads)[:, None, None]
     total = 1 + (spread * root) ** 2
-    precision = 1 / prior.common**2 + (root**2 / total).sum(axis=2)
-    shared = (root * scaled / total).sum(axis=2) / precision
+    snr = 1 / prior.common**2 + (root**2 / total).sum(axis=2)
+    shared = (root * scaled / total).sum(axis=2) / snr
     likely = 0.5 * ((scaled**2).sum(axis=1) - (np.log(total) + scaled**2 / total).sum(axis=2))
-    likely += 0.5 * shared**2 * precision - 0.5 * np.log(prior.common**2 * precision)
+    likely += 0.5 * shared**2 * snr - 0.5 * np.log(prior.common**2 * snr)
     rest = scaled - root * shared[..., None]
     return likely, shared[..., None] + spread**2 * root * rest / total
 
@@ -192,7 +179,7 @@ def _priors(codes: int, prior: Prior = LOG_ODDS) -> Floats:
     place = np.arange(codes - 1)
     apart = np.abs(place[:, None] - place) / (codes - 1)
     covariances = []
-    for smooth, reach in REACHES:
+    for smooth, reach in CORRELATION_RANGES:
         distance = apart * (np.sqrt(3) if smooth else 1) / reach
         correlation = np.pad((1 + distance if smooth else 1) * np.exp(-distance), (0, 1))
         correlation[-1, -1] = 1
@@ -263,7 +250,7 @@ class Visits:
             return alone, alone.steps[0]
         together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
         steps = alone.steps[0] + trust * (together - (said - pool[0].said) - alone.steps[0])
-        if trust.mean() < SAME:
+        if trust.mean() < MIN_SAME_CURVE:
             self._pools[feature] = [last]
         return alone, steps
 

@@ -6,16 +6,6 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = [
-    "add_term",
-    "add_terms",
-    "logistic_channels",
-    "look_up_channels",
-    "poisson_channels",
-    "posteriors",
-    "squared_channels",
-]
-
 TILE = 4096  # records taken at once, so that what is known of them stays in the first cache
 
 

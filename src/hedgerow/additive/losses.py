@@ -19,9 +19,6 @@ from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 
-__all__ = ["Logistic", "Loss", "calibrated", "uncalibrated"]
-
-
 EXPONENTIALS = 1 << 20  # of exp(0)
 STEPS_BACK = 200
 LONGEST = 1.0  # step of a class: far from the best margin the curvature is a poor guide

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from hedgerow.additive.estimate import Estimate, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import AdditiveModel, restored
-from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound, projected
+from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound, projected
 from hedgerow.additive.starts import StartVotes, restored_parts, start_on, together
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
@@ -28,75 +28,51 @@ from hedgerow.privacy.events import Event, OneOf, Pure, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
 
-__all__ = ["AdditivePlan", "Rules"]
-
-
-UNITS = 240  # in which rounds spend what the opening leaves
-MEMORY = 3  # rounds with cuts by whose depth the next one's is chosen
-MANY_NEW = 6  # rounds in a row, each of which found a feature that none before did
-SELDOM = 3  # where these found no cut that matters, only each so many-th round may have one
+BUDGET_UNITS = 240  # in which rounds spend what the opening leaves
+DEPTH_WINDOW = 3  # rounds with cuts by whose depth the next one's is chosen
+NEW_FEATURES_IN_A_ROW = 6  # rounds in a row, each of which found a feature that none before did
+CUT_INTERVAL = 3  # where these found no cut that matters, only each so many-th round may have one
 ROUNDING = Fraction(1, 2**24)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What decides about rounds, from released values alone; precision is records in units of the noise of one count.
+    """The constants of a fit. Every decision depends on released values alone.
 
-    Parameters
-    ----------
-    opening : Fraction
-        The share of the budget that the opening of the loss gets.
-    lacks : Fraction
-        The share of the query for what a start lacks.
-    rounds, pure_rounds : (float, float)
-        Rounds with and without a delta: a factor, and the power of the precision times the spread of the outcome.
-    bins, pure_bins : (float, float)
-        Bins of a number: likewise, of the precision.
-    most_cuts : int
-        K is at most this.
-    first : int
-        Rounds without cuts before the first with one, but for those that come after a round that found nothing.
-    cuts_from : float
-        The precision from which rounds may cut.
-    most_rounds : float
-        There are at most so many rounds.
-    scored, curves_scored : float
-        Rounds of several cuts, and of at most one, score on a sample of the records that has at least about so many.
-    curves_precision : float
-        and the latter on one of at least about this precision.
-    largest, drawn : int
-        The last cut may cut so many features of the largest curves, and so many others.
-    few_from : float
-        The precision from which it may cut half as many.
-    seldom : bool
-        Whether, where the last rounds with cuts found none that matters, only each ``SELDOM``-th round may have one.
+    ``snr`` below is the signal-to-noise ratio of a count: the released number of records over the standard deviation of the noise
+    of one count at the budget of all rounds. ``python benchmarks/recipes.py`` measures what each rule gains; the tables and the
+    alternatives are in docs/decisions/0012-hedgerow.md.
     """
 
-    opening: Fraction = Fraction(1, 50)
-    lacks: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (0.8, 0.45)
-    pure_rounds: tuple[float, float] = (0.15, 0.45)
-    bins: tuple[float, float] = (2.5, 0.3)
-    pure_bins: tuple[float, float] = (1.5, 0.3)
-    most_cuts: int = 5
-    first: int = 12
-    cuts_from: float = 300.0
-    most_rounds: float = 60.0
-    scored: float = 2.0**20
-    curves_scored: float = 2.0**17
-    curves_precision: float = 2.0**14
-    seldom: bool = True
-    largest: int = 2
-    drawn: int = 2
-    few_from: float = 2.0**17
+    initial_share: Fraction = Fraction(1, 50)  # of the budget, for the numbers of records by class
+    start_share: Fraction = Fraction(1, 50)  # of the budget, for the error of the model that a fit starts from
+    # (factor, exponent): the number of rounds is factor * (snr * spread of the outcome) ** exponent, with a delta and without.
+    rounds_by_snr: tuple[float, float] = (0.8, 0.45)
+    pure_rounds_by_snr: tuple[float, float] = (0.15, 0.45)
+    max_rounds: float = 60.0
+    # (factor, exponent): the number of bins of a numeric feature is factor * snr ** exponent.
+    bins_by_snr: tuple[float, float] = (2.5, 0.3)
+    pure_bins_by_snr: tuple[float, float] = (1.5, 0.3)
+    max_cuts: int = 5  # of a round; more gained nothing with 800 000 records
+    rounds_before_cuts: int = 12  # or until a round has no significant effect
+    min_snr_for_cuts: float = 300.0
+    rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
+    # Selections read a random sample of about so many records, since the noise hides what the others add: this saves time.
+    cut_sample: float = 2.0**20  # in rounds of several cuts
+    curve_sample: float = 2.0**17  # in rounds of at most one cut,
+    curve_sample_snr: float = 2.0**14  # whose sample has at least this signal-to-noise ratio
+    # The last cut of a round is selected together with the feature, among the cuts of so many features.
+    large_cut_features: int = 2  # those with the largest curves
+    random_cut_features: int = 2  # others, drawn at random
+    fewer_features_from_snr: float = 2.0**17  # from which half as many are enough
 
 
-LEAST_BINS, MOST_BINS = 8, 40
-FEWEST = 2.0
+MIN_BINS, MAX_BINS = 8, 40
+MIN_ROUNDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Opening:
+class InitialQueries:
     """What is asked before the first round: what the loss starts with, and histograms by which fine bins are merged."""
 
     loss: Logistic
@@ -118,17 +94,17 @@ class Opening:
     def event(self) -> Sequence:
         """What it costs."""
         asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
-        return Sequence((asked, *self.survey.event.parts, *self._lacking))
+        return Sequence((asked, *self.survey.event.parts, *self._start_events))
 
     @property
-    def _lacking(self) -> tuple[Event, ...]:
+    def _start_events(self) -> tuple[Event, ...]:
         """What the query for what a start lacks costs."""
         if not self.lacks:
             return ()
-        return (self._lack.event("what the start lacks", draws=self.loss.channels),)
+        return (self._start_noise.event("what the start lacks", draws=self.loss.channels),)
 
     @lazy
-    def _lack(self) -> Noise:
+    def _start_noise(self) -> Noise:
         return (self.budget * self.lacks).noise_for(self.loss.l1, self.loss.l2_squared)
 
     def act(self, curator: Queryable) -> Start:
@@ -143,7 +119,7 @@ class Opening:
 
     def beyond(self, curator: Queryable, votes: StartVotes, start: Start) -> Start:
         """Return what a model starts with beyond what ``votes`` say of records, which are their margins from now on."""
-        loss, noise = self.loss, self._lack
+        loss, noise = self.loss, self._start_noise
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
         deviations = noise.deviation / UNIT, noise.deviation / (UNIT * loss.curvature)
@@ -259,12 +235,14 @@ class AdditivePlan:
         self._rounds, self._init, self._started = rounds, init, started or init is not None
         self._encoder = fine_encoder(schema) if fine is None else fine
         self._limit = most_cuts
-        limit = rules.most_cuts if most_cuts is None else min(most_cuts, rules.most_cuts)
+        limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
-        self._known: dict[Budget, tuple[Opening, Rounds]] = {}  # the search for the budget ends at the one that is used
+        self._known: dict[
+            Budget, tuple[InitialQueries, Rounds]
+        ] = {}  # the search for the budget ends at the one that is used
         self._budget = Budget.of_whole(claim, self._event)
-        self._opening, self._stage = self._stages(self._budget)
-        self._loss = self._opening.loss
+        self._initial_queries, self._stage = self._stages(self._budget)
+        self._loss = self._initial_queries.loss
         self._start = None if init is None else start_on(init, self._encoder, self._loss, signs, most_cuts)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
@@ -285,25 +263,25 @@ class AdditivePlan:
             fine=encoder,
         )
 
-    def _stages(self, budget: Budget) -> tuple[Opening, Rounds]:
+    def _stages(self, budget: Budget) -> tuple[InitialQueries, Rounds]:
         if budget in self._known:
             return self._known[budget]
-        opening = self._opening_of(budget)
-        units = UNITS if self._rounds is None else self._units_for(self._rounds)
-        most_bins = MOST_BINS if self._bins is None else self._bins
+        opening = self._initial_queries_of(budget)
+        units = BUDGET_UNITS if self._rounds is None else self._units_for(self._rounds)
+        most_bins = MAX_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
         rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
         self._known = {budget: (opening, rounds)}
         return self._known[budget]
 
-    def _opening_of(self, budget: Budget) -> Opening:
+    def _initial_queries_of(self, budget: Budget) -> InitialQueries:
         survey = SurveyRecipe().survey(budget, self._encoder)
-        return Opening(self._loss_of(budget), budget, self._rules.opening, survey, self._lacks)
+        return InitialQueries(self._loss_of(budget), budget, self._rules.initial_share, survey, self._start_share)
 
     @property
-    def _lacks(self) -> Fraction:
-        return self._rules.lacks if self._started else Fraction(0)
+    def _start_share(self) -> Fraction:
+        return self._rules.start_share if self._started else Fraction(0)
 
     @lazy
     def _votes(self) -> StartVotes | None:
@@ -324,7 +302,7 @@ class AdditivePlan:
     @property
     def event(self) -> Event:
         """Everything that will read records."""
-        return Sequence((*self._opening.event.parts, self._stage.event))
+        return Sequence((*self._initial_queries.event.parts, self._stage.event))
 
     @property
     def encoder(self) -> Encoder:
@@ -333,63 +311,66 @@ class AdditivePlan:
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         """Boost by asking a curator."""
-        start = self._opening.act(curator)
+        start = self._initial_queries.act(curator)
         if self._votes is not None:
-            start = self._opening.beyond(curator, self._votes, start)
-        precision = self._precision(start.records)
-        encoder = self._opening.merge(curator, self._bins_at(precision), start.records)
-        fit = Fit(encoder, start.curvature, self._halvings(curator, start.records))
+            start = self._initial_queries.beyond(curator, self._votes, start)
+        snr = self._snr(start.records)
+        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
+        fit = Fit(encoder, start.curvature, self._draw_samples(curator, start.records))
         fit.begin(start.margins)
-        course = Course(self, precision * start.spread, self._stage.units, may_cut=precision >= self._rules.cuts_from)
-        while units := course.next_units():
-            cuts = min(course.next_cuts(), self._affordable(fit))
-            by = self._cut_by(curator, fit, precision) if cuts else []
+        schedule = RoundSchedule(
+            self, snr * start.spread, self._stage.units, may_cut=snr >= self._rules.min_snr_for_cuts
+        )
+        while units := schedule.next_units():
+            cuts = min(schedule.next_cuts(), self._affordable(fit))
+            by = self._cut_features(curator, fit, snr) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            course.saw(found, term.feature, offered=cuts > 0)
-            fit.add(self._kept(term, fit))
+            schedule.record(found, term.feature, offered=cuts > 0)
+            fit.add(self._monotone(term, fit))
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
-        return self._whole(AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs))
+        return self._with_start(AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs))
 
-    def _whole(self, own: AdditiveModel) -> AdditiveModel:
+    def _with_start(self, own: AdditiveModel) -> AdditiveModel:
         """Return the start, where there is one, and what was learned beyond it."""
         return own if self._start is None else together(self._start, own)
 
-    def _kept(self, term: Term, fit: Fit) -> Term:
+    def _monotone(self, term: Term, fit: Fit) -> Term:
         """Return a round's term as it is kept."""
         return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
 
-    def _precision(self, records: float) -> float:
+    def _snr(self, records: float) -> float:
         """Return how many times the noise of one count, at the budget of all rounds together, there are records."""
-        left = float(self._opening.left.amount)
+        left = float(self._initial_queries.left.amount)
         return records * (math.sqrt(2 * left) if self._budget.concentrated else left)
 
-    def _halvings(self, curator: Queryable, records: float) -> tuple[int, int]:
+    def _draw_samples(self, curator: Queryable, records: float) -> tuple[int, int]:
         """Draw what rounds of at most one cut and of more score on, and return how often each halves the records."""
         rules = self._rules
-        enough = max(rules.curves_scored, records * rules.curves_precision / self._precision(records))
-        of_curves, of_cuts = (int(math.log2(max(records / scored, 1))) for scored in (enough, rules.scored))
+        enough = max(rules.curve_sample, records * rules.curve_sample_snr / self._snr(records))
+        of_curves, of_cuts = (int(math.log2(max(records / scored, 1))) for scored in (enough, rules.cut_sample))
         for halvings in sorted({of_curves, of_cuts} - {0}):
             curator.draw_sample(halvings)
         return of_curves, of_cuts
 
-    def _bins_at(self, precision: float) -> int:
+    def _bins_for(self, snr: float) -> int:
         if self._bins is not None:
             return self._bins
-        factor, power = self._rules.bins if self._budget.concentrated else self._rules.pure_bins
-        return int(np.clip(round(factor * precision**power), LEAST_BINS, MOST_BINS))
+        factor, power = self._rules.bins_by_snr if self._budget.concentrated else self._rules.pure_bins_by_snr
+        return int(np.clip(round(factor * snr**power), MIN_BINS, MAX_BINS))
 
     def _affordable(self, fit: Fit) -> int:
         """Return how many cuts a round may have so that its scans sum up no more than they should."""
         sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
-        return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MOST_SUMS / sums, 1))))
+        return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
 
-    def _cut_by(self, curator: Queryable, fit: Fit, precision: float) -> list[int]:
+    def _cut_features(self, curator: Queryable, fit: Fit, snr: float) -> list[int]:
         """Return the features that the last cut may cut: those of the largest released curves, and others at random."""
-        may = fit.numeric | (fit.encoder.n_codes <= MOST_VALUES + 2)
-        few = precision >= self._rules.few_from
-        largest, drawn = (-(-count // 2) if few else count for count in (self._rules.largest, self._rules.drawn))
+        may = fit.numeric | (fit.encoder.n_codes <= MAX_CUT_VALUES + 2)
+        few = snr >= self._rules.fewer_features_from_snr
+        rules = self._rules
+        largest, drawn = (-(-n // 2) if few else n for n in (rules.large_cut_features, rules.random_cut_features))
         by = fit.largest(may, largest)
         others = may.copy()
         others[by] = False
@@ -408,16 +389,16 @@ class AdditivePlan:
         return restored(arrays, self._encoder, self._loss, most_terms, self._signs)
 
 
-class Course:
+class RoundSchedule:
     """How a fit goes on: the units and the cuts of its next round, by what the last rounds found."""
 
-    def __init__(self, plan: AdditivePlan, precision: float, units: int, *, may_cut: bool) -> None:
+    def __init__(self, plan: AdditivePlan, snr: float, units: int, *, may_cut: bool) -> None:
         self._rules, self._left, self._most = plan._rules, units, plan._most_cuts
-        factor, power = self._rules.rounds if plan._budget.concentrated else self._rules.pure_rounds
-        wanted = float(np.clip(factor * precision**power, FEWEST, self._rules.most_rounds))
+        factor, power = self._rules.rounds_by_snr if plan._budget.concentrated else self._rules.pure_rounds_by_snr
+        wanted = float(np.clip(factor * snr**power, MIN_ROUNDS, self._rules.max_rounds))
         self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
-        self._smallest = max(self.size // 4, 1 if self._fixed else round(units / self._rules.most_rounds))
+        self._smallest = max(self.size // 4, 1 if self._fixed else round(units / self._rules.max_rounds))
         self._new_in_a_row, self._features = 0, set[int]()
         self._may_cut = may_cut
         self._cutting = False
@@ -435,21 +416,23 @@ class Course:
         """Return K of the next round."""
         if not (self._may_cut and self._cutting):
             return 0
-        deepest = max(self._depths[-MEMORY:], default=0)
-        seldom = self._rules.seldom and deepest == 0 and len(self._depths) >= MEMORY
-        if seldom and self._rounds % SELDOM:
+        deepest = max(self._depths[-DEPTH_WINDOW:], default=0)
+        seldom = self._rules.rare_cuts and deepest == 0 and len(self._depths) >= DEPTH_WINDOW
+        if seldom and self._rounds % CUT_INTERVAL:
             return 0
         return min(self._most, 1 + deepest)
 
-    def saw(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
+    def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
         """Take note of what a round found: its log evidence, the depth that is most likely, and whether its feature is new."""
         found = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and found >= 0 else 0
         self._features.add(feature)
-        if self._new_in_a_row == MANY_NEW:  # many features matter a little: more rounds, of half as much each
+        if (
+            self._new_in_a_row == NEW_FEATURES_IN_A_ROW
+        ):  # many features matter a little: more rounds, of half as much each
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)
-        if found <= -1 or self._rounds >= self._rules.first:
+        if found <= -1 or self._rounds >= self._rules.rounds_before_cuts:
             self._cutting = True

@@ -14,7 +14,7 @@ from scipy.special import expit, logsumexp
 
 from hedgerow.additive.estimate import Estimate
 from hedgerow.additive.model import AdditiveModel, RegressionModel
-from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
+from hedgerow.additive.plan import AdditivePlan, InitialQueries, RoundSchedule, Rules
 from hedgerow.additive.round import Fit
 from hedgerow.additive.squared import (
     Counts,
@@ -35,70 +35,44 @@ from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.survey import SurveyRecipe, too_few
 
-__all__ = ["RegressionPlan", "RegressionRules"]
-
 LEAST_NOISE = 0.05  # of a count, in the shares of the opening
 OUTCOME = "an outcome that can be read"
 
 
 @dataclass(frozen=True)
 class RegressionRules(Rules):
-    """What decides about a regression, from released values alone; see ``Rules``.
+    """The constants of a regressor's fit; see ``Rules``. docs/decisions/0018-regression.md has the measurements."""
 
-    Parameters
-    ----------
-    opening : Fraction
-        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with the power 3/4
-        of this noise. That of the rounds' budget that the final mean gets is the same.
-    most_opening : Fraction
-        The largest share of the opening.
-    survey : Fraction
-        The share of the histograms of features.
-    renewal : Fraction
-        The share of each histogram of residuals.
-    renewals : int
-        How many of these there are at most, the last before the final mean.
-    later : float
-        After so many times as many rounds as before the last histogram of residuals there is another one.
-    learns_from : float
-        The precision from which there are rounds; below it the model is the mean.
-    trusts_from : float
-        The precision below which a step counts by the probability that there is one at all.
-    multiple, pure_multiple : int
-        What a record adds to the count, in thousandths of the largest residual, with normal and other noise.
-    cells : float
-        The clip is set for a cell that holds one in so many records.
-    skew : float
-        The share of what a clip cuts off that is taken to have one sign in a cell.
-    loss : type
-        ``Squared``, or ``Poisson``, whose link is ``LogLink``.
-    link : type
-        What margins say, of the outcome's grid.
-    """
-
-    opening: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (0.45, 0.55)
-    most_opening: Fraction = Fraction(3, 20)
-    survey: Fraction = Fraction(1, 40)
-    renewal: Fraction = Fraction(1, 100)
-    renewals: int = 5
-    later: float = 2.0
-    most_rounds: float = 120.0
-    seldom: bool = False
-    learns_from: float = 20.0
-    trusts_from: float = 300.0
-    multiple: int = 500
-    pure_multiple: int = 250
-    pure_rounds: tuple[float, float] = (0.1, 0.55)
-    pure_bins: tuple[float, float] = (1.65, 0.3)
-    cells: float = 10.0
-    skew: float = 0.2
-    loss: type[Squared] = Squared
+    # Of the budget, for the histogram of the outcome, if the noise of one count at the whole budget is 1. It grows with the
+    # noise to the power 3/4: a wrong mean costs most at small budgets. The final mean gets the same share of the rounds' budget.
+    initial_share: Fraction = Fraction(1, 50)
+    max_initial_share: Fraction = Fraction(3, 20)
+    survey_share: Fraction = Fraction(1, 40)  # of the budget, for the histograms of features
+    residual_share: Fraction = Fraction(
+        1, 100
+    )  # of the budget, for each histogram of residuals, from which the clip follows
+    max_residual_queries: int = 5  # the last of them before the final mean
+    interval_growth: float = (
+        2.0  # a histogram of residuals follows after this many times as many rounds as the one before
+    )
+    rounds_by_snr: tuple[float, float] = (0.45, 0.55)
+    pure_rounds_by_snr: tuple[float, float] = (0.1, 0.55)
+    max_rounds: float = 120.0
+    pure_bins_by_snr: tuple[float, float] = (1.65, 0.3)
+    rare_cuts: bool = False
+    min_snr: float = 20.0  # below it the model is the released mean
+    full_step_snr: float = 300.0  # below it a step is multiplied by the probability that there is an effect
+    # What a record adds to the count of its cell, in thousandths of the largest residual, with normal and with other noise.
+    count_weight: int = 500
+    pure_count_weight: int = 250
+    clip_cells: float = 10.0  # the clip minimizes the error of the mean of a cell with one in so many records,
+    clip_skew: float = 0.2  # where this share of what it cuts off has one sign: outcomes have skewed tails
+    loss: type[Squared] = Squared  # or Poisson, with LogLink
     link: type[Link] = Link
 
 
 @dataclass(frozen=True, eq=False)
-class OutcomeOpening(Opening):
+class OutcomeQueries(InitialQueries):
     """Everything that is asked beside rounds: histograms of the outcome, of features, and of residuals between rounds.
 
     ``of_outcomes`` and ``of_residuals`` say what the histograms count, ``renewals`` how many of the latter there are at most,
@@ -125,16 +99,16 @@ class OutcomeOpening(Opening):
         """What it costs."""
         asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
-        return Sequence((asked, *self.survey.event.parts, *self._lacking, *(watched,) * self.renewals))
+        return Sequence((asked, *self.survey.event.parts, *self._start_events, *(watched,) * self.renewals))
 
     @property
-    def _lacking(self) -> tuple[Event, ...]:
+    def _start_events(self) -> tuple[Event, ...]:
         if not self.lacks:
             return ()
-        return (self._lack.event("histogram of residuals of the start", draws=self._of_start.channels),)
+        return (self._start_noise.event("histogram of residuals of the start", draws=self._of_start.channels),)
 
     @lazy
-    def _lack(self) -> Noise:
+    def _start_noise(self) -> Noise:
         return (self.budget * self.lacks).noise()
 
     @lazy
@@ -143,8 +117,8 @@ class OutcomeOpening(Opening):
 
     def left_by(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
         """Return how residuals spread where ``votes`` are the margins, as they are from now on; None where noise hides that."""
-        released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._lack)
-        found = Spread.of(self._of_start, released, self._lack.deviation)
+        released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
+        found = Spread.of(self._of_start, released, self._start_noise.deviation)
         return found if found.clear > outcome.records / 2 else None
 
     @property
@@ -167,7 +141,7 @@ class OutcomeOpening(Opening):
 
         As ``before`` where the noise hides them, or where its bins were merged until they say that residuals grew.
         """
-        released = curator.open_round(self.of_residuals, fit.take(), whole=True).whole_sums(self._watching)
+        released = curator.open_round(self.of_residuals, fit.pending_terms(), whole=True).whole_sums(self._watching)
         found = Spread.of(self.of_residuals, released, self._watching.deviation)
         shown = found.clear > before.records / 2 and found.mean_square <= before.mean_square
         return found if shown else before
@@ -177,30 +151,30 @@ class RegressionPlan(AdditivePlan):
     """Additive boosting of a number that is about to be fitted; parameters are those of ``AdditivePlan``."""
 
     _rules: RegressionRules
-    _opening: OutcomeOpening
+    _initial_queries: OutcomeQueries
 
-    def _opening_of(self, budget: Budget) -> OutcomeOpening:
+    def _initial_queries_of(self, budget: Budget) -> OutcomeQueries:
         rules, grid = self._rules, self._encoder.schema.outcome_grid
         noise = max(budget.noise().deviation, LEAST_NOISE)
-        share = min(rules.most_opening, rules.opening * Fraction(noise**0.75).limit_denominator(1 << 10))
+        share = min(rules.max_initial_share, rules.initial_share * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
-        survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder)
+        survey = SurveyRecipe(histograms=rules.survey_share).survey(budget, self._encoder)
         loss = self._loss_of(budget)
-        return OutcomeOpening(
+        return OutcomeQueries(
             loss=loss,
             budget=budget,
             share=share,
             survey=survey,
-            lacks=self._lacks,
+            lacks=self._start_share,
             of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0]), loss.link),
             of_residuals=counts_of_residuals(grid.steps, loss.link),
-            renewals=rules.renewals,
-            renewal=rules.renewal,
+            renewals=rules.max_residual_queries,
+            renewal=rules.residual_share,
         )
 
     def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
         rules, link = self._rules, self._rules.link(self._encoder.schema.outcome_grid)
-        return rules.loss(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple, link)
+        return rules.loss(1, 1.0, 1.0, rules.count_weight if budget.concentrated else rules.pure_count_weight, link)
 
     def _units_for(self, rounds: int) -> int:
         return rounds + self._final_units(rounds)
@@ -210,54 +184,54 @@ class RegressionPlan(AdditivePlan):
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         """Boost by asking a curator."""
-        opening = self._opening
+        opening = self._initial_queries
         outcome = opening.outcome(curator)
-        precision = self._precision(outcome.clear)
+        snr = self._snr(outcome.clear)
         loss = opening.loss.about(outcome.mean)
         start, spread = self._begin(curator, loss, outcome)
-        encoder = opening.merge(curator, self._bins_at(precision), outcome.records)
-        fit = Fit(encoder, np.array([outcome.records]), self._halvings(curator, outcome.records))
+        encoder = opening.merge(curator, self._bins_for(snr), outcome.records)
+        fit = Fit(encoder, np.array([outcome.records]), self._draw_samples(curator, outcome.records))
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)
-        if precision < self._rules.learns_from:
+        if snr < self._rules.min_snr:
             units = 0
-        course = Course(self, precision, units, may_cut=precision >= self._rules.cuts_from)
-        clips = Clips(self, course.size, spread, loss)
-        while size := course.next_units():
+        schedule = RoundSchedule(self, snr, units, may_cut=snr >= self._rules.min_snr_for_cuts)
+        clips = ResidualClip(self, schedule.size, spread, loss)
+        while size := schedule.next_units():
             clips.renew(curator, fit)
-            cuts = min(course.next_cuts(), self._affordable(fit))
-            by = self._cut_by(curator, fit, precision) if cuts else []
+            cuts = min(schedule.next_cuts(), self._affordable(fit))
+            by = self._cut_features(curator, fit, snr) if cuts else []
             one = replace(self._stage.one(size, cuts), loss=clips.loss)
             term, found = one.run(curator, fit, by)
-            course.saw(found, term.feature, offered=cuts > 0)
-            fit.add(self._kept(term if precision >= self._rules.trusts_from else trusted(term, found), fit))
+            schedule.record(found, term.feature, offered=cuts > 0)
+            fit.add(self._monotone(term if snr >= self._rules.full_step_snr else trusted(term, found), fit))
         start += self._shift(curator, fit, clips, self._stage.units - units)
-        return self._whole(RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
+        return self._with_start(RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
 
     def _begin(self, curator: Queryable, loss: Squared, outcome: Spread) -> tuple[int, Spread]:
         """Return the margin that every record begins with beyond the start's, and how absolute residuals spread then."""
         if self._votes is None:
             start = loss.link.margin(outcome.mean)
             return start, outcome.around(outcome.mean)
-        found = self._opening.left_by(curator, self._votes, outcome)
+        found = self._initial_queries.left_by(curator, self._votes, outcome)
         if found is None:
             return 0, outcome.around(outcome.mean)
         steps = loss.link.grid.steps
         return loss.clipped_at(steps).shift(found.mean / steps, 1.0), found.around(found.mean)
 
-    def _shift(self, curator: Queryable, fit: Fit, clips: Clips, units: int) -> int:
+    def _shift(self, curator: Queryable, fit: Fit, clips: ResidualClip, units: int) -> int:
         """Return the votes by which all margins are too low, by what so many units leave when nothing is selected.
 
         Residuals are clipped where the noise and what is cut off, which may have one sign, are least together.
         """
-        spread, noise = self._opening.residuals(curator, fit, clips.spread), self._stage.one(units, 0).noise
+        spread, noise = self._initial_queries.residuals(curator, fit, clips.spread), self._stage.one(units, 0).noise
         loss = clips.loss.clipped_at(spread.wide_clip(noise.deviation / UNIT))
         total, mass = curator.open_round(loss, whole=True).whole_sums(noise)
         return loss.shift(total / UNIT, max(max(mass, noise.deviation) / (UNIT * loss.curvature), 1.0))
 
     def _restored(self, arrays: Mapping[str, npt.NDArray[Any]], most_terms: int) -> RegressionModel:
         model = super()._restored(arrays, most_terms)
-        return RegressionModel(model.encoder, self._opening.loss, model.start, model.terms, model.signs)
+        return RegressionModel(model.encoder, self._initial_queries.loss, model.start, model.terms, model.signs)
 
 
 def trusted(term: Term, found: Estimate) -> Term:
@@ -266,24 +240,24 @@ def trusted(term: Term, found: Estimate) -> Term:
     return replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
 
 
-class Clips:
+class ResidualClip:
     """The clip of residuals as rounds go on: renewed after numbers of rounds that grow by a factor."""
 
     def __init__(self, plan: RegressionPlan, size: int, outcome: Spread, loss: Squared) -> None:
         self._plan, self._rules, self.spread = plan, plan._rules, outcome
         self._noise = plan._stage.one(size, 0).noise.deviation / UNIT
-        self._rounds, self._next, self._left = 0, 1.0, plan._opening.renewals - 1
+        self._rounds, self._next, self._left = 0, 1.0, plan._initial_queries.renewals - 1
         self.loss = self._clipped(loss)
 
     def _clipped(self, loss: Squared) -> Squared:
-        return self.spread.loss(self._noise, self._rules.cells, self._rules.skew, loss)
+        return self.spread.loss(self._noise, self._rules.clip_cells, self._rules.clip_skew, loss)
 
     def renew(self, curator: Queryable, fit: Fit) -> None:
         """Ask for the residuals if it is time."""
         if self._left and self._rounds >= self._next:
-            self.spread, before = self._plan._opening.residuals(curator, fit, self.spread), self.loss
+            self.spread, before = self._plan._initial_queries.residuals(curator, fit, self.spread), self.loss
             self.loss = self._clipped(before)
             fit.visits.rescale(before.unit / self.loss.unit)
             self._left -= 1
-            self._next *= self._rules.later
+            self._next *= self._rules.interval_growth
         self._rounds += 1

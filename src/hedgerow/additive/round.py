@@ -24,13 +24,15 @@ from hedgerow.privacy.events import Event
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Encoder, Numeric, Schema
 
-SELECTION = Fraction(1, 4)  # the share of a round's budget that its selections get
-CHANCE = 0.5  # the share of what sampling alone adds to a score that its penalty takes back
-MANY = 2.0  # a split's penalty for being one of many: this times the log of their number, over the selection's rate
-GROUPS = 8  # of the bins of a number, between which the last cut may be
-MOST_VALUES = 14  # of a category that the last cut may cut
+SELECTION_SHARE = Fraction(1, 4)  # the share of a round's budget that its selections get
+SAMPLING_PENALTY = 0.5  # the share of what sampling alone adds to a score that its penalty takes back
+CANDIDATE_PENALTY = (
+    2.0  # a split's penalty for being one of many: this times the log of their number, over the selection's rate
+)
+CUT_GROUPS = 8  # of the bins of a number, between which the last cut may be
+MAX_CUT_VALUES = 14  # of a category that the last cut may cut
 LARGEST_PENALTY = 2.0**61  # reached where the noise is near the samplers' largest
-MOST_SUMS = 1 << 22  # of one scan
+MAX_SCAN_SUMS = 1 << 22  # of one scan
 
 
 class Fit:
@@ -46,30 +48,30 @@ class Fit:
         self.terms: list[Term] = []
         self.visits = Visits()
         # By halvings: what the margins of these records do not hold yet.
-        self._untold: dict[int, list[Term]] = {some: [] for some in (0, *halvings)}
+        self._pending: dict[int, list[Term]] = {some: [] for some in (0, *halvings)}
         self._curves: dict[int, Integers] = {}
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
 
     def begin(self, margins: Integers) -> None:
         """Let every record start with these margins, (columns,)."""
-        self._tell(Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))))
+        self._add_pending(Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))))
 
     def add(self, term: Term) -> None:
         """Add a round's term."""
         self.terms.append(term)
         if not term.cuts:
             self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
-        self._tell(term)
+        self._add_pending(term)
 
-    def _tell(self, term: Term) -> None:
-        for untold in self._untold.values():
-            untold.append(term)
+    def _add_pending(self, term: Term) -> None:
+        for pending in self._pending.values():
+            pending.append(term)
 
-    def take(self, halvings: int = 0) -> Terms | None:
+    def pending_terms(self, halvings: int = 0) -> Terms | None:
         """Return what the margins of all records, or of a sample, do not hold yet; they do from now on."""
-        untold, self._untold[halvings] = self._untold[halvings], []
-        return Terms(tuple(untold)) if untold else None
+        pending, self._pending[halvings] = self._pending[halvings], []
+        return Terms(tuple(pending)) if pending else None
 
     def curve(self, feature: int, columns: int) -> Integers:
         """Return the terms of one feature without cuts added up, (codes, columns)."""
@@ -100,12 +102,12 @@ class OneRound:
     @lazy
     def selection(self) -> Selection:
         """The mechanism of each selection."""
-        return (self.budget * SELECTION / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return (self.budget * SELECTION_SHARE / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
     def noise(self) -> Noise:
         """The noise of a sum."""
-        return (self.budget * (1 - SELECTION)).noise_for(self.loss.l1, self.loss.l2_squared)
+        return (self.budget * (1 - SELECTION_SHARE)).noise_for(self.loss.l1, self.loss.l2_squared)
 
     @property
     def event(self) -> Event:
@@ -124,16 +126,16 @@ class OneRound:
         )  # else one scan sums both channels in the time of one
         rule, answers = self.loss.scores if apart else self.loss, None
         for _ in range(self.cuts - 1):
-            answers = curator.open_round(rule, fit.take(halvings), cuts, halvings=halvings, before=answers)
+            answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
         uncut = [j for j in by if j not in {cut.by for cut in cuts}]
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
-        answers = curator.open_round(rule, fit.take(halvings), cuts, splits, halvings=halvings)
+        answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, splits, halvings=halvings)
         selected = self._select(answers, fit, cuts, splits)
         if selected.cut is not None:
             cuts.append(selected.cut)
         if apart:
-            measured = curator.open_round(self.loss, fit.take(), cuts, feature=selected.feature)
+            measured = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=selected.feature)
             sums = measured.sums(Candidate(0), self.noise)
         else:
             sums = answers.sums(selected, self.noise)
@@ -149,9 +151,9 @@ class OneRound:
         noise = self.noise.deviation * self.loss.scored
         scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 1]
         chance = UNIT * self.loss.deviation * np.sqrt(scored).sum()
-        penalty = np.tile(cells * (noise + CHANCE * chance), (rows, 1))
+        penalty = np.tile(cells * (noise + SAMPLING_PENALTY * chance), (rows, 1))
         if splits is not None:
-            many = MANY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
+            many = CANDIDATE_PENALTY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
             penalty[1:] = np.sqrt(2) * penalty[1:] + many
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
@@ -202,7 +204,7 @@ def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
     groups = []
     for j in by:
         bins = int(fit.encoder.n_codes[j]) - 1
-        count = min(GROUPS, bins) if fit.numeric[j] else bins
+        count = min(CUT_GROUPS, bins) if fit.numeric[j] else bins
         groups.append(np.append(np.arange(bins) * count // bins, count))
     return Splits(by, groups, [bool(fit.numeric[j]) for j in by])
 

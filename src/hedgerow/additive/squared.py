@@ -187,8 +187,8 @@ PARTS = 2  # bins of a histogram to a factor of two
 EVEN_PARTS = 16  # of a bin, of which each is at one distance
 EVEN = 32  # bins of one width of an outcome
 NARROWEST = 4  # the power of two of the first bin's end
-CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
-FEWEST = 4  # bins that are left when bins are merged
+SAMPLING_PENALTY = 0.002  # that noise alone makes any count of a histogram stand out
+MIN_MERGED_BINS = 4  # bins that are left when bins are merged
 BELOW = 0.1  # of the records that stand out, as many as others may be
 
 
@@ -445,11 +445,11 @@ class Spread:
         while True:
             starts = np.arange(0, len(released), merge)
             counts = np.add.reduceat(released, starts).astype(np.float64)
-            least = float(norm.isf(CHANCE / len(starts))) * noise * math.sqrt(merge)
+            least = float(norm.isf(SAMPLING_PENALTY / len(starts))) * noise * math.sqrt(merge)
             clear = counts > least
             kept, others = counts[clear].sum(), counts[~clear].sum()
             unsure = noise * math.sqrt(merge * np.count_nonzero(~clear))
-            if (kept > 0 and others - unsure <= BELOW * kept) or len(starts) <= FEWEST:
+            if (kept > 0 and others - unsure <= BELOW * kept) or len(starts) <= MIN_MERGED_BINS:
                 break
             merge *= 2
         ends, total = np.append(edges[starts], edges[-1]), noise * math.sqrt(len(released))

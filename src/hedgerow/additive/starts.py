@@ -24,8 +24,6 @@ from hedgerow.schema import Categorical, Encoder, Schema
 from hedgerow.schema.cells import category_key
 from hedgerow.table.table import Margins
 
-__all__ = ["StartVotes", "codes_in", "restored_parts", "start_on", "together"]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 MOST_TERMS = 1 << 16  # of a start

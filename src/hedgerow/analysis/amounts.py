@@ -16,8 +16,6 @@ from hedgerow.schema.dates import SECONDS, DateReader, date_text
 from hedgerow.schema.features import Feature
 from hedgerow.schema.formats import DateFormat
 
-__all__ = ["bounded", "entry_of", "reader_of"]
-
 DAY = SECONDS["day"]
 ORIGIN = (date(2000, 1, 1) - date(1970, 1, 1)).days  # most dates lie near it, where an exponential grid is fine
 FIRST, LAST = ((day - date(2000, 1, 1)).days for day in (date.min, date.max))

@@ -27,9 +27,6 @@ from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.events import Event
 from hedgerow.table import keep_of
 
-__all__ = ["evaluate"]
-
-
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",
     "X and y being other records than those of the fit: of a record, or of a person with records in both, the costs add up",

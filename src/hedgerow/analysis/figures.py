@@ -17,9 +17,6 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
 from hedgerow.texts import html_table, short_repr
 
-__all__ = ["CLEAR", "Card", "Figure", "quantile"]
-
-
 INTERVALS = ("95 %, of these records", "95 %, of their population")
 STEP = 0.5  # of a count, where a figure's change is measured
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out

@@ -23,8 +23,6 @@ from hedgerow.schema import Numeric, Schema
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import html_table, short_repr
 
-__all__ = ["FitPlan", "Step", "plan"]
-
 MOST_MADE_UP = 20_000  # records of made-up data: enough to see the noise, few enough to wait for
 TEST = 5_000
 SEE = "Which epsilon, what it costs in accuracy, and what may be published: docs/guide/epsilon.md."

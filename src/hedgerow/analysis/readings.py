@@ -16,8 +16,6 @@ from hedgerow.schema.columns import Columns
 from hedgerow.table import classes_of
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["Labelled", "OneClass"]
-
 BLOCK_ROWS = 8_192
 
 

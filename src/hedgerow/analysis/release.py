@@ -21,8 +21,6 @@ from hedgerow.schema.persons import read_groups, split_groups
 from hedgerow.table import keep_of
 from hedgerow.texts import listed
 
-__all__ = ["ReleasedSchema", "private_schema"]
-
 UNKNOWN = (0, "no class is public")  # stand-in classes of two types, since labels of any type may be released
 ASSUMPTIONS = (
     "the names of the columns, and which of them are numeric, being public",

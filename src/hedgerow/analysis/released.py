@@ -26,8 +26,6 @@ from hedgerow.schema.features import Feature, Value
 from hedgerow.table import Keep
 from hedgerow.texts import listed
 
-__all__ = ["NO_VALUE", "Answers", "ReleasePlan", "ReleasedSchema"]
-
 NO_VALUE = "no value was released"  # the only value of a column of which no value passed
 
 

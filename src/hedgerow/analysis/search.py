@@ -28,6 +28,7 @@ from hedgerow.estimator import (
     PrivateClassifier,
     PrivateEstimator,
     ShowsResult,
+    cloned_by,
     run,
     starts_of,
     with_result,
@@ -43,8 +44,6 @@ from hedgerow.privacy.starts import Start
 from hedgerow.schema import Schema
 from hedgerow.table import Keep, keep_of
 from hedgerow.texts import html_table
-
-__all__ = ["PrivateSearchCV"]
 
 FIXED = (
     "epsilon",
@@ -197,7 +196,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
         """
         whole, randomness, grid, schema = self._checked()
         scoring = self._scoring(schema)
-        call = current_call(schema, self.estimator._cloned_by)
+        call = current_call(schema, cloned_by(self.estimator))
         records, labels, named, persons = read_given(X, y, groups, schema, again=True, call=call)
         keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))

@@ -45,8 +45,6 @@ from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["ByError", "ByRight", "Disjoint", "Found", "Scoring", "Stopping", "Tables", "Trials", "planned"]
-
 SHARES = 1 << SHARE_BITS  # of the persons or records, which parts are made of
 ERROR_STEPS = 64  # of an error that counts: a step is far below what candidates differ by
 WITNESS_BINS = 255  # by which readings of one search are compared

@@ -11,8 +11,6 @@ from hedgerow.audit.pairs import Case
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Categorical, Numeric, Schema
 
-__all__ = ["CLOSER", "GENERAL", "OWN", "PUBLISHED", "QUESTIONS", "WEAK", "case", "cases_of"]
-
 NO, YES = "no", "yes"
 CLASSES = [NO, YES]
 TWO = Schema({"a": Categorical(["0", "1"]), "b": Categorical(["0", "1"])}, classes=CLASSES)

@@ -34,7 +34,6 @@ from hedgerow.texts import counted, printable
 if TYPE_CHECKING:
     from hedgerow.plots import Page
 
-__all__ = ["about_model", "audit", "model_verdict", "reproduce", "write_page"]
 
 NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is for attacks
 SUMMARY = "What was attacked, its claim, and a lower bound on epsilon."

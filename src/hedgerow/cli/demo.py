@@ -32,8 +32,6 @@ from hedgerow.schema import Schema
 from hedgerow.systems.hedgerow import HedgerowClassifier
 from hedgerow.systems.regressor import HedgerowRegressor
 
-__all__ = ["AFFAIRS", "VISITS", "Subject", "claim_folder", "demo", "fill_folder"]
-
 MARK = "written-by-hedgerow-demo.txt"
 MARKED = "hedgerow demo wrote the files in this folder, and replaces them when it runs again.\n"
 CURVES, CARD, MODEL = "curves.png", "card.html", "model.hedgerow"

@@ -16,8 +16,6 @@ from hedgerow.cli.options import json_option, ledger_option
 from hedgerow.errors import HedgerowError
 from hedgerow.texts import counted
 
-__all__ = ["doctor"]
-
 REQUIRED = ("numpy", "scipy", "scikit-learn", "narwhals", "numba", "click", "sqlalchemy")
 EXTRAS = {
     "parquet": "pyarrow",

@@ -15,26 +15,11 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.schema import Encoder, Schema
+from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
-from hedgerow.sources.tables import CSVFormat, is_parquet, open_table, read_table
+from hedgerow.sources.tables import is_parquet, open_table, read_table
 from hedgerow.systems import load
 from hedgerow.texts import it_or_them, listed
-
-__all__ = [
-    "check_columns",
-    "check_files",
-    "check_records",
-    "check_single",
-    "compare_columns",
-    "given",
-    "load_schema",
-    "read_delta",
-    "read_init",
-    "read_parameters",
-    "read_variant",
-    "records_of",
-    "with_person",
-]
 
 ELSEWHERE = (
     "epsilon",

@@ -26,19 +26,6 @@ from hedgerow.ledgers.store import StoredLedger
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.texts import counted
 
-__all__ = [
-    "amount_text",
-    "close",
-    "create",
-    "ledger_values",
-    "list_",
-    "raise_",
-    "report",
-    "show",
-    "verify",
-    "write_report",
-]
-
 reason_option = click.option("--reason", required=True, help="The reason, which is recorded permanently.")
 
 

@@ -37,14 +37,13 @@ from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.tree import tree_values
 from hedgerow.schema.unread import UnreadColumns
+from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, places_of, unread
-from hedgerow.sources.tables import CSVFormat, open_table
+from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
 from hedgerow.systems.booster import BoostingClassifier
 from hedgerow.texts import listed, printable
 from hedgerow.trees import ForestModel
-
-__all__ = ["card", "export", "inspect", "predict"]
 
 Answer = Callable[[Mapping[str, Any]], list[Any]]  # from records by columns to a row of predictions for each record
 

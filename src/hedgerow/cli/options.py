@@ -20,37 +20,6 @@ if TYPE_CHECKING:
     from hedgerow.ledgers.ledger import Ledger
     from hedgerow.ledgers.store import LedgerStore
 
-__all__ = [
-    "ADJACENCIES",
-    "DataFiles",
-    "DataOptions",
-    "InputFile",
-    "InputFolder",
-    "OutputFile",
-    "adjacency_option",
-    "checked_delta",
-    "checked_epsilon",
-    "checked_memory",
-    "checked_share",
-    "data_options",
-    "files_argument",
-    "force_option",
-    "json_option",
-    "ledger_option",
-    "ledger_options",
-    "ledger_or_none",
-    "person_option",
-    "person_options",
-    "records_per_person_option",
-    "refuse_overwriting",
-    "required",
-    "schema_option",
-    "separator_option",
-    "store_of",
-    "system_option",
-    "target_option",
-    "variant_option",
-]
 
 NO_SCHEMA = """\
 --schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \

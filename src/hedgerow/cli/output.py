@@ -26,18 +26,6 @@ from hedgerow.plots.tree import leaf_text
 from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = [
-    "REFUSALS",
-    "ShareProgress",
-    "Spending",
-    "card_values",
-    "certificate_values",
-    "check_stdout",
-    "model_values",
-    "tree_lines",
-    "write_json",
-]
-
 Answer = TypeVar("Answer")
 
 # If a fit ends with one of these, the request was wrong and nothing was charged. An EngineError occurs later.

@@ -32,10 +32,8 @@ from hedgerow.cli.output import ShareProgress, Spending, certificate_values, che
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Schema
-from hedgerow.sources.tables import CSVFormat
+from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.systems import default_system, system_class
-
-__all__ = ["plan", "search"]
 
 
 @click.command()

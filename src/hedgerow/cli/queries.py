@@ -34,13 +34,10 @@ from hedgerow.cli.output import REFUSALS, ShareProgress, card_values, certificat
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.privacy.atomic import Watch
+from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, check_no_index, places_of
-from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import load
 from hedgerow.texts import it_or_them, listed
-
-__all__ = ["evaluate", "read_report", "release"]
-
 
 MODEL = "model_sha256"
 

@@ -21,8 +21,6 @@ from hedgerow.schema.recognize import WrittenForm, written
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
-__all__ = ["Note", "draft_schema"]
-
 RARE = 10  # a value with fewer records may identify a person
 FEW = 10  # whole numbers that may be codes of categories, or texts among numbers that may be markers of missing cells
 IN_MOSTLY = 10  # one in this many cells of a column of numbers may be something else

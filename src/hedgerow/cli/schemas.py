@@ -34,11 +34,10 @@ from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.cells import Cells, numbers
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.schema.persons import person_ids
+from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, unread
-from hedgerow.sources.tables import CSVFormat, guess_format, open_table
+from hedgerow.sources.tables import guess_format, open_table
 from hedgerow.texts import counted, it_or_them, listed, printable
-
-__all__ = ["check", "init"]
 
 HEAD = """\
 # DRAFT by `hedgerow schema init`, read off the records. Trained with it as it is, a model has NO guarantee.

@@ -48,8 +48,9 @@ from hedgerow.engines.records import Records
 from hedgerow.estimator import ClassOrder, PrivateClassifier, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Encoder, Schema
+from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns
-from hedgerow.sources.tables import CSVFormat, read_table
+from hedgerow.sources.tables import read_table
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import counted, listed
 

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator.checks import check_noise, check_range
+from hedgerow.curator.rounds import check_noise, check_range
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
@@ -15,8 +15,6 @@ from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.table import Table
-
-__all__ = ["SCORE", "Contest"]
 
 SCORE = "a score of records"
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, frozen_copy
-from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
-from hedgerow.curator.rounds import Cut, Round, Splits, cells_of
+from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cost, check_cuts, check_noise, check_range
 from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection
@@ -38,9 +37,6 @@ from hedgerow.table import (
     Table,
     WeightRule,
 )
-
-__all__ = ["Nodes", "Queryable"]
-
 
 CHUNK = 1 << 22  # scores that are held at once; a public number, so that the draws do not depend on the records
 

@@ -18,8 +18,6 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import category_key
 
-__all__ = ["Call", "check_call", "current_call"]
-
 BY_COLUMN = (
     "predict_proba",
     "predict_log_proba",

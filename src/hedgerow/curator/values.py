@@ -15,8 +15,6 @@ from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.schema.features import Value
 from hedgerow.schema.values import public_value
 
-__all__ = ["Values"]
-
 
 class Values:
     """Holds the counts of the values of some columns, and releases which values occur; each query is charged before its answer.

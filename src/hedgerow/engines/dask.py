@@ -31,8 +31,6 @@ from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
 from hedgerow.table import Candidates, Keep, PartitionedTable, Question, Reading, Share, Task
 
-__all__ = ["DaskEngine", "DaskSource"]
-
 Future = Any
 
 MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added up where they are

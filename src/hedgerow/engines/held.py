@@ -12,12 +12,10 @@ from typing import Any
 import numpy.typing as npt
 
 from hedgerow.compiled import for_each, single
-from hedgerow.engines.encode import changed
-from hedgerow.engines.local import Partial, Spill, combined
+from hedgerow.engines.encode import Spill, changed
+from hedgerow.engines.local import Partial, combined
 from hedgerow.engines.remote import Facts, Rows, writable
 from hedgerow.table import Behind, Memo, Partition, Task
-
-__all__ = ["answered", "close", "forget", "hold"]
 
 MOST_TABLES = 4  # that a process keeps: the oldest is dropped, because a dead driver never closes its own
 MOST_LOGS = 4  # of a table

@@ -6,8 +6,6 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["block_sums", "largest"]
-
 
 @compiled
 def block_sums(words, keys, out):

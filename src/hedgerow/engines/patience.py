@@ -9,8 +9,6 @@ from typing import Any
 
 from hedgerow.errors import EngineError, HedgerowError
 
-__all__ = ["GATHER", "LOOK", "Patience", "gathered", "lost", "lost_scheduler", "silent"]
-
 Future = Any
 
 GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew

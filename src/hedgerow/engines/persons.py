@@ -13,8 +13,6 @@ from hedgerow.schema.persons import Ids
 from hedgerow.sources.streams import Block
 from hedgerow.table import PersonPart
 
-__all__ = ["UNICODE", "Whose", "kind_of", "other_unicode", "unicode_version"]
-
 TEXT = ("object", "str", "large_string")
 UNICODE = "the workers' Unicode version differs from the driver's"
 

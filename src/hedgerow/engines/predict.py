@@ -15,8 +15,6 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.sources.csv_file import CSVFormat
 
-__all__ = ["predict"]
-
 
 def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
     """Predict records that exceed memory with a fitted model. Records of Dask and Spark stay on their workers.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Progress", "Silent"]
-
 
 class Progress(Protocol):
     """Whoever shows how far a fit is."""

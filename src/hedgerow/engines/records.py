@@ -20,8 +20,6 @@ from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, check_source, files_of
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
-__all__ = ["Records", "Source", "table_of"]
-
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 DEFAULT_MEMORY = 1 << 30

@@ -23,22 +23,6 @@ from hedgerow.sources.streams import Layout
 from hedgerow.table import Bits, Candidates, Keep, Reading, Share, only, unpacked
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = [
-    "Chosen",
-    "Fact",
-    "Facts",
-    "Rows",
-    "candidates",
-    "chosen",
-    "counted",
-    "encode",
-    "kept",
-    "persons",
-    "placed",
-    "prepare",
-    "writable",
-]
-
 NO_IDS: Ids = np.empty((0, 2), dtype=np.uint64)
 
 

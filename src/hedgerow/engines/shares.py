@@ -13,8 +13,6 @@ from hedgerow.engines import held
 from hedgerow.engines.patience import Patience, gathered, lost_scheduler
 from hedgerow.engines.remote import Facts, Rows
 
-__all__ = ["RETRIES", "Group", "WorkerShares", "sent_to", "shared_out"]
-
 Future = Any
 
 RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment

@@ -22,12 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.compiled import single
-from hedgerow.engines.encode import changed
-from hedgerow.engines.local import ArrayChecksums, Partial, narrowed
+from hedgerow.engines.encode import ArrayChecksums, changed
+from hedgerow.engines.local import Partial, narrowed
 from hedgerow.engines.remote import Facts, Rows
 from hedgerow.table import Behind, Memo, Partition, Task
-
-__all__ = ["Shelf", "shelf_of"]
 
 Array = npt.NDArray[Any]
 

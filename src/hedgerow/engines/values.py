@@ -13,8 +13,6 @@ from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.values import count_values
 
-__all__ = ["Counts", "ValueCounts"]
-
 Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the labels if they are counted
 
 

@@ -10,23 +10,15 @@ from hedgerow.estimator.planning import (
     answered,
     certificate_of,
     claim_of,
+    cloned_by,
     draw_coins,
     plan_of,
     run,
     starts_of,
 )
-from hedgerow.estimator.plans import (
-    ClassModel,
-    Draw,
-    Fitted,
-    Model,
-    OutcomeModel,
-    Plan,
-    PublicCoins,
-    RawPlan,
-    model_digest,
-)
+from hedgerow.estimator.plans import ClassModel, Fitted, Model, OutcomeModel, Plan, PublicCoins, RawPlan, model_digest
 from hedgerow.estimator.regressor import PrivateRegressor
+from hedgerow.mechanisms.randomness import Draw
 
 __all__ = [
     "FORMATS",
@@ -47,6 +39,7 @@ __all__ = [
     "answered",
     "certificate_of",
     "claim_of",
+    "cloned_by",
     "draw_coins",
     "follows_schema",
     "model_digest",

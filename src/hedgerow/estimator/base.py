@@ -53,8 +53,6 @@ from hedgerow.schema.size import check_size
 from hedgerow.schema.unread import UnreadColumns
 from hedgerow.table import keep_of
 
-__all__ = ["PrivateEstimator", "restored", "result_of", "with_result"]
-
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
 
 STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords

@@ -14,8 +14,6 @@ from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.features import Value
 
-__all__ = ["ClassOrder"]
-
 Values = TypeVar("Values", bound=npt.NDArray[Any])
 
 

@@ -12,8 +12,6 @@ from hedgerow.arrays import Floats
 from hedgerow.schema import Encoder
 from hedgerow.texts import MOST_COLUMNS, html_table, short_repr, shortened
 
-__all__ = ["Explanation", "cells_in_words"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:

@@ -20,8 +20,6 @@ from hedgerow.privacy.certificate_text import shared_in_words
 from hedgerow.privacy.claim import RECORD
 from hedgerow.schema import Schema
 
-__all__ = ["FORMATS", "Exported", "follows_schema", "format_of"]
-
 FORMATS = (1, 2, 3, 4)  # versions of the model files
 PRINTED = (
     "the published form is for reproduction: fit and predict only. It has no guarantee, so it is neither saved nor exported; "

@@ -14,9 +14,10 @@ from hedgerow.curator.interactive import RULES, Curator
 from hedgerow.curator.sklearn_tools import Call
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator.plans import Draw, FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
+from hedgerow.estimator.plans import FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
+from hedgerow.mechanisms.randomness import Draw
 from hedgerow.parameters import (
     Instance,
     RandomSource,
@@ -32,21 +33,6 @@ from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.starts import Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
-
-__all__ = [
-    "Planned",
-    "ShowsResult",
-    "answered",
-    "certificate_of",
-    "check_is_private",
-    "claim_of",
-    "draw_coins",
-    "plain",
-    "plan_by_bins",
-    "plan_of",
-    "run",
-    "starts_of",
-]
 
 SCHEMA = Instance(
     Schema,
@@ -148,6 +134,11 @@ Estimator = TypeVar("Estimator", bound=Planned)
 def plain(estimator: Estimator) -> Estimator:
     """Return an unfitted estimator with the same parameters as checked plain values, or raise ConfigurationError."""
     return type(estimator)(**check_parameters(estimator.get_params(deep=False), rules_of(type(estimator))))
+
+
+def cloned_by(estimator: Planned) -> Call | None:
+    """Return the call of a tool that cloned the estimator."""
+    return estimator._cloned_by
 
 
 def claim_of(estimator: Planned) -> Claim:

@@ -13,24 +13,11 @@ import numpy.typing as npt
 
 from hedgerow.curator import Queryable
 from hedgerow.export import ScoringForm
-from hedgerow.mechanisms import Draw, Randomness
+from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import short_repr
-
-__all__ = [
-    "ClassModel",
-    "Draw",
-    "FineBins",
-    "Fitted",
-    "Model",
-    "OutcomeModel",
-    "Plan",
-    "PublicCoins",
-    "RawPlan",
-    "model_digest",
-]
 
 
 class Model(Protocol):

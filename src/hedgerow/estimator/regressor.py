@@ -14,8 +14,6 @@ from hedgerow.estimator.classifier import inferred_outcome_schema
 from hedgerow.estimator.plans import OutcomeModel, model_digest
 from hedgerow.schema import Schema
 
-__all__ = ["PrivateRegressor"]
-
 
 class Calibrated(Protocol):
     """The part of a report card that intervals need."""

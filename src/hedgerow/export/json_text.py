@@ -13,8 +13,6 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export.form import Link, Mean, NumberReading, OutcomeLog, OutcomeRange, Reading, ScoringForm
 
-__all__ = ["JSON_FORMAT", "JsonArrays", "answers_of", "json_text", "plain_answers"]
-
 JSON_FORMAT = 1  # version of the JSON files
 DTYPES = {np.dtype(kind).name: np.dtype(kind) for kind in (np.bool_, np.int32, np.int64, np.float64)}
 ENDS = (np.inf, -np.inf)

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from hedgerow.export.form import ValueReading
 
-__all__ = ["DECIMAL", "SPACE", "SPACES", "WORDS", "exact_texts", "spellings"]
-
 SPACE = " \t\n\r\x0b\x0c"  # what stands around text without being part of it
 SPACES = r"[ \t\n\r\x0b\x0c]*"
 # Decimal numbers that cannot be too large or too small for a float, and those that are zero to one. What neither holds (exponents

@@ -19,9 +19,6 @@ from hedgerow.export.form import (
 from hedgerow.schema.dates import SECONDS
 from hedgerow.schema.features import Value
 
-__all__ = ["count_of", "moments", "sql_statement", "zones"]
-
-
 DIGIT, DIGITS = "[0-9]", "0123456789"
 TWO = DIGIT * 2
 ZONES = (f"[+-]{TWO}{TWO}", f"[+-]{TWO}:{TWO}", f"[+-]{TWO}:{TWO}:{TWO}")

@@ -18,12 +18,10 @@ from hedgerow.privacy.certificate_text import WEAK_DELTA, details, facts, summar
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence, Unprotected, event_from_dict, event_to_dict
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
-from hedgerow.privacy.guarantee import CertificateLine, Guarantee
+from hedgerow.privacy.guarantee import Guarantee
 from hedgerow.privacy.starts import Start, short_text, whole_number
 from hedgerow.schema import Schema
 from hedgerow.texts import html_table
-
-__all__ = ["Certificate", "CertificateLine", "certify", "starts_from", "warn_of_delta", "warn_of_epsilon"]
 
 LISTS = ("releases", "assumptions", "warnings")
 MOST_LISTED = 1000

@@ -22,8 +22,6 @@ from hedgerow.privacy.guarantee import Guarantee, runs, steps
 from hedgerow.privacy.starts import claim_in_words
 from hedgerow.texts import shortened
 
-__all__ = ["WEAK_DELTA", "details", "facts", "shared_in_words", "summary", "title_of"]
-
 MOST_REASONS = 3
 LONGEST_LINE = 160  # characters of a summary's line, so that twelve lines stay below 2000
 MARGIN = 13  # characters before a fact, in which its name stands

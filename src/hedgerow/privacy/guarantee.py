@@ -24,8 +24,6 @@ from hedgerow.privacy.events import (
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.starts import Start
 
-__all__ = ["CertificateLine", "Guarantee", "runs", "steps"]
-
 
 @dataclass(frozen=True)
 class CertificateLine:

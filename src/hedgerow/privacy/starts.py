@@ -13,8 +13,6 @@ from hedgerow.privacy.claim import RECORD, Claim, Unit
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.texts import shortened
 
-__all__ = ["Start", "claim_in_words", "short_text", "whole_number"]
-
 MOST_REASON = 400  # characters of a reason, which may name all features
 MOST_NAMED = 1000
 WRITTEN = re.compile(  # what version 0.3 wrote of a start

@@ -8,8 +8,6 @@ from hedgerow.reproduce.experiment import ANSWERS, FORMS, Verdict
 from hedgerow.reproduce.pages import EITHER, Finding, Section, TextTable, bullets, pipes, sentences, tally, wrapped
 from hedgerow.reproduce.statements import Paper
 
-__all__ = ["readme"]
-
 HEAD = """# The papers' experiments, run again
 
 Every experiment of the three papers, on their data. Each system runs as its paper prints it, and in a private form whose

@@ -15,25 +15,6 @@ import numpy as np
 from hedgerow.reproduce.claims import Contrast, cells_of, combined, counted, difference, judged, less_flat, trend
 from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Verdict
 
-__all__ = [
-    "approach",
-    "best_everywhere",
-    "costs_more",
-    "fluctuate_more",
-    "less_than_sampling",
-    "moves",
-    "no_better_later",
-    "overfits_beyond",
-    "quicker",
-    "rise",
-    "rise_together",
-    "settles",
-    "starts_overfitted",
-    "steady_together",
-    "trade_off",
-    "within_everywhere",
-]
-
 Place = Sequence[str]  # a panel's name and a label
 Pairs = Sequence[Sequence[Place]]
 SMALLEST = 1e-4  # a standard deviation below it is a rounded 0

@@ -26,30 +26,6 @@ from scipy.stats import t as student
 from hedgerow.errors import DatasetError
 from hedgerow.reproduce.experiment import MAJORITY, Cell, Check, Form, Measured, Panel, Verdict
 
-__all__ = [
-    "EVERY",
-    "Contrast",
-    "above",
-    "above_majority",
-    "cells_of",
-    "closest",
-    "combined",
-    "counted",
-    "difference",
-    "fact",
-    "falls",
-    "is_near",
-    "judged",
-    "less_flat",
-    "near_reported",
-    "panels_of",
-    "pooled",
-    "rises",
-    "stated",
-    "steady",
-    "trend",
-]
-
 LEVEL = 0.05
 MOST = 0.9  # of many places, all of which agree, so many have to agree clearly
 ROUNDING = 1e-9  # of sums of values that are kept with four digits

@@ -14,8 +14,6 @@ from hedgerow.plots.utility import Line
 from hedgerow.reproduce.experiment import FORMS, Experiment, Form, Panel
 from hedgerow.reproduce.results import Results
 
-__all__ = ["draw"]
-
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
 LEAST_GAP = 0.1  # of the width of an axis

@@ -11,26 +11,6 @@ from typing import Any, Literal, Protocol
 from hedgerow.reproduce.fits import BASELINES, Fit, Setting
 from hedgerow.reproduce.tasks import CODED_DATA, TASKS
 
-__all__ = [
-    "ANSWERS",
-    "FORMS",
-    "MAJORITY",
-    "Answer",
-    "Axis",
-    "Cell",
-    "Check",
-    "Curve",
-    "Experiment",
-    "Form",
-    "Measured",
-    "Methods",
-    "Panel",
-    "PaperClaim",
-    "Reported",
-    "Verdict",
-    "curves_of",
-]
-
 Form = Literal["published", "private", "coded"]
 Answer = Literal["holds", "does not", "cannot be told", "not measured"]
 ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told")

@@ -17,8 +17,6 @@ from hedgerow.files import HASHES, read_packed, write_packed
 from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
 from hedgerow.texts import Progress
 
-__all__ = ["Row", "pack_rows", "read_rows", "run_grid"]
-
 Row = dict[str, str]
 FIELDS = (*KEY, *MEASURES)
 PACKED = ".csv.xz"

@@ -16,23 +16,6 @@ from hedgerow.reproduce.results import Results
 from hedgerow.reproduce.statements import Paper
 from hedgerow.schema import Categorical, Numeric, Schema
 
-__all__ = [
-    "EITHER",
-    "Finding",
-    "Guarantees",
-    "Section",
-    "bullets",
-    "guarantees",
-    "html_page",
-    "markdown_page",
-    "pipes",
-    "sections_of",
-    "sentences",
-    "short_name",
-    "tally",
-    "wrapped",
-]
-
 WIDTH = 130
 SHARED = "Notes on several experiments"
 SAID = "What the paper says, sentence by sentence"

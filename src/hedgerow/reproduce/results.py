@@ -13,8 +13,6 @@ from hedgerow.reproduce.experiment import Cell, Curve, Experiment, Form, Panel
 from hedgerow.reproduce.fits import number_of
 from hedgerow.reproduce.grid import Row
 
-__all__ = ["Results", "write_table"]
-
 Place = tuple[Panel, str, Form | None, float]
 
 

@@ -20,8 +20,6 @@ from hedgerow.reproduce.results import Results, write_table
 from hedgerow.reproduce.statements import PAPERS, Paper, experiments_named
 from hedgerow.reproduce.tasks import TASKS, load_split
 
-__all__ = ["QUICK_SEEDS", "Request", "reproduce"]
-
 FULL_SEEDS = 10
 QUICK_SEEDS = 2
 COLORS = 64  # of a figure, whose file is kept with the sources

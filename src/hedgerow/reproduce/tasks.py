@@ -15,8 +15,6 @@ from hedgerow.datasets import Dataset
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import category_readers, raw_columns
 
-__all__ = ["CODED_DATA", "MADE_UP", "TASKS", "Split", "Task", "load_split"]
-
 Columns = Mapping[str, npt.NDArray[Any]]
 
 

@@ -42,26 +42,6 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-__all__ = [
-    "HASHABLE_IDS",
-    "UNREADABLE",
-    "CategoryReader",
-    "CategorySession",
-    "CellCache",
-    "as_objects",
-    "category_key",
-    "is_missing_key",
-    "known_zone",
-    "number",
-    "number_by",
-    "numbers",
-    "numeric_markers",
-    "object_array",
-    "text_or_key",
-    "time_cells",
-    "typed_objects",
-]
-
 Cells = npt.NDArray[Any]
 Key = float | str | None
 

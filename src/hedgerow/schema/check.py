@@ -16,8 +16,6 @@ from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.persons import split_target, without_column
 from hedgerow.texts import listed, printable, short_repr
 
-__all__ = ["NOT_PRIVATE", "Checker", "ColumnReport", "SchemaReport", "check_records"]
-
 BLOCK_ROWS = 65_536
 MOST_SPELLINGS = 10  # spellings that a finding lists
 KINDS = ("missing", "undeclared", "below", "above")

@@ -19,19 +19,6 @@ from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, re
 from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
 from hedgerow.texts import listed
 
-__all__ = [
-    "Columns",
-    "as_frame",
-    "as_list",
-    "as_series",
-    "check_same_order",
-    "label_part",
-    "one_column",
-    "read_columns",
-    "read_labels",
-    "read_records",
-]
-
 
 class Columns:
     """Records as columns in the order of ``names``. Nothing is copied until a block of cells is read.

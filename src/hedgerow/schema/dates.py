@@ -31,8 +31,6 @@ from hedgerow.schema.cells import (
 )
 from hedgerow.schema.formats import DateFormat
 
-__all__ = ["NO_MOMENT", "SECONDS", "DateReader", "Unit", "date_text", "microseconds"]
-
 Unit = Literal["day", "second"]
 SECONDS = {"day": 86_400, "second": 1}
 

@@ -20,8 +20,6 @@ from hedgerow.schema.outcome import OutcomeReader
 from hedgerow.schema.parts import read_through
 from hedgerow.schema.schema import Schema
 
-__all__ = ["Encoder", "raw_columns", "slots_of"]
-
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache

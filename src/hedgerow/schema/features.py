@@ -16,20 +16,6 @@ from hedgerow.schema.cells import NUMBER, Cells, Key, category_key
 from hedgerow.schema.formats import NumberFormat
 from hedgerow.texts import LONGEST_REPR, shortened
 
-__all__ = [
-    "Categorical",
-    "Codes",
-    "Feature",
-    "Groups",
-    "Numeric",
-    "Origin",
-    "Value",
-    "as_lists",
-    "check_origin",
-    "distinct_values",
-    "origin_text",
-]
-
 Origin = Literal["given", "inferred", "released"]
 Value = bool | int | float | str
 Groups = Sequence["Value | Groups"]

@@ -19,8 +19,6 @@ from hedgerow.errors import SchemaError, shown
 from hedgerow.lazy_values import lazy
 from hedgerow.schema.cells import MACHINE_NUMBERS, SPACE, TIMES, WORDS, Cells, as_objects, number_by, numbers
 
-__all__ = ["DateFormat", "NumberFormat", "check_delimiter", "checked_encoding"]
-
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
 GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])

@@ -26,8 +26,6 @@ from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 from hedgerow.schema.recognize import written
 from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 
-__all__ = ["guess_classes", "guess_feature", "guess_outcome", "is_truth", "plain_values"]
-
 LAST = "9999-12-31 23:59:59"
 FEW_NUMBERS = 10  # text of at most this many different numbers is read as categories
 

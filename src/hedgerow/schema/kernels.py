@@ -6,8 +6,6 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["bin_columns"]
-
 TILE = 256  # rows of a block, whose values and counts stay in the first cache
 
 

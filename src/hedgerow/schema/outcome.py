@@ -14,8 +14,6 @@ from hedgerow.schema.cells import Cells
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Date, Integer
 
-__all__ = ["STEPS", "OutcomeGrid", "OutcomeReader", "check_outcome", "grid_of"]
-
 STEPS = (
     1 << 20
 )  # of a grid at most: a millionth of the range is below any noise, and sums of 2**31 residuals fit 64 bits

@@ -27,8 +27,6 @@ from hedgerow.schema.cells import (
     typed_objects,
 )
 
-__all__ = ["ARRAY_KINDS", "AnyPart", "Holds", "Part", "array_holds", "chunked", "read_through", "series_part"]
-
 # What all cells of a column hold, by its type. Lists, structs, intervals, periods and the like are unreadable. Types of
 # objects, of text and of nulls alone do not tell.
 Holds = Literal["anything", "numbers", "times", "unreadable"]

@@ -49,18 +49,6 @@ from hedgerow.schema.cells import (
 from hedgerow.schema.columns import Columns, as_frame, one_column
 from hedgerow.schema.parts import Part
 
-__all__ = [
-    "Groups",
-    "Ids",
-    "another_person",
-    "person_ids",
-    "person_text",
-    "read_groups",
-    "split_groups",
-    "split_target",
-    "without_column",
-]
-
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
 
 LONGEST = 256  # characters of an id

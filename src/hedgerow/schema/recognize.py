@@ -15,8 +15,6 @@ from hedgerow.schema.features import Numeric
 from hedgerow.schema.formats import DateFormat, NumberFormat
 from hedgerow.schema.types import Date
 
-__all__ = ["WrittenForm", "written"]
-
 Form = NumberFormat | DateFormat
 
 # If several forms read as many cells, the first is taken: if all fractions have three digits, they are more likely groups.

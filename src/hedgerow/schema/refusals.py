@@ -18,8 +18,6 @@ from hedgerow.schema.parts import Holds
 from hedgerow.schema.types import Date
 from hedgerow.texts import listed
 
-__all__ = ["check_column_types", "check_label_type", "refuse_lazy", "refuse_objects"]
-
 # Methods that turn a table that holds a query, not records, into a frame. Spark's frames collect rows, so collect is last.
 COLLECTORS = ("toPandas", "df", "compute", "to_pandas", "collect")
 

@@ -35,8 +35,6 @@ from hedgerow.schema.outcome import OutcomeGrid, check_outcome, grid_of
 from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_outcome
 from hedgerow.texts import LONGEST_REPR, MOST_ROWS, html_table, shortened
 
-__all__ = ["Schema"]
-
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
 
 

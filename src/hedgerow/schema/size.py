@@ -9,8 +9,6 @@ from hedgerow.limits import Allowance
 from hedgerow.schema.features import Numeric
 from hedgerow.schema.schema import Schema
 
-__all__ = ["check_size"]
-
 USUAL_BINS, MOST_BINS = 16, 1024  # bins if no parameter gives their number, and the most that estimators allow
 FINE_CODES = 257  # HedgerowClassifier reads every numeric feature in so many codes, for any max_bins
 

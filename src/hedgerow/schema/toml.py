@@ -11,9 +11,6 @@ from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.schema.features import Categorical, Feature, Numeric, as_lists
 from hedgerow.schema.types import Boolean, Date, Integer
 
-__all__ = ["check_keys", "dump_toml", "entry_of", "made_at", "parse_toml", "read_entry", "read_outcome"]
-
-
 HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "missing", "classes")
 ORIGINS = ("classes_origin", "classes_release")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}

@@ -18,8 +18,6 @@ from hedgerow.schema.dates import NO_MOMENT, SECONDS, DateReader, Unit, date_tex
 from hedgerow.schema.features import Categorical, Groups, Numeric, Value, origin_text
 from hedgerow.schema.formats import DateFormat
 
-__all__ = ["Boolean", "Date", "Integer"]
-
 LARGEST = 2**51  # halves between whole numbers are exact up to here
 
 

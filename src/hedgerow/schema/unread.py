@@ -15,7 +15,6 @@ from hedgerow.schema.features import Feature, Numeric
 if TYPE_CHECKING:
     from hedgerow.schema.schema import Schema
 
-__all__ = ["UnreadColumns"]
 
 FEW = 10  # records; fewer do not show that a column is wrong, since a category may be new or a number out of range
 NEARLY_ALL = 0.95

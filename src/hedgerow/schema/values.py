@@ -22,8 +22,6 @@ from hedgerow.schema.cells import (
 )
 from hedgerow.schema.features import Value
 
-__all__ = ["count_values", "public_value"]
-
 LONGEST = 256  # letters of a value
 NOTHING: Any = object()
 

@@ -20,8 +20,6 @@ from hedgerow.schema.cells import object_array
 from hedgerow.sources.file_kinds import HEAD_BYTES, check_is_text, decoded_header
 from hedgerow.sources.table_file import BLOCK_LINES, Columns, TableFile, single_places
 
-__all__ = ["CSVFile", "CSVFormat", "cells_of", "open_csv", "records_in"]
-
 LONGEST_HEADER = 2**26  # bytes; far more than any file has, far less than a device gives that never ends
 UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
 

@@ -7,8 +7,6 @@ import re
 
 from hedgerow.errors import FileFormatError
 
-__all__ = ["HEAD_BYTES", "check_is_text", "decoded_header", "is_text"]
-
 HEAD_BYTES = 16  # as many as the longest mark below has
 
 # Marks that are text could begin a header; what follows them in a file of the kind could not.

@@ -18,8 +18,6 @@ from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.table_file import BLOCK_LINES, Columns, TableFile, single_places
 
-__all__ = ["ParquetFile", "index_of", "open_parquet"]
-
 
 @contextmanager
 def open_parquet(path: str | PathLike[str]) -> Iterator[ParquetFile]:

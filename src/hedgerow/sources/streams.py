@@ -27,8 +27,6 @@ from hedgerow.sources.parquet_file import index_of
 from hedgerow.sources.table_file import check_no_index, check_no_name_twice, unread
 from hedgerow.texts import listed
 
-__all__ = ["Batches", "Block", "CSVFiles", "Layout", "ParquetFiles", "Stream", "check_source", "files_of"]
-
 BATCH_ROWS = 1 << 16
 COMMAS = CSVFormat()
 

@@ -15,17 +15,6 @@ from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.texts import counted, listed
 
-__all__ = [
-    "BLOCK_LINES",
-    "Columns",
-    "TableFile",
-    "check_no_index",
-    "check_no_name_twice",
-    "places_of",
-    "single_places",
-    "unread",
-]
-
 Columns = dict[str, npt.NDArray[Any]]
 
 BLOCK_LINES = 16_384

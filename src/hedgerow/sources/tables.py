@@ -14,8 +14,6 @@ from hedgerow.sources.file_kinds import HEAD_BYTES, is_text
 from hedgerow.sources.parquet_file import open_parquet
 from hedgerow.sources.table_file import Columns, TableFile
 
-__all__ = ["ENDINGS", "CSVFormat", "guess_format", "is_parquet", "open_table", "read_table"]
-
 PARQUET = (".parquet", ".pq")
 ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 COMMAS = CSVFormat()

@@ -12,8 +12,6 @@ from hedgerow.curator.interactive import RULES
 from hedgerow.estimator import Model, PrivateClassifier
 from hedgerow.parameters import parameter
 
-__all__ = ["Booster", "BoostingClassifier"]
-
 
 class Booster(Model, Protocol):
     """A fitted boosting model: sums of votes, after each round."""

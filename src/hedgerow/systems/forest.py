@@ -49,8 +49,6 @@ from hedgerow.trees import (
     Uniform,
 )
 
-__all__ = ["ASSIGNMENTS", "ForestClassifier"]
-
 ASSIGNMENTS: Mapping[str, Assignment] = {
     "per-record": PerRecord(),
     "all-records": AllRecords(),

@@ -22,9 +22,6 @@ from hedgerow.survey import FINE
 from hedgerow.systems.booster import BoostingClassifier
 from hedgerow.systems.starting import STARTED, StartingEstimator
 
-__all__ = ["CellCurves", "HedgerowClassifier", "Interaction"]
-
-
 RULES = Rules()
 MOST_CUTS = {"no_interactions": 0, "pairwise": 1, None: None}
 

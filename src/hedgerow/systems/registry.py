@@ -16,8 +16,6 @@ from hedgerow.file_objects import Place, place_name
 from hedgerow.limits import Allowance
 from hedgerow.schema import Schema
 
-__all__ = ["SystemInfo", "default_system", "list_systems", "load", "system_class"]
-
 
 def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
     """Return every classifier of this version, or every regressor.

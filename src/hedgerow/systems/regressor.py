@@ -22,9 +22,6 @@ from hedgerow.survey import FINE
 from hedgerow.systems.hedgerow import MOST_CUTS
 from hedgerow.systems.starting import STARTED, StartingEstimator
 
-__all__ = ["HedgerowRegressor"]
-
-
 RULES = RegressionRules()
 COUNTS = replace(RULES, loss=Poisson, link=LogLink)
 LOGS = replace(RULES, link=LogOutcome)

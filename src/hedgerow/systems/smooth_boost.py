@@ -11,8 +11,6 @@ from hedgerow.scores import SCORES
 from hedgerow.systems.base import VOTES, BoostedSystem, Size, by_budget
 from hedgerow.trees import AllRecords, Binary, CandidateRule, LeafShare, Multiway, NoisyCounts, Recipe, SelectTest
 
-__all__ = ["SmoothBoostClassifier"]
-
 CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
 WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
 EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses have equal votes

@@ -15,9 +15,6 @@ from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.starts import Start
 
-__all__ = ["STARTED", "StartingEstimator"]
-
-
 STARTED = (1,)  # stored with a model that started from another, so that a loaded model plans as the fit did
 RULE = (
     "a fitted model of the same class, to start from: a public one or one that was released before; pass what fit or hr.load "

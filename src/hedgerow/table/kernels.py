@@ -11,8 +11,6 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "pack_one", "pack_some", "route", "unpack"]
-
 
 @compiled
 def histogram(codes, labels, weights, starts, first, last, offsets, out):

@@ -22,27 +22,6 @@ from hedgerow.table import kernels
 from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, classes_among, grouped
 from hedgerow.table.table import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
-__all__ = [
-    "AddVotes",
-    "Assign",
-    "Behind",
-    "CellCounts",
-    "ClassCounts",
-    "Command",
-    "Histogram",
-    "Memo",
-    "Merge",
-    "Move",
-    "Nodes",
-    "Partition",
-    "Question",
-    "Sample",
-    "Sizes",
-    "Sums",
-    "Task",
-    "Thin",
-]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 CODES, LABELS, MARGINS = "codes", "labels", "margins"

@@ -21,9 +21,6 @@ from hedgerow.table.persons import Keep
 from hedgerow.table.reading import Coded, Reading
 from hedgerow.table.table import CellRule, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
 
-__all__ = ["MemoryFrontier", "MemoryTable"]
-
-
 # Cells of a histogram block, or channels of a block of records: 2 MiB, which fit a core's cache.
 BLOCK_CELLS = 1 << 18
 # Records of a block, whose codes fit the cache, too. For larger blocks the system would give numpy new pages each time.

@@ -35,9 +35,6 @@ from hedgerow.table.log import (
 )
 from hedgerow.table.table import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
-__all__ = ["Engine", "PartitionedTable"]
-
-
 MOST_CELLS = 1 << 23  # of one query about histograms: 64 MiB in every partition's answer
 BLOCK_CELLS = 1 << 18  # that are worked on together
 

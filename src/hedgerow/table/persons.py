@@ -14,8 +14,6 @@ from hedgerow.mechanisms import Randomness, Words
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.persons import Groups, Ids, person_ids
 
-__all__ = ["SHARE_BITS", "Bits", "Candidates", "Keep", "PersonPart", "Share", "keep_of", "least", "only", "unpacked"]
-
 SHARE_BITS = 10  # of the shares that parts of persons are made of
 Mask = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint8]  # of eight records each

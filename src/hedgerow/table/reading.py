@@ -14,8 +14,6 @@ from hedgerow.errors import SchemaError
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
 
-__all__ = ["Coded", "Codes", "Labels", "Reading", "classes_of"]
-
 Codes = npt.NDArray[np.unsignedinteger]
 Labels = npt.NDArray[np.signedinteger]
 

@@ -77,7 +77,10 @@ def _entries(content: bytes, expected: bytes) -> Iterator[str]:
     known = {name: value for name, value in own["parameters"].items() if name in document["parameters"]}
     older = older or len(known) < len(own["parameters"])
     if "variant" not in own["parameters"] and document["parameters"].get("variant") == "private":
-        older, known = True, dict(sorted({**known, "variant": "private"}.items()))  # systems of 0.3 that have one form now
+        older, known = (
+            True,
+            dict(sorted({**known, "variant": "private"}.items())),
+        )  # systems of 0.3 that have one form now
     own["parameters"] = known
     if older and content == document_text(own).encode():
         return

@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import click
 
@@ -182,8 +182,8 @@ def given(
 
 def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
     """Return the parameters that ``--param`` sets, each with its annotation."""
-    parameters = inspect.signature(kind, eval_str=True).parameters.items()  # names of unions are resolved
-    texts = {name: inspect.formatannotation(parameter.annotation) for name, parameter in parameters}
+    hints = get_type_hints(kind)  # each in the module of the class that declares it
+    texts = {name: inspect.formatannotation(hints[name]) for name in inspect.signature(kind).parameters}
     return {name: text.replace("typing.", "") for name, text in texts.items() if name not in ELSEWHERE}
 
 

@@ -268,7 +268,7 @@ def test_a_wrong_epsilon(train, is_refused, epsilon):
     [
         (["--system", "oak"], ("oak", "edprf", "pfdpdt")),
         (["--adjacency", "near"], ("--adjacency", "replace-one")),
-        (["--param", "leaves=3"], ("leaves", "n_estimators, stop, max_depth, max_bins")),
+        (["--param", "leaves=3"], ("leaves", "max_depth, max_bins, n_estimators, stop")),
         (["--param", "max_depth"], ("max_depth", "name=value")),
         (["--param", "max_depth=deep"], ("max_depth", "a whole number or none")),
         (["--param", "max_depth=-1"], ("max_depth", "integer")),

@@ -667,7 +667,7 @@ def test_a_tree_by_a_seeded_curator_says_so():
 def test_a_tree_that_wants_what_the_curator_has_not_is_refused(given, message):
     curator, recorder = recorded()
     with pytest.raises(ConfigurationError, match=message):
-        DiffPID3Classifier(**given).fit_curator(curator)
+        hr.PFDPDTClassifier(**given).fit_curator(curator)
     assert curator.spent == 0
     assert recorder.drawn == []
 

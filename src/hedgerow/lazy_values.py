@@ -16,7 +16,7 @@ class lazy(Generic[Value]):  # noqa: N801 - a decorator, like property
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
-        self._compute = compute
+        self.func = compute
         self._name = compute.__name__
         self.__doc__ = compute.__doc__
 
@@ -30,5 +30,5 @@ class lazy(Generic[Value]):  # noqa: N801 - a decorator, like property
     def __get__(self, holder: object | None, owner: type) -> Self | Value:
         if holder is None:
             return self
-        value: Value = vars(holder).setdefault(self._name, self._compute(holder))
+        value: Value = vars(holder).setdefault(self._name, self.func(holder))
         return value

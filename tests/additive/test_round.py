@@ -50,8 +50,14 @@ MIXED = hr.Schema(
 
 def of_codes(n_codes, numeric):
     """An encoder of features with so many codes."""
-    schema = SimpleNamespace(is_numeric=numeric)
-    return SimpleNamespace(n_codes=np.array(n_codes), schema=schema)
+    kinds = [
+        hr.Numeric(0, 1) if ordered else hr.Categorical(range(max(codes - 2, 1)))
+        for codes, ordered in zip(n_codes, numeric, strict=True)
+    ]
+    features = {f"f{place}": kind for place, kind in enumerate(kinds)}
+    schema = SimpleNamespace(is_numeric=numeric, names=list(features), features=features)
+    edges = [np.arange(1, codes - 1) / (codes - 1) for codes in n_codes]
+    return SimpleNamespace(n_codes=np.array(n_codes), schema=schema, edges=edges)
 
 
 def fit_of(schema=MIXED, bins=10):

@@ -243,5 +243,5 @@ def test_a_histogram_by_which_residuals_grew_changes_no_clip(size, believed):
     released = histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule)
     curator = SimpleNamespace(open_round=lambda *_, whole: SimpleNamespace(whole_sums=lambda noise: released))
     before = spread(10_000)
-    found = opening.residuals(curator, SimpleNamespace(take=lambda: None), before)
+    found = opening.residuals(curator, SimpleNamespace(pending_terms=lambda: None), before)
     assert (found is not before) == believed

@@ -374,12 +374,20 @@ def test_bands_of_curves_cover_what_the_counts_without_noise_say():
     assert (exact.roc_band().y < 1e-3).all()
 
 
+ACROSS = {
+    hr.ROCDisplay: "false positive rate",
+    hr.PrecisionRecallDisplay: "recall",
+    hr.CalibrationDisplay: "predicted probability",
+    hr.ConfusionMatrixDisplay: "predicted class",
+}
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_display_draws_what_the_report_card_released(n_classes):
     card = evaluate(MODELS[n_classes], *sample(MODELS[n_classes].schema_, 800, 13), epsilon=1, random_state=0)
-    for kind in (hr.ROCDisplay, hr.PrecisionRecallDisplay, hr.CalibrationDisplay, hr.ConfusionMatrixDisplay):
+    for kind in ACROSS:
         display = kind.from_report(card).plot()
-        assert display.ax_.get_xlabel() == kind.names[0]
+        assert display.ax_.get_xlabel() == ACROSS[kind]
         assert len(display.lines) == (n_classes if kind is hr.ConfusionMatrixDisplay or n_classes > 2 else 1)
     drawn = hr.ROCDisplay.from_report(card).plot().ax_.lines[1]
     assert np.array_equal(drawn.get_ydata(), card.roc_curve(card.classes[-1] if n_classes == 2 else 1).y)

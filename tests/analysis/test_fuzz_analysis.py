@@ -40,7 +40,7 @@ def test_odd_cells_end_no_question(found):
     labels = columns.pop("y")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message="no (range|value|cell)|delta is")
+        warnings.filterwarnings("ignore", message="no (range|value|cell|released)|delta is")
         made = hr.private_schema(columns, epsilon=9, delta=0.4, classes=["no", 7], random_state=0, **NAMED)
         assert hr.Schema.from_toml(made.to_toml()) == made
         card = hr.evaluate(MODEL, columns, labels, epsilon=1, random_state=0)

@@ -113,7 +113,7 @@ class InitialQueries:
         start = self.loss.start(released, self._noise.deviation)
         few = too_few(int(released.sum()), self._noise, self.loss.opening.channels)
         curator.doubts += few
-        if not few:  # otherwise that warning is about all classes
+        if not few and released.shape == curator.evidence.sums.shape:  # otherwise that warning is about all classes
             curator.evidence.add(released, self._noise.deviation)
         return start
 

@@ -371,7 +371,7 @@ class PrivateEstimator(Exported, Planned):
             if follows_schema(document, schema) and parameters.get("monotonic_cst"):
                 parameters = {**parameters, "monotonic_cst": _opposite(parameters["monotonic_cst"])}
             certificate = Certificate.from_dict(document["certificate"])
-            parameters = {**document["parameters"], "schema": schema}
+            parameters = {**parameters, "schema": schema}
             if certificate.variant != "private" or parameters.get("variant", "private") != "private":
                 raise FileFormatError(
                     "the file holds a published form, which is for reproduction: this version fits it and predicts, and does not "

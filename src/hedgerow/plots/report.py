@@ -91,7 +91,7 @@ class ROCDisplay(_Curves):
     >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [(name, curve)] = hr.ROCDisplay.from_report(card).lines
     >>> name, len(curve.x) == len(curve.y)
-    ('high', True)
+    ('low', True)
     """
 
     title = "ROC curve, with a 95 % band for the noise"
@@ -117,7 +117,7 @@ class PrecisionRecallDisplay(_Curves):
     >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [(name, curve)] = hr.PrecisionRecallDisplay.from_report(card).lines
     >>> name, len(curve.x) == len(curve.y)
-    ('high', True)
+    ('low', True)
     """
 
     title = "Precision and recall, with a 95 % band for the noise"
@@ -148,7 +148,7 @@ class CalibrationDisplay(Display):
     >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [(name, bins)] = hr.CalibrationDisplay.from_report(card).lines
     >>> name, len(bins.predicted) == len(bins.observed)
-    ('high', True)
+    ('low', True)
     """
 
     lines: Sequence[tuple[str, Calibration | OutcomeCalibration]]

@@ -185,7 +185,7 @@ class TreeDisplay(Display):
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
     >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema, max_depth=1).fit(X, y)
     >>> TreeDisplay.from_estimator(model).classes
-    ('low', 'high')
+    ('high', 'low')
     """
 
     nodes: tuple[Placed, ...]

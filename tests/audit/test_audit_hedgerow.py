@@ -267,7 +267,7 @@ def test_a_number_of_cuts_by_raw_sums_is_caught(monkeypatch):
     monkeypatch.setattr(AdditivePlan, "fit", fitted)
     monkeypatch.setattr(
         RoundSchedule,
-        "saw",
+        "record",
         lambda self, found, feature, **more: saw(self, replace(found, depth=int(exact[0] > 0)), feature, **more),
     )
     assert worst_of_three() > 1

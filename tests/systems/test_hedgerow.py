@@ -263,7 +263,7 @@ def test_fits_of_a_ledger_with_delta_add_up_all_that_a_pure_fit_costs():
     model = hr.HedgerowClassifier(0.5, schema=SCHEMA, random_state=0).fit(X, Y)
     spent = cost(model.certificate_.event)
     whole = 0.97 * 0.5  # of which one round could be made, a quarter for its selection
-    assert spent.values[-1].rho >= 0.9 * ((whole / 4) ** 2 + (whole * 3 / 4) ** 2) / 2
+    assert spent.rho >= 0.9 * ((whole / 4) ** 2 + (whole * 3 / 4) ** 2) / 2
 
 
 @pytest.mark.filterwarnings("ignore:the noisy number of records")

@@ -320,7 +320,9 @@ def test_a_large_delta_is_warned_of_before_anything_is_booked(delta, warns):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         hr.DPAdaBoostClassifier(schema=SCHEMA, delta=delta, ledger=ledger).fit(X, Y)
-    assert [(str(w.message).split(",")[0], w.filename) for w in caught] == [(f"delta is {delta}", __file__)] * warns
+    assert [(str(w.message).split(",")[0], w.filename) for w in caught if "no released" not in str(w.message)] == [
+        (f"delta is {delta}", __file__)
+    ] * warns
     with pytest.raises(UserWarning) if warns else nullcontext():  # in tests warnings are errors
         hr.DPAdaBoostClassifier(schema=SCHEMA, delta=delta, ledger=ledger).fit(X, Y)
     assert len(ledger.entries) == 1 + (not warns)

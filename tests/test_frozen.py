@@ -11,7 +11,7 @@ import hedgerow
 
 SOURCE = Path(hedgerow.__file__).parent
 ARRAYS = ("NDArray", "Integers", "Floats", "Truth", "Index")
-NOT_PROTECTED = ("papers", "audit")  # may hold what changes: nothing that they hold was charged
+NOT_PROTECTED = ("papers", "audit", "plots")  # may hold what changes: nothing that they hold was charged
 
 
 def dataclasses_of(path: Path) -> list[str]:

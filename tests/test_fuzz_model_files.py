@@ -39,7 +39,7 @@ def test_damaged_files_are_refused_or_work(part, files, folder):
 
 
 def test_a_seed_gives_one_file_and_most_seeds_another(files):
-    base = files["edprf private"]
+    base = files["edprf"]
     inputs = [damaged(base, seed) for seed in range(50)]
     assert inputs == [damaged(base, seed) for seed in range(50)]
     assert len(set(inputs)) > 45

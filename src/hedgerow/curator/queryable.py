@@ -234,12 +234,12 @@ class Queryable:
         """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
         check_noise(noise, 1, self._unit(nodes))
         frontier = self._charge(nodes, noise.event("class counts", draws=len(nodes) * self.n_classes))
-        return self._by_class(noise, self._asked(self._table.class_counts, frontier))
+        return self._by_class(noise, self._asked(self._table.class_counts, frontier), self._unit(nodes))
 
-    def _by_class(self, noise: Noise, counts: Integers) -> Integers:
-        """Return counts (..., classes) with noise, which are evidence of the classes from now on."""
+    def _by_class(self, noise: Noise, counts: Integers, unit: int) -> Integers:
+        """Return counts (..., classes) with noise, which are evidence of the classes from now on; a record counts ``unit``."""
         noisy = self._add(noise, counts)
-        self.evidence.add(noisy, noise.deviation)
+        self.evidence.add(noisy / unit, noise.deviation / unit)
         return noisy
 
     def _add(self, noise: Noise, counts: Integers) -> Integers:
@@ -262,7 +262,7 @@ class Queryable:
         frontier = self._charge(nodes, noise.event("histograms", draws=draws))
         counts: Integers = self._asked(self._table.histogram, frontier)
         counts[~released] = 0
-        counts[released] = self._by_class(noise, counts[released])
+        counts[released] = self._by_class(noise, counts[released], self._unit(nodes))
         if nodes.generation in self._roots:  # within other nodes a column may well have one value
             by_code = np.split(counts.sum(axis=(0, 2)), self._table.offsets[1:-1])
             draws = asked.sum(axis=0) * self.n_classes
@@ -351,7 +351,7 @@ class Queryable:
             raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
         check_noise(noise, 1, self._unit(node))
         frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
-        return self._by_class(noise, self._asked(self._table.cell_counts, frontier, rule))
+        return self._by_class(noise, self._asked(self._table.cell_counts, frontier, rule), self._unit(node))
 
     @without_sizes()
     def open_round(

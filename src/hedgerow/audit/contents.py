@@ -141,6 +141,7 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
     # Parameters that an older version did not have were read as their defaults; some systems of 0.3 had a variant.
     known = {"variant": "private", **own["parameters"]}
     own["parameters"] = {name: known.get(name) for name in document["parameters"]}
+    document = {"coins": [], **document}  # which files of 0.1 lack
     for name in sorted(document.keys() | own.keys()):
         if json.dumps(document.get(name)) != json.dumps(own.get(name)):  # 1, 1.0 and true are equal in Python
             yield f"the file's {DOCUMENT} has another entry {name} than save writes of this model"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.additive.plan import MAX_BINS, UNITS, AdditivePlan
+from hedgerow.additive.plan import BUDGET_UNITS, MAX_BINS, AdditivePlan
 from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Randomness
@@ -210,7 +210,7 @@ def test_every_record_with_a_class_counts_one():
 def test_without_numeric_features_the_classes_alone_are_asked_first():
     schema = hr.Schema({"c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
     _, rounds = plan_of(schema=schema).event.parts
-    assert len(rounds.parts[0].parts) == UNITS
+    assert len(rounds.parts[0].parts) == BUDGET_UNITS
     assert len(plan_of().event.parts) == 3
     model = fit_plan(plan_of(schema=schema), {"c": X["c"]}, Y, Randomness(0))
     assert np.isfinite(model.probabilities({"c": X["c"]})).all()

@@ -35,7 +35,7 @@ SYSTEMS = {  # parameters, and what the loss is at least as a share of epsilon
 @pytest.fixture(autouse=True)
 def no_sample_by_itself(monkeypatch):
     """The coarse grid releases half a million records, of which rounds without cuts would score a sample."""
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curves_scored=2.0**40))
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curve_sample=2.0**40))
 
 
 def build(name, **parameters):

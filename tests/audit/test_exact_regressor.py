@@ -32,7 +32,7 @@ def few_bins(monkeypatch):
     )
     monkeypatch.setattr(regression, "counts_of_residuals", lambda steps, link: Counts((0, steps + 1), True, link))
     for rules in ("RULES", "COUNTS"):
-        few = replace(getattr(regressor, rules), learns_from=0.0, renewals=1, curves_scored=2.0**40)
+        few = replace(getattr(regressor, rules), min_snr=0.0, max_residual_queries=1, curve_sample=2.0**40)
         monkeypatch.setattr(regressor, rules, few)
 
 

@@ -48,7 +48,7 @@ def test_a_fit_is_the_same_bits(case, client, tmp_path):
 
 def test_a_sample_is_the_same_bits(client, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        hedgerow, "RULES", replace(hedgerow.RULES, scored=50.0, curves_scored=20.0, curves_precision=0.0)
+        hedgerow, "RULES", replace(hedgerow.RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0)
     )
     check_case("hedgerow, delta", random_records(3, 2000), client, tmp_path)
 

@@ -52,10 +52,10 @@ def test_every_private_system_writes_the_same_file(case, made, tmp_path, small_p
 @pytest.fixture
 def small_samples(monkeypatch):
     monkeypatch.setattr(
-        hedgerow, "RULES", replace(hedgerow.RULES, scored=50.0, curves_scored=20.0, curves_precision=0.0)
+        hedgerow, "RULES", replace(hedgerow.RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0)
     )
     monkeypatch.setattr(
-        regressor, "RULES", replace(regressor.RULES, scored=50.0, curves_scored=20.0, curves_precision=0.0)
+        regressor, "RULES", replace(regressor.RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0)
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
-from hedgerow.privacy.certificate import Certificate, CertificateLine, certify, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import (
     BoundedRange,
@@ -25,6 +25,7 @@ from hedgerow.privacy.events import (
     Thresholded,
     Unprotected,
 )
+from hedgerow.privacy.guarantee import CertificateLine
 from hedgerow.privacy.starts import Start
 
 SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)

@@ -77,24 +77,27 @@ def test_what_classes_weigh_follows_from_the_parameter(name, seed):
 # Numbers by which released values decide how many rounds and bins there are, and how many cuts a round may have.
 BETWEEN = 15.0  # records, and with a delta those of a precision a fifth as large: in some worlds there are more, in others fewer
 THRESHOLDS = {
-    "cuts": ({"cuts_from": BETWEEN, "first": 0}, {"cuts_from": np.inf}),
-    "cuts after some rounds": ({"cuts_from": 0.0, "first": 2}, {"cuts_from": 0.0, "first": 3}),
-    "samples": ({"scored": BETWEEN / 4}, {"scored": np.inf}),
+    "cuts": ({"min_snr_for_cuts": BETWEEN, "rounds_before_cuts": 0}, {"min_snr_for_cuts": np.inf}),
+    "cuts after some rounds": (
+        {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 2},
+        {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 3},
+    ),
+    "samples": ({"cut_sample": BETWEEN / 4}, {"cut_sample": np.inf}),
     "samples of rounds without cuts": (
-        {"curves_scored": BETWEEN / 4, "curves_precision": 0.0},
-        {"curves_scored": np.inf},
+        {"curve_sample": BETWEEN / 4, "curve_sample_snr": 0.0},
+        {"curve_sample": np.inf},
     ),
     "cuts of fewer features": (
-        {"cuts_from": 0.0, "first": 0, "few_from": BETWEEN},
-        {"cuts_from": 0.0, "first": 0, "few_from": np.inf},
+        {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": BETWEEN},
+        {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": np.inf},
     ),
     "rounds": (
-        {"rounds": (12 / BETWEEN, 1.0), "pure_rounds": (12 / BETWEEN, 1.0)},
-        {"rounds": (2.0, 0), "pure_rounds": (2.0, 0)},
+        {"rounds_by_snr": (12 / BETWEEN, 1.0), "pure_rounds_by_snr": (12 / BETWEEN, 1.0)},
+        {"rounds_by_snr": (2.0, 0), "pure_rounds_by_snr": (2.0, 0)},
     ),
     "bins": (
-        {"bins": (24 / BETWEEN, 1.0), "pure_bins": (24 / BETWEEN, 1.0)},
-        {"bins": (8.0, 0), "pure_bins": (8.0, 0)},
+        {"bins_by_snr": (24 / BETWEEN, 1.0), "pure_bins_by_snr": (24 / BETWEEN, 1.0)},
+        {"bins_by_snr": (8.0, 0), "pure_bins_by_snr": (8.0, 0)},
     ),
 }
 

@@ -170,7 +170,8 @@ def given(
 def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
     """Return the parameters that ``--param`` sets, each with its annotation."""
     types = get_type_hints(kind)  # each base's fields by the names of its own module; names of unions are resolved
-    texts = {name: inspect.formatannotation(types[name]) for name in inspect.signature(kind).parameters}
+    taken = inspect.signature(kind).parameters
+    texts = {name: inspect.formatannotation(types.get(name, each.annotation)) for name, each in taken.items()}
     return {name: text.replace("typing.", "") for name, text in texts.items() if name not in ELSEWHERE}
 
 

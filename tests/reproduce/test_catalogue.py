@@ -99,9 +99,8 @@ def test_every_kind_of_fit_runs(fit):
 @pytest.mark.parametrize(
     ("name", "first"), [("linear", Fraction(2, 27)), ("deng", Fraction(1, 63)), ("tpdprf", Fraction(20, 294))]
 )
-@pytest.mark.parametrize("variant", ["private", "published"])
-def test_the_rivals_budgets_are_a_tree_each(variant, name, first):
-    fit = Fit("", "allocation", variant, 1.0, (("allocation", name), ("max_depth", 5), ("n_estimators", 35)))
+def test_the_rivals_budgets_are_a_tree_each(name, first):
+    fit = Fit("", "allocation", "private", 1.0, (("allocation", name), ("max_depth", 5), ("n_estimators", 35)))
     event = estimator(fit, SCHEMA, 0).fit(RECORDS, LABELS).certificate_.event
     steps = budget_paths(event)[-1].steps
     assert float(steps[0].amount) == pytest.approx(float(first) / 35, rel=1e-6)

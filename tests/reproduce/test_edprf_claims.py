@@ -184,11 +184,9 @@ def test_parts_of_what_is_left():
 def test_a_rival_on_the_traditional_tree(allocation, counts):
     forest = AllocationForest(variant="published", tree="tradition", allocation=allocation)
     recipe = forest._published()
-    assert type(recipe.leaf).__name__ == "LaplaceCounts"
-    assert type(recipe.tests).__name__ == "NodeBins"
-    assert type(recipe.assign).__name__ == ("TwoPhases" if allocation == "tpdprf" else "Bootstrap")
-    assert any(type(stop).__name__ == "UnreadCount" for stop in recipe.stops) == counts
-    assert type(recipe.budgets).__name__ == ("Halved" if counts else "Undivided")
+    assert (recipe.leaf, recipe.tests.__name__) == ("counts", "node_bins")
+    assert type(recipe.samples).__name__ == ("TwoPhases" if allocation == "tpdprf" else "Bootstrap")
+    assert recipe.sharing == ("halved" if counts else "undivided")
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
     private = AllocationForest(tree="tradition", allocation=allocation)._private(schema, 2)
     assert (private.soft, private.stop) == (False, None)  # a share, and a size, would be noise at a T-th of epsilon

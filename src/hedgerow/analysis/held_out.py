@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, shown
+from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.schema import Schema
@@ -46,6 +46,7 @@ class HeldOut(NamedTuple):
         return f"<HeldOut: {', '.join(name for name in self._fields if getattr(self, name) is not None)}>"
 
 
+@without_sizes()
 def hold_out(
     X: Any,
     y: Any,

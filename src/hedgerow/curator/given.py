@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import Randomness
@@ -44,6 +44,7 @@ def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
     return claim, Randomness(values["random_state"])
 
 
+@without_sizes()
 def read_given(
     X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False
 ) -> tuple[Any, Any, bool, Groups | None]:

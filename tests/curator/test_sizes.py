@@ -64,3 +64,38 @@ def test_nor_does_an_analyst_s_curator(monkeypatch):
     monkeypatch.setattr(MemoryTable, "partition", lacks)
     with pytest.raises(MemoryError, match="not enough memory"):
         curator.partition(curator.root, curator.tests(), [0])
+
+
+OPERATIONS = {
+    "fit": lambda X, y: hr.HedgerowClassifier(schema=SCHEMA).fit(X, y),
+    "fit of outcomes": lambda X, y: hr.HedgerowRegressor(
+        schema=hr.Schema({"a": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 1))
+    ).fit(X, y),
+    "search": lambda X, y: hr.PrivateSearchCV(hr.ForestClassifier(schema=SCHEMA), {"max_depth": [1, 2]}, epsilon=1).fit(
+        X, y
+    ),
+    "report card": lambda X, y: hr.evaluate(MODEL, X, y, epsilon=1),
+    "schema": lambda X, y: hr.private_schema(X, y, epsilon=1, numeric=["a"], delta=1e-9),
+    "division": lambda X, y: hr.hold_out(X, y),
+    "curator": lambda X, y: hr.Curator(X, y, SCHEMA, epsilon=1),
+}
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])
+MODEL = hr.EDPRFClassifier(schema=SCHEMA, random_state=0).fit([[0.1], [0.9]], [0, 1])
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("lacks_for", ["records", "labels"])
+def test_a_lack_of_memory_while_records_are_read_names_no_size(operation, lacks_for, monkeypatch):
+    def lacks(*_):
+        raise MemoryError("Unable to allocate an array with shape (1234,)")
+
+    masked, plain = np.ma.masked_invalid([[0.1], [np.nan]]), np.array([0, 1])
+    X, y = (masked, plain) if lacks_for == "records" else ([[0.1], [0.9]], np.ma.masked_equal(plain, 0))
+    if operation in ("schema", "division"):
+        X = {"a": X[:, 0] if lacks_for == "records" else np.array([0.1, 0.9])}
+    if operation == "division":  # which leaves the cells of labels as they are
+        monkeypatch.setattr("hedgerow.analysis.held_out.read_labels", lacks)
+    monkeypatch.setattr("hedgerow.schema.columns.typed_objects", lacks)
+    with pytest.raises(MemoryError, match="not enough memory") as caught:
+        OPERATIONS[operation](X, y)
+    assert "1234" not in str(caught.value)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import sqlite3
 import threading
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
+from click.testing import CliRunner
 from test_ledger import fit
 from test_store import tamper
 
 import hedgerow as hr
+from hedgerow.cli import main
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError
 
 DAMAGES = {
@@ -123,3 +127,42 @@ def test_after_a_refusal_other_threads_book(refusal, tmp_path):
     other.start()
     other.join(30)
     assert done == [Fraction(2, 5)], "another thread still waits for the one that was refused"
+
+
+SCHEMAS = {
+    "a statement that is no text": "sql = CAST(X'ff80' || CAST(sql AS BLOB) AS TEXT)",
+    "a name that is no text": "name = CAST(X'ff80' AS TEXT), tbl_name = CAST(X'ff80' AS TEXT)",
+    "a statement that is none": "sql = 'CREATE nonsense'",
+    "a table at no page": "rootpage = 0",
+    "a table beyond the end": "rootpage = 999",
+}
+CALLS = {
+    "ledger": lambda store: store.ledger("a").spent,
+    "names": lambda store: store.names(),
+    "verify": lambda store: store.verify("a"),
+    "create": lambda store: store.create("c", epsilon=1),
+    "raise": lambda store: store.raise_ceiling("a", epsilon=2, reason="more"),
+    "close": lambda store: store.close_ledger("a", reason="done"),
+}
+COMMANDS = (
+    ["show", "--dataset", "a"],
+    ["list"],
+    ["verify", "--dataset", "a"],
+    ["create", "--dataset", "c", "--epsilon", "1"],
+)
+
+
+@pytest.mark.parametrize("damage", SCHEMAS)
+def test_a_file_whose_own_schema_is_damaged(damage, tmp_path):
+    path = tmp_path / "ledgers.db"
+    booked(str(path))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute(f"UPDATE sqlite_master SET {SCHEMAS[damage]} WHERE rootpage > 0 OR type = 'table'")
+    for call in CALLS.values():
+        with pytest.raises(hr.LedgerDamaged, match="keep the store as it is"):
+            call(hr.LedgerStore(str(path)))
+    for command in COMMANDS:
+        found = CliRunner().invoke(main, ["budget", *command, "--ledger", str(path)])
+        assert found.exit_code == 1
+        assert "keep the store as it is" in found.output

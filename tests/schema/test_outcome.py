@@ -40,7 +40,9 @@ def test_a_schema_has_classes_or_an_outcome():
         (hr.Date("2020-01-01", "2021-01-01"), "a number with a public range"),
         ((0, 1), "a number with a public range"),
         (hr.Numeric(0, 1, [0.5]), "cut points"),
-        (hr.Numeric(-1.7e308, 1.7e308), "wider than the largest number"),
+        (hr.Numeric(-1.7e308, 1.7e308), "in another unit"),
+        (hr.Numeric(0, 1.1e30), "in another unit"),
+        (hr.Numeric(0, 0.9e-30), "in another unit"),
     ],
 )
 def test_what_is_no_outcome_is_refused(outcome, words):

@@ -8,7 +8,9 @@ import hedgerow as hr
 from hedgerow.survey import fine_encoder
 from hedgerow.systems import system_class
 
-pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:.*times in this process")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the noisy number of records", "ignore:.*times in this process", "ignore::hedgerow.PrivacyLeakWarning"
+)
 
 STEPS = (2, 3, 91, 255, 256)
 START = np.datetime64("2024-01-01")

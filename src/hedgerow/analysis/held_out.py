@@ -11,7 +11,7 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pyarrow, is_polars_dataframe, is_polars_series
 
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, shown
+from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.schema import Schema
@@ -112,6 +112,7 @@ class HeldOut(NamedTuple):
         return f"<HeldOut: {', '.join(name for name in self._fields if getattr(self, name) is not None)}>"
 
 
+@without_sizes()
 def hold_out(
     X: Any,
     y: Any,

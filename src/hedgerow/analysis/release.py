@@ -236,6 +236,7 @@ def _check(claim: Claim, asks_values: bool, trimmed: float, failure: float) -> N
         raise ConfigurationError("ranges are released under pure epsilon, which takes no delta; pass delta=0.")
 
 
+@without_sizes()
 def _read(X: Any, y: Any, stand_in: Schema, *, with_labels: bool) -> tuple[Columns | Records, Any]:
     """Return the columns in the order of the schema, and the labels if they are queried."""
     if isinstance(X, Records):

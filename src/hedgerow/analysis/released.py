@@ -23,6 +23,7 @@ from hedgerow.privacy.events import Event
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.outcome import as_outcome
 from hedgerow.table import Keep
 from hedgerow.texts import listed
 
@@ -185,7 +186,7 @@ class ReleasePlan:
             labels = {"outcome": self.stand_in.outcome}
         if self.ranges is not None and self.ranges.with_outcome:
             of_outcome = ranges[str(self.stand_in.target)] = answers.ranges[-1]
-            labels = {"outcome": of_outcome.feature(self.stand_in.labels, release)}
+            labels = {"outcome": as_outcome(of_outcome.feature(self.stand_in.labels, release))}
         schema = Schema(
             features,
             missing=self.stand_in.missing,

@@ -59,6 +59,7 @@ def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
     return claim, Randomness(values["random_state"])
 
 
+@without_sizes()
 def read_given(
     X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False, call: Call | None = None
 ) -> tuple[Any, Any, bool, Groups | None]:

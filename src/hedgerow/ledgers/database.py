@@ -179,7 +179,6 @@ SQLITE = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
     sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; keep it as it is, and go back to a copy",
     sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
 }
 # By the names of psycopg's errors, which follow PostgreSQL's codes.
@@ -260,10 +259,17 @@ class Database:
                 )
         except sa.exc.DBAPIError as error:  # its message may quote what was sent
             if "Could not decode" in str(error.orig):
-                raise LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}") from None
+                raise self._not_text() from None
+            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
+                raise LedgerDamaged(f"{self.address} is damaged; {KEEP}") from None
             full = self.path is not None and is_full(self.path)
             told = sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS, full=full)
             raise LedgerUnavailable(told) from None
+        except UnicodeDecodeError:  # Python's module reads the message of SQLite, which quotes the schema
+            raise self._not_text() from None
+
+    def _not_text(self) -> LedgerDamaged:
+        return LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}")
 
     def _check_names(self, path: Path) -> None:
         """Raise LedgerUnavailable if the file may have another name, because SQLite has separate logs and locks per name."""

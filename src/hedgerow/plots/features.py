@@ -21,6 +21,7 @@ from hedgerow.texts import short_repr
 
 Shown = TypeVar("Shown", Curve, Pair)
 
+FARTHEST = 1e300  # from zero that is drawn: matplotlib computes widths
 FIRST = 6  # panels if no features are named
 MOST_VALUES = 20  # values of a category that are drawn
 LABEL = 28  # characters in a line of a label
@@ -48,7 +49,7 @@ class FeatureAxis:
         kind, codes = encoder.schema.features[name], int(encoder.n_codes[feature])
         labels = tuple(kind.code_label(code, encoder.max_bins) for code in range(codes))
         if isinstance(kind, Numeric):
-            ends = np.array([kind.low, *encoder.edges[feature], kind.end])
+            ends = np.clip([kind.low, *encoder.edges[feature], kind.end], -FARTHEST, FARTHEST)
             return cls(name, labels, ends, codes - 1, kind.edge_label if isinstance(kind, Date) else None)
         return cls(name, labels, None, codes - 2)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,9 @@ from hedgerow.schema.cells import Cells
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Date, Integer
 
-STEPS = (
-    1 << 20
-)  # of a grid at most: a millionth of the range is below any noise, and sums of 2**31 residuals fit 64 bits
+# Of a grid at most: a millionth of the range is below any noise, and sums of 2**31 residuals fit 64 bits.
+STEPS = 1 << 20
+NARROWEST, FARTHEST = 1e-30, 1e30  # between them fourth powers of steps and of ranges are finite and not zero
 
 
 @dataclass(frozen=True)
@@ -95,9 +94,19 @@ def check_outcome(outcome: Feature) -> Numeric:
             "The outcome has cut points, but it is read as a number and never in bins. Pass its range alone, as in "
             f"hr.{type(outcome).__name__}({outcome.low:g}, {outcome.high:g})."
         )
-    if not math.isfinite(outcome.high - outcome.low):
+    if max(-outcome.low, outcome.high) > FARTHEST or outcome.high - outcome.low < NARROWEST:
         raise SchemaError(
-            "The outcome's range is wider than the largest number, so no prediction could be computed. Pass a range "
-            "that values can have."
+            f"The outcome's range is {outcome.in_words()}, but squares of errors must be numbers that a computer can hold, so it "
+            f"is at least {NARROWEST:g} wide and within {-FARTHEST:g} and {FARTHEST:g}. Pass the outcome, and its range, in "
+            "another unit."
         )
     return outcome
+
+
+def as_outcome(released: Numeric) -> Numeric:
+    """Return a released range as that of an outcome: what is too far or too narrow is moved, because the budget is spent."""
+    low = min(max(released.low, -FARTHEST), FARTHEST / 2)
+    high = max(min(released.high, FARTHEST), -FARTHEST / 2)
+    if high - low < NARROWEST:
+        low, high = low - NARROWEST, high + NARROWEST
+    return replace(released, low=low, high=high)

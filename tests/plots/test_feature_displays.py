@@ -63,16 +63,18 @@ def test_a_number_is_drawn_as_steps_over_its_units_with_a_band(classes):
     model = MODELS[classes]
     display = hr.FeatureDisplay.from_estimator(model, "age")
     curve, encoder = curve_of(model.model_, 0), model.model_.encoder
+    places = [0] if classes == 2 else [SCHEMAS[3].classes.index(label) for label in model.classes_]
     (ax,) = display.axes_
     drawn = steps_of(ax)
     assert len(drawn) == (1 if classes == 2 else 3)
     for k, patch in enumerate(drawn):
         values, edges, _ = patch.get_data()
         assert np.array_equal(edges, [18, *encoder.edges[0], 80])
-        assert np.array_equal(values, curve.values[:-1, k])
+        assert np.array_equal(values, curve.values[:-1, places[k]])
     bands = [collection for collection in ax.collections if type(collection).__name__ == "FillBetweenPolyCollection"]
     heights = bands[0].get_paths()[0].vertices[:, 1]
-    widest = np.max(curve.values[:-1, 0] + display.sureness * curve.deviation[:-1, 0])
+    first = places[0]
+    widest = np.max(curve.values[:-1, first] + display.sureness * curve.deviation[:-1, first])
     assert heights.max() == pytest.approx(widest)
     assert display.sureness == pytest.approx(1.6449, abs=1e-4)
     assert any(text.get_text() == "missing" for text in ax.texts)  # a tenth of the records

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.trials import ByError, ByRight, Disjoint, Found, Scoring, Stopping, Tables, Trials, planned
 from hedgerow.curator.interactive import RULES, promised, read_given
-from hedgerow.curator.sklearn_tools import current_call
 from hedgerow.engines.progress import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
@@ -28,7 +27,7 @@ from hedgerow.estimator import (
     PrivateClassifier,
     PrivateEstimator,
     ShowsResult,
-    cloned_by,
+    call_of,
     run,
     starts_of,
     with_result,
@@ -196,7 +195,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
         """
         whole, randomness, grid, schema = self._checked()
         scoring = self._scoring(schema)
-        call = current_call(schema, cloned_by(self.estimator))
+        call = call_of(self.estimator)
         records, labels, named, persons = read_given(X, y, groups, schema, again=True, call=call)
         keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))

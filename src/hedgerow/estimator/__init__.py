@@ -1,6 +1,6 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
-from hedgerow.estimator.base import PrivateEstimator, restored, result_of, with_result
+from hedgerow.estimator.base import PrivateEstimator, call_of, restored, result_of, with_result
 from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
@@ -10,7 +10,6 @@ from hedgerow.estimator.planning import (
     answered,
     certificate_of,
     claim_of,
-    cloned_by,
     draw_coins,
     plan_of,
     run,
@@ -37,9 +36,9 @@ __all__ = [
     "RawPlan",
     "ShowsResult",
     "answered",
+    "call_of",
     "certificate_of",
     "claim_of",
-    "cloned_by",
     "draw_coins",
     "follows_schema",
     "model_digest",

@@ -140,7 +140,7 @@ class PrivateEstimator(Exported, Planned):
         randomness = Randomness(estimator.random_state)
         # Errors in the shape of X and y are raised before the ledger is charged.
         schema = self._schema_for(X, y)
-        columns, labels, named, persons = read_given(X, y, groups, schema, call=self._call())
+        columns, labels, named, persons = read_given(X, y, groups, schema, call=call_of(self))
         column = None if persons is None else persons.name
         claim = claim_of(estimator)
         coins = draw_coins(estimator, claim, randomness.draw)
@@ -169,11 +169,6 @@ class PrivateEstimator(Exported, Planned):
     def _cloned(self) -> Self:
         clone: Self = super().__sklearn_clone__()
         return clone
-
-    def _call(self) -> Call | None:
-        """Return the tools of scikit-learn that call ``fit``; None if the schema is inferred from what they pass."""
-        known = self.__dict__.pop("_cloned_by", None)
-        return None if self.schema is None else current_call(self.schema, known)
 
     def _count(self, certificate: Certificate) -> list[str]:
         """Count a fit whose guarantee holds and that is not charged to a ledger; return the warnings about it."""
@@ -490,6 +485,12 @@ def with_result(
 def result_of(estimator: PrivateEstimator) -> Fitted:
     """Return the result of a fit, or raise NotFittedError."""
     return estimator._result
+
+
+def call_of(estimator: PrivateEstimator) -> Call | None:
+    """Return the tools of scikit-learn that call ``fit``; None if the schema is inferred from what they pass."""
+    known = estimator.__dict__.pop("_cloned_by", None)  # what a clone knows ends with its fit
+    return None if estimator.schema is None else current_call(estimator.schema, known)
 
 
 def restored(

@@ -136,11 +136,6 @@ def plain(estimator: Estimator) -> Estimator:
     return type(estimator)(**check_parameters(estimator.get_params(deep=False), rules_of(type(estimator))))
 
 
-def cloned_by(estimator: Planned) -> Call | None:
-    """Return the call of a tool that cloned the estimator."""
-    return estimator._cloned_by
-
-
 def claim_of(estimator: Planned) -> Claim:
     """Return the guarantee that a fit promises. The schema gives the records per person if the estimator does not."""
     delta, schema, records = exact_delta(getattr(estimator, "delta", 0)), estimator.schema, estimator.records_per_person

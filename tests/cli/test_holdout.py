@@ -90,7 +90,7 @@ def test_the_figures_are_those_of_the_held_out_lines(folder, answer, coins):
     model = hr.load("m.hedgerow")
     assert found["lines"] == tested.sum()
     assert found["accuracy"] == np.mean(model.predict(columns) == truth)
-    shares = model.predict_proba(columns)[:, 1]
+    shares = model.predict_proba(columns)[:, model.classes_.tolist().index("high")]
     wins = [np.sign(high - low) / 2 + 0.5 for high in shares[truth == "high"] for low in shares[truth == "low"]]
     assert found["roc_auc"] == pytest.approx(np.mean(wins))
     assert (found["covered_by_guarantee"], found["note"]) == (False, NOT_COVERED)

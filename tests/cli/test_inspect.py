@@ -177,9 +177,9 @@ def test_binary_tests_and_noisy_counts(model):
         counts=np.array([[0, 0], [3, 12], [7, -1]]),
     )
     tree = tree_values(ForestModel(encoder, forest), 0)
-    assert list(tree_lines(tree)) == [
-        "marital status = single: high, noisy counts 3, 12",
-        "marital status not = single: low, noisy counts 7, -1",
+    assert list(tree_lines(tree)) == [  # counts follow classes_: high, then low
+        "marital status = single: high, noisy counts 12, 3",
+        "marital status not = single: low, noisy counts -1, 7",
     ]
     json.dumps(tree)
 

@@ -157,6 +157,13 @@ def test_a_first_line_that_never_ends_is_no_csv(table, monkeypatch):
         table("a" * 1001)
 
 
+@pytest.mark.parametrize("size", [900, 1000, 5000])
+@pytest.mark.parametrize("begin", ["a,b\n", "\na,b\n", "\ufeffa,b\n"])
+def test_the_length_of_a_first_record_is_no_error(table, monkeypatch, size, begin):
+    monkeypatch.setattr(csv_file, "LONGEST_HEADER", 1000)
+    assert table(f"{begin}{'x' * size},1\n2,3\n") == {"a": ["x" * size, "2"], "b": ["1", "3"]}
+
+
 def test_bytes_that_are_not_utf_8_are_counted_by_column(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,b,c\n\xfc,1,2\n\xfcx,\xfc,2\n1,2,3\n\xfc,1\n")
     with open_table(tmp_path / "t.csv") as opened:

@@ -72,9 +72,10 @@ class CSVFile(TableFile):
             ) from None
         head = file.read(HEAD_BYTES)
         check_is_text(head, place)
-        head = head + file.readline(LONGEST_HEADER)
+        # If the first line ended, what follows is a record, whose length must not decide whether there is an error.
+        head = head + file.readline(-1 if b"\n" in head else LONGEST_HEADER)
         head = head.removeprefix(codecs.BOM_UTF8) if form.is_utf8 else head
-        if len(head) >= LONGEST_HEADER:
+        if len(head) >= LONGEST_HEADER and b"\n" not in head[:LONGEST_HEADER]:
             raise FileFormatError(
                 f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
             )

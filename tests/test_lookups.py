@@ -68,7 +68,7 @@ def schema():
 
 def compare(header):
     """As for a file of these columns."""
-    check_columns(SimpleNamespace(header=header, index=None, check_types=lambda schema: None), schema(), Path("t.csv"))
+    check_columns(SimpleNamespace(header=header, index=(), check_types=lambda schema: None), schema(), Path("t.csv"))
 
 
 @pytest.mark.parametrize("extra", [[], names("y")])

@@ -146,9 +146,10 @@ def test_complex_numbers_and_wrong_shapes_are_refused_in_scikit_learns_words(kin
             model.predict(np.hstack([X, X])[:, :3])
 
 
-def test_inferred_classes_are_sorted_and_given_ones_stay():
+def test_classes_are_sorted_and_the_schema_keeps_its_order():
     assert list(hr.PFDPDTClassifier().fit(X, Y).classes_) == ["a", "b"]
-    assert list(hr.PFDPDTClassifier(schema=SCHEMA).fit(X, Y).classes_) == ["b", "a"]
+    model = hr.PFDPDTClassifier(schema=SCHEMA).fit(X, Y)
+    assert (list(model.classes_), list(model.schema_.classes)) == (["a", "b"], ["b", "a"])
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA])

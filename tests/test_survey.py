@@ -335,10 +335,15 @@ def test_a_doubt_depends_on_the_released_number_alone(delta, monkeypatch):
     for released in (-(10**6), -3, 0, least - 1, least, 10**6):
         counts = np.array([released - released // 2, released // 2])
         monkeypatch.setattr(Round, "whole_sums", lambda self, noise, counts=counts: counts)
-        found = [warned(*records, delta=delta) for records in ((X, Y), (X, UNLABELED), (other, ["yes"] * 7))]
+        # Warnings about columns follow from other sums, which rounds release.
+        found = [
+            [words for words in warned(*records, delta=delta) if "no released sum" not in words]
+            for records in ((X, Y), (X, UNLABELED), (other, ["yes"] * 7))
+        ]
         assert found[0] == found[1] == found[2]
         if released >= least:
-            assert found[0] == []
+            # All records may stand out of the noise where no class does, by the same released numbers.
+            assert [words for words in found[0] if "no released count" not in words] == []
         else:
             [words] = found[0]
             assert f"is {released}, which may be noise: noise alone is {least} or more once in 1000 fits" in words

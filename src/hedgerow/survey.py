@@ -96,8 +96,10 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
         if (len(kept) > 0) != (len(known) > 0) or np.any(np.diff(kept) <= 0):
             raise FileFormatError(DAMAGED)
         # Another processor may round exponentials otherwise, so that its fine cut points differ in the last bits.
-        nearest = known[np.abs(known - kept[:, None]).argmin(axis=1)] if len(kept) else kept
-        if not np.allclose(kept, nearest, rtol=1e-12, atol=0):
+        with np.errstate(over="ignore"):  # of cut points that are farther apart than the largest number
+            nearest = known[np.abs(known - kept[:, None]).argmin(axis=1)] if len(kept) else kept
+            same = np.abs(kept - nearest) <= 1e-12 * np.abs(nearest)
+        if not same.all():
             raise FileFormatError(DAMAGED)
     return Encoder(
         fine.schema.cut_at({name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}), FINE

@@ -18,7 +18,7 @@ RECORDS = (("x", "no"), ("x", "yes"))
 def chosen(monkeypatch):
     """Return the worst loss where the noisy number of records chooses between one round of two units and two of one."""
     monkeypatch.setattr("hedgerow.additive.plan.BUDGET_UNITS", 2)
-    monkeypatch.setattr("hedgerow.additive.plan.FEWEST", 1.0)
+    monkeypatch.setattr("hedgerow.additive.plan.MIN_ROUNDS", 1.0)
     monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curve_sample=2.0**40))
     estimator = hr.HedgerowClassifier(epsilon=1.0, schema=ONE)
     grid = Grid((0,), (0, 10**6))

@@ -30,7 +30,7 @@ def test_json_loads_again(model, run):
     assert result.stderr.startswith("wrote ")
     np.testing.assert_array_equal(hr.load("m.json").predict_proba(RECORDS), model.predict_proba(RECORDS))
     assert run("export", "m.hedgerow", "--to", "json").stdout == model.to_json()
-    assert json.loads(run("predict", "m.json", "people.csv", "--json").stdout)["classes"] == ["low", "high"]
+    assert json.loads(run("predict", "m.json", "people.csv", "--json").stdout)["classes"] == ["high", "low"]
 
 
 def test_sql_answers(model, run):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.train import NOT_COVERED
+from hedgerow.cli.training import NOT_COVERED
 from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.sources.tables import read_table
 

@@ -4,18 +4,15 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.inputs import read_parameters
+from hedgerow.curator.interactive import RULES
 from hedgerow.papers.edprf import EDPRFClassifier
+from hedgerow.parameters import parameter
 
 
 class Approximate(EDPRFClassifier):
     """A system that takes a delta, and shows what reaches it."""
 
-    def __init__(
-        self, epsilon=1.0, *, schema=None, delta=0.0, adjacency="add-remove", records_per_person=1, ledger=None
-    ):
-        unit = {"adjacency": adjacency, "records_per_person": records_per_person}
-        super().__init__(epsilon, schema=schema, ledger=ledger, **unit)
-        self.delta = delta
+    delta: float = parameter(RULES["delta"], default=0.0)
 
     def fit(self, X, y, groups=None):
         raise hr.BudgetExceeded(f"delta is {self.delta!r}.")
@@ -23,7 +20,7 @@ class Approximate(EDPRFClassifier):
 
 @pytest.fixture
 def approximate(monkeypatch):
-    monkeypatch.setattr("hedgerow.cli.train.system_class", lambda name: Approximate)
+    monkeypatch.setattr("hedgerow.cli.training.system_class", lambda name: Approximate)
 
 
 @pytest.mark.usefixtures("approximate")

@@ -240,7 +240,7 @@ REFUSALS = {
     ),
     "no record": (lambda people, path: hr.Records.from_batches(people[:0], label="diagnosis"), {}, "no records"),
     "no batch": (lambda people, path: hr.Records.from_batches([], label="diagnosis"), {}, "no records"),
-    "no batches": (lambda people, path: hr.Records.from_batches(5, label="diagnosis"), {}, "no batches"),
+    "no batches": (lambda people, path: hr.Records.from_batches(5, label="diagnosis"), {}, "from_batches got int"),
     "a published form": (
         lambda people, path: hr.Records.from_batches(people, label="diagnosis"),
         {"variant": "published"},

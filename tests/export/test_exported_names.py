@@ -157,7 +157,7 @@ def test_json_answers_alike_whatever_names_and_values_are(found):
     model, X, _ = found
     answers = json.loads(model.to_json())["answers"]
     assert [feature["name"] for feature in answers["features"]] == list(X)
-    assert answers["classes"] == list(model.schema_.classes)
+    assert answers["classes"] == model.classes_.tolist()
 
 
 def test_an_identifier_is_closed_by_nothing_in_it():

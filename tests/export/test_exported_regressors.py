@@ -68,10 +68,10 @@ def test_sql_predicts_as_the_model_does(kind, engine):
 @pytest.mark.parametrize(
     ("kind", "outcome"),
     [
-        ("number", hr.Numeric(0, 1e300)),
+        ("number", hr.Numeric(0, 1e30)),
         ("number", hr.Numeric(-1e-7, 1e-7)),
         ("number", hr.Integer(0, 2**40)),
-        ("log link", hr.Numeric(0, 1e300)),
+        ("log link", hr.Numeric(0, 1e30)),
         ("log", hr.Numeric(1e-9, 1e-7)),
     ],
 )

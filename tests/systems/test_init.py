@@ -545,7 +545,7 @@ def test_curves_go_as_they_may_with_a_start():
     assert (np.diff(curve[:-1]) >= 0).all()
 
 
-@pytest.mark.parametrize("high", [1e-6, 1e-100, 1e-300])
+@pytest.mark.parametrize("high", [1e-6, 1e-15, 1e-29])
 def test_a_start_whose_outcomes_are_far_beyond_the_range_is_refused(high):
     init = hr.HedgerowRegressor(9.0, schema=NUMBERS, random_state=0).fit(some(0, 2000), OUTCOMES[:2000])
     model = hr.HedgerowRegressor(1.0, schema=NUMBERS.replace(outcome=hr.Numeric(0, high)), init=init)

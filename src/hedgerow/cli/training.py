@@ -1,0 +1,269 @@
+"""The implementation of ``hedgerow train``: checks that read no record, the fit, the file, and scores on held-out lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
+
+from hedgerow.analysis import evaluate, hold_out
+from hedgerow.analysis.figures import Card
+from hedgerow.analysis.held_out import rows_of
+from hedgerow.cli.inputs import (
+    check_columns,
+    check_files,
+    check_records,
+    load_schema,
+    read_delta,
+    read_init,
+    read_parameters,
+    records_of,
+)
+from hedgerow.cli.options import (
+    DataOptions,
+    refuse_overwriting,
+)
+from hedgerow.cli.output import ShareProgress, Spending, card_values, check_stdout, model_values, write_json
+from hedgerow.engines.records import Records
+from hedgerow.estimator import ClassOrder, PrivateClassifier, PrivateEstimator, PrivateRegressor
+from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.schema import Encoder, Schema
+from hedgerow.sources.csv_file import CSVFormat
+from hedgerow.sources.table_file import Columns
+from hedgerow.sources.tables import read_table
+from hedgerow.systems import default_system, system_class
+from hedgerow.texts import counted, listed
+
+Predictor = PrivateClassifier | PrivateRegressor
+IN_ONE_PART = (
+    "Each {who} went to the fit or to this report at random, so no {who} pays for both. A ledger is charged for both."
+)
+OF_A_PROMISE = (
+    "Each line was sent to the fit or to this report at random, and no column tells persons apart, so a person of several lines "
+    "may pay for both: the two add up. Name the column in the schema as person, or by --person."
+)
+NOT_COVERED = (
+    "These figures are computed from raw records and are NOT covered by the guarantee, "
+    "so they must not leave the building."
+)
+
+
+def run_training(
+    data: DataOptions,
+    schema_path: Path,
+    epsilon: float,
+    delta: float | None,
+    out: Path,
+    force: bool,
+    target: str | None,
+    system: str | None,
+    adjacency: str,
+    person: str | None,
+    records_per_person: int | None,
+    init: Path | None,
+    public_start: bool,
+    pairs: Sequence[str],
+    holdout: float | None,
+    holdout_epsilon: float | None,
+    as_json: bool,
+) -> None:
+    """Fit a model and save it; ``hedgerow train --help`` describes the arguments."""
+    if holdout_epsilon is not None and holdout is None:
+        raise click.UsageError(
+            "--holdout-epsilon is the budget of a query of held-out lines, but there are none; pass --holdout SHARE."
+        )
+    paths = data.paths
+    refuse_overwriting(out, force, *paths, schema_path, init)
+    whole = holdout is not None or not paths[0].is_file()
+    if whole and len(paths) > 1:
+        raise click.UsageError("--holdout reads one file into memory; pass one file.")
+    schema = load_schema(schema_path, target, person)
+    kind = system_class(system or default_system(schema))
+    settings: dict[str, Any] = {
+        **read_parameters(kind, pairs),
+        **read_delta(kind, delta),
+        **read_init(kind, init, public=public_start),
+    }
+    form = CSVFormat.of(schema, data.separator)
+    _warn_of_inferred(schema, schema_path)
+    settings |= {"adjacency": adjacency, "records_per_person": records_per_person}
+    model = kind(epsilon=epsilon, schema=schema, ledger=data.ledger(), **settings)
+
+    check_stdout()
+
+    def run(spending: Spending) -> None:
+        testing = None
+        if whole:
+            columns = _read(paths[0], schema, form)
+            training, testing = (columns, None) if holdout is None else divided(columns, holdout, schema)
+            label = str(schema.target)
+            records = Records.from_batches([training], label, memory=data.memory, spill=data.spill)
+            _fit(spending, model, records)
+        else:
+            check_files(paths, form, lambda table, path: check_columns(table, schema, path))
+            _fit(spending, model, records_of(data, str(schema.target), form))
+        spending.save(model, force=force)
+        if testing is None:
+            _report(model, out, None, as_json)
+        elif holdout_epsilon is None:
+            _report(model, out, measure(model, testing), as_json)
+        else:
+            card = spending.ask(f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon))
+            _report(model, out, card, as_json)
+
+    with Spending(_claim(model), out) as spending:
+        run(
+            spending
+        )  # a separate function, because freeing many records takes time, and an interruption then must report the cost
+
+
+def _fit(spending: Spending, model: PrivateEstimator, records: Records) -> None:
+    """Fit a private form, and show the progress on a terminal."""
+    with ShareProgress() as progress:
+        spending.fit(model, records.with_progress(progress), None)
+
+
+def _read(path: Path, schema: Schema, form: CSVFormat) -> Columns:
+    """Return all columns of one file, after the checks that read no record."""
+    columns = read_table(path, form, lambda table: check_columns(table, schema, path))
+    check_records(len(columns[str(schema.target)]), path)
+    return columns
+
+
+def _claim(model: PrivateEstimator) -> str:
+    """Return a description of the fit's budget."""
+    delta = exact_delta(getattr(model, "delta", 0))
+    return f"epsilon {decimal_text(exact(model.epsilon))}" + (f", delta {decimal_text(delta)}" if delta else "")
+
+
+def _warn_of_inferred(schema: Schema, path: Path) -> None:
+    if schema.inferred:
+        click.echo(
+            f"warning: no guarantee will hold: {path} was read off the data in {listed(schema.inferred)}. Replace or confirm "
+            'each by public knowledge and delete its line origin = "inferred" (classes_origin for the classes).',
+            err=True,
+        )
+
+
+def _report(model: PrivateEstimator, out: Path, score: HoldOutScore | ErrorScore | Card | None, as_json: bool) -> None:
+    """Write the result to stdout, and the path of the model to stderr."""
+    if as_json:
+        test: dict[str, Any] | None = None
+        if isinstance(score, Card):
+            test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": both_of(score)}
+        elif score is not None:
+            test = {**asdict(score), "covered_by_guarantee": False, "note": NOT_COVERED}
+        write_json({"model": str(out), **model_values(model), "holdout": test})
+    else:
+        click.echo(str(model.certificate_))
+        if isinstance(score, Card):
+            click.echo(f"\n{score}\n\n{score.certificate_}\n\n{both_of(score)}")
+        elif score is not None:
+            click.echo(f"\n{score}\n{NOT_COVERED}")
+    if not model.certificate_.holds:
+        click.echo("note: no guarantee holds for this model; the certificate says why.", err=True)
+    click.echo(f"wrote {out}", err=True)
+
+
+@dataclass(frozen=True)
+class HoldOutScore:
+    """The scores of a model on held-out lines; None if they cannot be computed.
+
+    ``lines`` is the number of lines with a declared label, the only ones that are used.
+    """
+
+    lines: int
+    accuracy: float | None
+    roc_auc: float | None
+
+    def __str__(self) -> str:
+        """Return the figures in one line."""
+        if self.accuracy is None:
+            return "held-out test: no held-out line has a declared label, so there is no accuracy"
+        auc = "" if self.roc_auc is None else f", ROC AUC {self.roc_auc:.4f}"
+        return f"held-out test on {counted(self.lines, 'line')}: accuracy {self.accuracy:.4f}{auc}"
+
+
+@dataclass(frozen=True)
+class ErrorScore:
+    """The errors of a regressor on held-out lines; None if they cannot be computed.
+
+    ``lines`` is the number of lines with an outcome, the only ones that are used.
+    """
+
+    lines: int
+    rmse: float | None
+    r2: float | None
+
+    def __str__(self) -> str:
+        """Return the figures in one line."""
+        if self.rmse is None:
+            return "held-out test: no held-out line has an outcome, so there is no error"
+        r2 = "" if self.r2 is None else f", R2 {self.r2:.4f}"
+        return f"held-out test on {counted(self.lines, 'line')}: RMSE {self.rmse:.6g}{r2}"
+
+
+def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Columns]:
+    """Return the lines for training and those for testing, divided by person if the schema names a column of persons."""
+    label = str(schema.target)
+    X = {name: cells for name, cells in columns.items() if name != label}
+    parts = hold_out(X, columns[label], share, schema=schema)
+    return {**parts.X_train, label: parts.y_train}, {**parts.X_test, label: parts.y_test}
+
+
+def both_of(card: Card) -> str:
+    """Return a description of the total cost of the fit and the report on held-out lines."""
+    unit = card.certificate_.unit
+    return OF_A_PROMISE if unit.is_promise else IN_ONE_PART.format(who="line" if unit.who == "record" else unit.who)
+
+
+def ask_privately(model: Predictor, testing: Columns, epsilon: float) -> Card:
+    """Return the report card of a fitted model on held-out lines, charged to the ledger of the fit."""
+    label = str(model.schema_.target)
+    X = {name: cells for name, cells in testing.items() if name != label}
+    return evaluate(
+        model,
+        X,
+        testing[label],
+        epsilon=epsilon,
+        adjacency=model.adjacency,
+        ledger=model.ledger,
+        random_state=model.random_state,
+    )
+
+
+def measure(model: Predictor, testing: Columns) -> HoldOutScore | ErrorScore:
+    """Return the scores of a fitted model on held-out lines."""
+    schema = model.schema_
+    labels = Encoder(schema, 2).labels(testing[str(schema.target)])
+    known = labels >= 0
+    truth, X = labels[known], rows_of({name: testing[name] for name in schema.names}, known)
+    if isinstance(model, PrivateRegressor):
+        return _errors(model, X, schema.outcome_grid.values(truth))
+    return _accuracy(model, X, truth)
+
+
+def _errors(model: PrivateRegressor, X: Columns, truth: npt.NDArray[np.float64]) -> ErrorScore:
+    """Return the errors of predictions."""
+    if not len(truth):
+        return ErrorScore(0, None, None)
+    squares = (truth - model.predict(X)) ** 2
+    spread = float(truth.var())
+    return ErrorScore(len(truth), float(squares.mean() ** 0.5), 1 - float(squares.mean()) / spread if spread else None)
+
+
+def _accuracy(model: PrivateClassifier, X: Columns, truth: npt.NDArray[np.signedinteger]) -> HoldOutScore:
+    """Return how often the most probable class is the label."""
+    if not len(truth):
+        return HoldOutScore(0, None, None)
+    probabilities, truth = model.predict_proba(X), ClassOrder.of(model.schema_).codes(truth)
+    accuracy = float(np.mean(probabilities.argmax(axis=1) == truth))
+    ranks = probabilities.shape[1] == 2 and 0 < truth.sum() < len(truth)
+    auc = float(roc_auc_score(truth, probabilities[:, 1])) if ranks else None
+    return HoldOutScore(len(truth), accuracy, auc)

@@ -98,7 +98,7 @@ def test_a_read_only_folder_refuses_writing_and_can_be_read(tmp_path):
 def test_a_file_that_is_no_store(tmp_path, content, error):
     path = tmp_path / "b.db"
     path.write_bytes(content)
-    with pytest.raises(error, match="(?i)nothing was (drawn|charged)"):
+    with pytest.raises(error, match=r"(?i)nothing was (drawn|charged)"):
         hr.LedgerStore(path)
     assert path.read_bytes() == content
 

@@ -13,6 +13,7 @@ import pytest
 import hedgerow as hr
 from hedgerow import file_objects
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.schema import toml
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b\u00e4": hr.Categorical(["x", "y"])}, classes=["n", "y"])
 
@@ -177,6 +178,7 @@ class Endless:
 
 def test_an_endless_stream_is_read_no_further_than_a_limit(saved, monkeypatch):
     monkeypatch.setattr(file_objects, "BASE_BYTES", 3 << 20)
+    monkeypatch.setattr(toml, "LARGEST", 3 << 18)
     endless = Endless()
     with pytest.raises(FileFormatError, match="more bytes than are allowed"):
         saved.load(endless)

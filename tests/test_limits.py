@@ -17,11 +17,14 @@ import pytest
 import hedgerow as hr
 from hedgerow.archive import read_archive, read_document, write_archive
 from hedgerow.audit import check_model
+from hedgerow.cli.queries import read_report
 from hedgerow.errors import ConfigurationError, FileFormatError, SchemaError
-from hedgerow.limits import DEEPEST_EVENT, MOST_EVENTS, MOST_MEMBERS, Allowance
+from hedgerow.file_objects import OVERHEAD
+from hedgerow.limits import DEEPEST_EVENT, LARGEST_CARD, LARGEST_MODEL, MOST_EVENTS, MOST_MEMBERS, Allowance
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Gaussian, PerRecordAssignment, Pure, Sequence, event_from_dict, event_to_dict
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.schema import toml
 from hedgerow.scores import multiway
 from hedgerow.trees import Forest
 from hedgerow.trees.forest import smoothed_shares
@@ -140,6 +143,31 @@ def test_other_ways_to_pack_are_refused(tmp_path, method):
 def test_what_is_no_file_is_refused_and_never_read():
     with pytest.raises(FileFormatError, match="no regular file"):
         hr.load("/dev/zero")
+
+
+LARGE = {
+    "schema": (4 * toml.LARGEST, hr.Schema.load, "no schema needs"),
+    "model": (LARGEST_MODEL, hr.load, "max_bytes"),
+    "model, as audited": (LARGEST_MODEL, check_model, "max_bytes"),
+    "model, max_bytes": (OVERHEAD + 1000, lambda path: hr.load(path, max_bytes=1000), "max_bytes"),
+    "report card": (LARGEST_CARD, lambda path: read_report(path, path), "no report card needs"),
+}
+
+
+@pytest.mark.parametrize("start", [b"", b"{"])
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_file_that_is_too_large_is_refused_unread(kind, start, tmp_path):
+    most, load, remedy = LARGE[kind]
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.write(start)
+        file.truncate(most + 1)
+
+    def load_sparse():
+        with pytest.raises(FileFormatError, match=f"more bytes than the {most} that are allowed.*{remedy}"):
+            load(path)
+
+    assert peak(load_sparse) < 2**20
 
 
 # the document

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.file_objects import Place, is_path, place_name, read_object, write_object
+from hedgerow.file_objects import OVERHEAD, Place, check_size, is_path, place_name, read_object, write_object
 from hedgerow.files import atomic_file
-from hedgerow.limits import DEEPEST_DOCUMENT, LONGEST_NUMBER, MOST_MEMBERS, Allowance
+from hedgerow.limits import DEEPEST_DOCUMENT, LARGEST_MODEL, LONGEST_NUMBER, MOST_MEMBERS, Allowance
 
 DOCUMENT = "model.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
@@ -93,7 +93,7 @@ def unpacked(path: str, content: bytes, max_bytes: int | None = None) -> tuple[d
 
 
 def file_content(path: Place, max_bytes: int | None = None) -> bytes:
-    """Return the bytes of a file as they are now: nothing that changes it later is read. ``max_bytes`` limits file objects."""
+    """Return the bytes of a file as they are now: nothing that changes it later is read. It has at most ``max_bytes``."""
     if not is_path(path, "read"):
         return read_object(path, max_bytes)
     if not os.path.lexists(path):
@@ -106,6 +106,8 @@ def file_content(path: Place, max_bytes: int | None = None) -> bytes:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
+        most = LARGEST_MODEL if max_bytes is None else max_bytes + OVERHEAD
+        check_size(path, found.st_size, most, RAISE)
         return file.read(found.st_size)
 
 

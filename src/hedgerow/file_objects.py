@@ -11,6 +11,7 @@ from hedgerow.limits import BASE_BYTES
 
 OVERHEAD = 2**16  # bytes that an archive of little content takes beyond what it unpacks to
 CHUNK = 2**20  # bytes that are read at once
+RAISE = "if you trust it, pass more as max_bytes"
 
 Place = str | os.PathLike[str] | IO[bytes]
 
@@ -43,7 +44,35 @@ def place_name(place: Place) -> str:
     return os.fspath(place) if isinstance(place, str | os.PathLike) else "the file object"
 
 
-def read_object(file: Any, max_bytes: int | None = None) -> bytes:
+def read_place(place: Place, most: int, remedy: str) -> bytes:
+    """Return the bytes of a file or a binary file object, unless it has more than ``most``; errors then say the remedy.
+
+    Raises
+    ------
+    FileFormatError
+        If there are more. Nothing of a file is read whose size says so.
+    OSError
+        If it cannot be opened.
+    """
+    if not is_path(place, "read"):
+        return read_object(place, most, remedy)
+    with open(place, "rb") as file:
+        check_size(place, os.fstat(file.fileno()).st_size, most, remedy)
+        content = file.read(most + 1)  # a pipe has no size
+    check_size(place, len(content), most, remedy)
+    return content
+
+
+def check_size(place: Place, size: int, most: int, remedy: str) -> None:
+    """Raise FileFormatError if a file has more bytes than are allowed."""
+    if size > most:
+        raise FileFormatError(
+            f"{place_name(place)} has more bytes than the {most} that are allowed, and reading it might take all memory; "
+            f"{remedy}."
+        )
+
+
+def read_object(file: Any, max_bytes: int | None = None, remedy: str = RAISE) -> bytes:
     """Return what a binary file object holds from where it stands to its end. It need not be seekable.
 
     Raises
@@ -61,9 +90,7 @@ def read_object(file: Any, max_bytes: int | None = None) -> bytes:
             )
         content += part
         if len(content) > most:
-            raise FileFormatError(
-                "the file object holds more bytes than are allowed; if you trust it, pass more as max_bytes."
-            )
+            raise FileFormatError(f"the file object holds more bytes than are allowed; {remedy}.")
     if not content:
         raise FileFormatError("the file object is at its end, so there is nothing to read; call seek(0) after writing.")
     return bytes(content)

@@ -1,4 +1,4 @@
-"""What a file may ask of the machine that reads it: every limit, once, with its reason. All but one are of model files.
+"""What a file may ask of the machine that reads it: every limit, once, with its reason. Most are of model files.
 
 What a file unpacks to is bounded in bytes, by ``hedgerow.load(path, max_bytes=...)``, and what is made of it follows from
 these bytes. The other limits are far above what ``save`` writes.
@@ -14,6 +14,9 @@ LONGEST_QUOTED = 2**20
 
 BASE_BYTES = 2**27  # any file may unpack to 128 MiB: a forest of a million leaves takes 40
 MOST_TIMES = 64  # a larger file to so many times its own size: models pack 3 to 30 times, deflated zeros 1000 times
+
+LARGEST_MODEL = 2**30  # bytes of a model's file that are read unless the caller allows more, since all of it is held
+LARGEST_CARD = 2**26  # bytes of a report card, whose table has a million counts for a thousand classes
 
 MOST_MEMBERS = 64  # a model has up to ten arrays; zipfile keeps half a kilobyte for each member
 DEEPEST_DOCUMENT = 80  # brackets: taxonomies are up to 32 deep, events take two brackets for each of up to 20

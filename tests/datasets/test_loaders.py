@@ -4,12 +4,15 @@ import gzip
 import io
 import sys
 import tarfile
+import warnings
 import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.inspection import partial_dependence
 
+import hedgerow as hr
 from hedgerow.datasets import (
     bank,
     fetch,
@@ -24,7 +27,8 @@ from hedgerow.datasets import (
 )
 from hedgerow.datasets.fetch import digest
 from hedgerow.errors import ConfigurationError, DatasetError
-from hedgerow.schema import Categorical, Encoder
+from hedgerow.reproduce.tasks import TASKS
+from hedgerow.schema import Categorical, Encoder, Numeric
 
 ADULT = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, {}, {}\n"
 BANK = (
@@ -120,7 +124,7 @@ def test_adult_cells_and_labels(small_adult):
     data = load_adult(small_adult)
     assert data.X.dtype == object
     assert data.X.shape == data.X_test.shape == (2, 14)
-    assert data.X[0].tolist()[:4] == ["39", "State-gov", "77516", "Bachelors"]
+    assert data.X[0].tolist()[:4] == [39.0, "State-gov", 77516.0, "Bachelors"]
     assert data.X[:, -1].tolist() == ["United-States", "?"]
     assert data.y.tolist() == data.y_test.tolist() == ["<=50K", ">50K"]
 
@@ -140,14 +144,37 @@ def test_bank_cells_and_labels(made_up):
     data = load_bank(home)
     assert data.X.dtype == object
     assert data.X.shape == (2, 20)
-    assert data.X[0].tolist()[:4] == ["56", "housemaid", "married", "basic.4y"]
-    assert data.X[1].tolist()[-2:] == ["1", "5195.8"]
+    assert data.X[0].tolist()[:4] == [56.0, "housemaid", "married", "basic.4y"]
+    assert data.X[1].tolist()[-2:] == [1.0, 5195.8]
     assert data.y.tolist() == ["no", "yes"]
     assert data.y.dtype.kind == "U"
     assert data.X_test is None
     head = BANK.splitlines()[0].replace('"', "").split(";")
     assert [*data.schema.names, data.schema.target] == head
     assert undeclared(data.X, data.schema) == {}
+
+
+def test_bank_puts_clients_who_were_not_called_before_into_a_bin_of_their_own(made_up):
+    data = load_bank(made_up("BANK", one__csv=BANK))
+    place = data.schema.names.index("pdays")
+    assert data.X[:, place].tolist() == [999.0, 6.0]
+    assert Encoder(data.schema, 255).transform(data.X)[:, place].tolist() == [6, 0]
+
+
+def test_experiments_keep_bins_of_equal_width_for_pdays(made_up, monkeypatch):
+    monkeypatch.setenv("HEDGEROW_DATA", str(made_up("BANK", one__csv=BANK)))
+    feature = TASKS["bank"].load().schema.features["pdays"]
+    assert feature == Numeric(0, 999)
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_partial_dependence_reads_the_numbers_of_a_set_with_words(made_up, as_frame):
+    data = load_bank(made_up("BANK", one__csv=BANK + "".join(BANK.splitlines(keepends=True)[1:]) * 20))
+    X = data.frame().drop(columns="y") if as_frame else data.X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few records
+        model = hr.EDPRFClassifier(epsilon=1.0, schema=data.schema, n_estimators=2).fit(X, data.y)
+    assert partial_dependence(model, X, [0])["grid_values"][0].tolist() == [25, 56]
 
 
 def test_bank_declares_months_without_a_call_and_unknown_as_a_value():
@@ -168,7 +195,7 @@ def test_census_cells_and_labels(made_up):
     assert data.X.dtype == data.X_test.dtype == object
     assert data.X.shape == (2, 40)
     assert data.X_test.shape == (1, 40)
-    assert data.X[0].tolist()[:4] == ["58", "Self-employed-not incorporated", "4", "34"]
+    assert data.X[0].tolist()[:4] == [58.0, "Self-employed-not incorporated", "4", "34"]
     assert not (data.X == "1053.55").any()  # the instance weight
     states = list(data.schema.names).index("state of previous residence")
     assert data.X[:, states].tolist() == ["Arkansas", "?"]
@@ -239,8 +266,8 @@ def test_diabetes_balanced_draws_class_by_class(made_up, monkeypatch):
     home = made_up("DIABETES", one__csv=text)
     monkeypatch.setattr(sets, "BALANCED_PER_CLASS", 2)
     generator = np.random.RandomState(42)
-    expected = [str([0, 2, 3, 5, 6, 8, 9][drawn]) for drawn in generator.choice(7, 2, replace=False)]
-    expected += [str([1, 4, 7][drawn]) for drawn in generator.choice(3, 2, replace=False)]
+    expected = [float([0, 2, 3, 5, 6, 8, 9][drawn]) for drawn in generator.choice(7, 2, replace=False)]
+    expected += [float([1, 4, 7][drawn]) for drawn in generator.choice(3, 2, replace=False)]
     for data_home in (home, home / "diabetes_prediction" / "one.csv"):
         data = load_diabetes_prediction(data_home, balanced=True)
         assert data.y.tolist() == ["0", "0", "1", "1"]
@@ -372,6 +399,27 @@ class TestPublishedFiles:
         assert data.X.shape == (100000, 8)
         assert (data.y == "1").sum() == 8500
         assert undeclared(data.X, data.schema) == {}
+
+    @pytest.mark.parametrize("kind", ["Hedgerow", "EDPRF"])
+    @pytest.mark.parametrize(
+        "load",
+        [
+            load_adult,
+            load_bank,
+            load_diabetes_prediction,
+            load_wall_following,
+            load_affairs,
+            load_doctor_visits,
+            pytest.param(load_census_income, marks=pytest.mark.full),
+        ],
+    )
+    def test_no_fit_warns_about_the_schema_of_the_library(self, load, kind):
+        data = load()
+        made = hr.HedgerowRegressor if data.schema.outcome is not None else getattr(hr, f"{kind}Classifier")
+        model = made(epsilon=1.0, schema=data.schema, ledger=hr.Ledger(epsilon=1.0))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(data.X, data.y)
 
     def test_diabetes_balanced(self):
         data = load_diabetes_prediction(balanced=True)

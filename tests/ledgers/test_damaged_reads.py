@@ -166,3 +166,76 @@ def test_a_file_whose_own_schema_is_damaged(damage, tmp_path):
         found = CliRunner().invoke(main, ["budget", *command, "--ledger", str(path)])
         assert found.exit_code == 1
         assert "keep the store as it is" in found.output
+
+
+def cut(path, size):
+    with open(path, "r+b") as file:
+        file.truncate(size)
+
+
+def overwrite(path, place, content):
+    with open(path, "r+b") as file:
+        file.seek(place)
+        file.write(content)
+
+
+def run(*statements):
+    def damage(path):
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    return damage
+
+
+STORES = {
+    **{
+        f"a {table} without {column}": run(f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
+        for table, column in (
+            ("hedgerow_store", "format"),
+            ("hedgerow_ledgers", "name"),
+            ("hedgerow_ledgers", "hash"),
+        )
+    },
+    "no table of ledgers": run("DROP TABLE hedgerow_ledgers"),
+    "a ledger's name that is bytes": run("UPDATE hedgerow_ledgers SET name = X'ff80' WHERE name = 'a'"),
+    "a ledger's name that is not UTF-8": run(
+        "UPDATE hedgerow_ledgers SET name = CAST(X'ff80' AS TEXT) WHERE name = 'a'"
+    ),
+    "no row of a ledger": run("DELETE FROM hedgerow_ledgers WHERE name = 'a'"),
+    "a format that is text": run("UPDATE hedgerow_store SET format = 'one'"),
+    "an id that is bytes": run("UPDATE hedgerow_store SET id = X'ff80'"),
+    "half a page": lambda path: cut(path, 2048),
+    "a header that ends early": lambda path: cut(path, 50),
+    "no page but the first": lambda path: cut(path, 4096),
+    "a header of other content": lambda path: overwrite(path, 16, b"\xff" * 84),
+    "a first page of other content": lambda path: overwrite(path, 100, b"\xff" * 3996),
+    "later pages of other content": lambda path: overwrite(path, 4096, b"\xff" * 4096 * 4),
+}
+
+
+def as_one_file(path):
+    booked(str(path))
+    run("PRAGMA journal_mode=DELETE")(path)
+
+
+@pytest.mark.parametrize("damage", STORES)
+def test_a_store_of_other_tables_or_pages_is_damaged(damage, tmp_path):
+    path = tmp_path / "ledgers.db"
+    as_one_file(path)
+    STORES[damage](path)
+    for name in ("ledger", "verify", "raise", "close"):
+        with pytest.raises(hr.LedgerDamaged):
+            CALLS[name](hr.LedgerStore(str(path)))
+    found = CliRunner().invoke(main, ["budget", "show", "--dataset", "a", "--ledger", str(path)])
+    assert found.exit_code == 1
+    assert "damaged" in found.output or "does not say" in found.output
+
+
+@pytest.mark.parametrize("table", ["hedgerow_ledgers", "hedgerow_links"])
+def test_a_store_that_refuses_rows_is_damaged(table, tmp_path):
+    path = tmp_path / "ledgers.db"
+    as_one_file(path)
+    run(f"CREATE TRIGGER odd BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'odd'); END")(path)
+    with pytest.raises(hr.LedgerDamaged, match="nothing was charged"):
+        hr.LedgerStore(str(path)).create("c", epsilon=1)

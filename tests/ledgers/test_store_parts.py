@@ -389,7 +389,7 @@ def test_no_error_says_what_was_to_be_booked(made, path):
         connection.execute(
             "CREATE TRIGGER refuse BEFORE INSERT ON hedgerow_links BEGIN SELECT RAISE(ABORT, 'refused'); END"
         )
-    with pytest.raises(hr.LedgerUnavailable, match="Nothing was drawn, and nothing was charged") as refused:
+    with pytest.raises(hr.LedgerDamaged, match="nothing was charged") as refused:
         ledger.reserve(fit("0.1", system="UnseenForest"))
     assert "refused" in everything_of(refused.value.__context__)
     assert "UnseenForest" not in everything_of(refused.value)

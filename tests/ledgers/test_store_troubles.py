@@ -89,12 +89,16 @@ def test_a_read_only_folder_refuses_writing_and_can_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"no database at all, but long enough to be read as one" * 40, b"SQLite format 3\0" + b"\xff" * 4096]
+    ("content", "error"),
+    [
+        (b"no database at all, but long enough to be read as one" * 40, hr.LedgerUnavailable),
+        (b"SQLite format 3\0" + b"\xff" * 4096, hr.LedgerDamaged),
+    ],
 )
-def test_a_file_that_is_no_store(tmp_path, content):
+def test_a_file_that_is_no_store(tmp_path, content, error):
     path = tmp_path / "b.db"
     path.write_bytes(content)
-    with pytest.raises(hr.LedgerUnavailable, match="Nothing was drawn"):
+    with pytest.raises(error, match=r"(?i)nothing was (drawn|charged)"):
         hr.LedgerStore(path)
     assert path.read_bytes() == content
 

@@ -32,7 +32,9 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.output import REFUSALS, ShareProgress, card_values, certificate_values, check_stdout, write_json
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
+from hedgerow.file_objects import read_place
 from hedgerow.files import atomic_file
+from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.atomic import Watch
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, check_no_index, places_of
@@ -48,12 +50,13 @@ def read_report(path: Path, model: Path) -> Card:
     Raises
     ------
     FileFormatError
-        If the file contains no report card.
+        If the file contains no report card, or is larger than any.
     click.UsageError
         If the card is of another model.
     """
+    content = read_place(path, LARGEST_CARD, "no report card needs as many, so write it again by hedgerow evaluate")
     try:
-        values = json.loads(path.read_bytes())
+        values = json.loads(content)
         about = values[MODEL]
         card: Card = (RegressionCard if "outcome" in values else ReportCard).from_dict(values)
     except (KeyError, TypeError, ValueError, RecursionError) as error:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.datasets.fetch import Source, read_files
 from hedgerow.errors import ConfigurationError, DatasetError
-from hedgerow.schema import Schema
+from hedgerow.schema import Numeric, Schema
 from hedgerow.texts import short_repr
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class Dataset:
     name : str
         The name of the set.
     X : ndarray of shape (n_records, n_features)
-        Text cells (dtype object) if the set has words in it, else float64; columns in the order of the schema.
+        Columns in the order of the schema: float64, or dtype object if the set has words in it. Cells of numeric features are
+        then floats, and those of categories text.
     y : ndarray of shape (n_records,)
         The labels.
     schema : Schema
@@ -96,7 +97,7 @@ class Dataset:
             import pandas as pd
         except ImportError as error:
             raise DatasetError('A frame needs pandas: install it with pip install "hedgerow[demo]".') from error
-        frame = pd.DataFrame(self.X, columns=list(self.schema.features))
+        frame = pd.DataFrame(self.X, columns=list(self.schema.features)).infer_objects()
         frame[self.schema.target or "label"] = self.y
         return frame
 
@@ -119,14 +120,23 @@ class Published:
         schema = self.schema()
         parts: list[npt.NDArray[Any]] = []
         for name in self.source.hashes:  # each text is let go once it is read: those of Census-Income have 156 MB
-            parts += self._records(texts.pop(name).splitlines(), len(schema.names) + 1)
+            parts += self._records(texts.pop(name).splitlines(), schema)
         return Dataset(self.name, parts[0], parts[1], schema, *parts[2:])
 
-    def _records(self, lines: list[str], width: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def _records(self, lines: list[str], schema: Schema) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         cells = (cell for row in self.rows(lines) for cell in row)
-        records = np.fromiter(cells, dtype=object).reshape(-1, width)
+        records = np.fromiter(cells, dtype=object).reshape(-1, len(schema.names) + 1)
         X = records[:, :-1]
-        return X if self.dtype is object else X.astype(self.dtype), records[:, -1].astype(str)
+        return with_numbers(X, schema) if self.dtype is object else X.astype(self.dtype), records[:, -1].astype(str)
+
+
+def with_numbers(X: npt.NDArray[Any], schema: Schema) -> npt.NDArray[Any]:
+    """Return text cells after those of numeric features became floats, in place, except where they are missing."""
+    for place, feature in enumerate(schema.features.values()):
+        if isinstance(feature, Numeric):
+            known = ~np.isin(X[:, place], schema.missing)
+            X[known, place] = X[known, place].astype(np.float64)
+    return X
 
 
 def packaged_schema(name: str) -> Schema:

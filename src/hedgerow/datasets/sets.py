@@ -50,7 +50,7 @@ def load_adult(
     """Load the UCI Adult data (Becker and Kohavi, 1996; licence CC BY 4.0).
 
     32 561 records to train on and 16 281 to test on, 14 features, 24 % with the label ``>50K``; ``?`` marks a missing
-    answer. Cells are text. Categories and ranges follow the set's codebook.
+    answer. Cells are numbers or text, as the schema has them. Categories and ranges follow the set's codebook.
 
     Parameters
     ----------
@@ -131,9 +131,10 @@ def load_census_income(data_home: str | os.PathLike[str] | None = None) -> Datas
     """Load the UCI Census-Income (KDD) data (Lane and Kohavi, 2000; licence CC BY 4.0).
 
     199 523 records to train on and 99 762 to test on, 40 features, 6.2 % with the label ``50000+.``; ``?`` marks a
-    missing answer. Cells are text; recodes such as ``detailed industry recode`` and ``year`` are categories although
-    they are numbers. The instance weight is dropped, as the codebook asks: it says how many people a record stands for.
-    Values follow the codebook, which states no ranges; those here are the ones that this library is compared with.
+    missing answer. Cells are numbers or text, as the schema has them; recodes such as ``detailed industry recode`` and
+    ``year`` are categories although they are numbers. The instance weight is dropped, as the codebook asks: it says how many
+    people a record stands for. Values follow the codebook, which states no ranges; those here are the ones that this library
+    is compared with.
 
     Parameters
     ----------
@@ -175,8 +176,8 @@ DIABETES = Published(
 def load_diabetes_prediction(data_home: str | os.PathLike[str] | None = None, *, balanced: bool = False) -> Dataset:
     """Load the diabetes prediction data from a copy that the user has.
 
-    100 000 records, 8 features, 8.5 % with the label ``1``. Cells are text. Ranges are usual medical ones. The set has
-    no licence that allows hedgerow to fetch or to pass it on.
+    100 000 records, 8 features, 8.5 % with the label ``1``. Cells are numbers or text, as the schema has them. Ranges are
+    usual medical ones. The set has no licence that allows hedgerow to fetch or to pass it on.
 
     Parameters
     ----------

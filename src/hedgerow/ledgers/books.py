@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.errors import ConfigurationError, shown
+from hedgerow.errors import ConfigurationError, HedgerowError, shown
 from hedgerow.ledgers import chain
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.ledgers.chain import ChainLink, Standing
@@ -120,7 +120,7 @@ class Books:
         """Return the last link of a ledger, or raise ConfigurationError if there is no such ledger."""
         row = self._row(name, lock=lock)
         if row is None:
-            raise unknown(name, self._address)
+            raise self._missing(name)
         last = self._link(name, row.number)
         if last is None or last.hash != row.hash:
             raise chain.damaged(name, row.number, "the last link is not the one that was written")
@@ -148,9 +148,7 @@ class Books:
         """Return a ledger's row and links unchecked. Checks take longer and are made after the transaction."""
         row = self._row(name)
         if row is None:
-            if is_name(name) and self._link(name, 0) is not None:
-                raise chain.damaged(name, 0, "its row among the ledgers is missing")
-            raise unknown(name, self._address)
+            raise self._missing(name)
         rows = self._connection.execute(sa.select(links).where(links.c.ledger == name).order_by(links.c.number))
         return StoredChain(self.store, name, row.parent, (row.number, row.hash), [ChainLink(*each) for each in rows])
 
@@ -174,6 +172,12 @@ class Books:
         if type(row.number) is not int or row.number < 0 or not isinstance(row.parent, str | None):
             raise chain.damaged(name, 0, "its row among the ledgers is not what was written")
         return row
+
+    def _missing(self, name: str) -> HedgerowError:
+        """Return the error of a ledger without a row in the table of ledgers."""
+        if is_name(name) and self._link(name, 0) is not None:
+            return chain.damaged(name, 0, "its row among the ledgers is missing")
+        return unknown(name, self._address)
 
     def _link(self, name: str, number: int) -> Any:
         asked = sa.select(links).where(links.c.ledger == name, links.c.number == number)

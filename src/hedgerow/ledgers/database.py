@@ -163,6 +163,7 @@ def _check_text(text: str | bytes) -> None:
 
 OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in the name of a mount point
 OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
+SQLITE_MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 60  # how long a writer waits for the others
 
 # Errors of a database if a store cannot be used, one sentence each. Each of them leaves the store unchanged.
@@ -181,6 +182,8 @@ SQLITE = {
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
     sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
 }
+# Constraints and types are checked before a row is written, and one writer has the lock.
+DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
 # By the names of psycopg's errors, which follow PostgreSQL's codes.
 POSTGRESQL = {
     "LockNotAvailable": LOCKED,
@@ -260,13 +263,20 @@ class Database:
         except sa.exc.DBAPIError as error:  # its message may quote what was sent
             if "Could not decode" in str(error.orig):
                 raise self._not_text() from None
-            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
+            if isinstance(error.orig, sqlite3.Error) and self._is_damage(error.orig):
                 raise LedgerDamaged(f"{self.address} is damaged; {KEEP}") from None
             full = self.path is not None and is_full(self.path)
             told = sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS, full=full)
             raise LedgerUnavailable(told) from None
         except UnicodeDecodeError:  # Python's module reads the message of SQLite, which quotes the schema
             raise self._not_text() from None
+
+    def _is_damage(self, error: sqlite3.Error) -> bool:
+        """Return whether SQLite's error says that the file is a store with other tables or pages than were written."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_ERROR:  # the statements are fixed, so the tables are not those that they are made for
+            return str(error) != f"no such table: {store.name}"
+        return code in DAMAGED or (code == sqlite3.SQLITE_NOTADB and _begins_as_sqlite(self.path))
 
     def _not_text(self) -> LedgerDamaged:
         return LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}")
@@ -341,6 +351,15 @@ class _Connection(sqlite3.Connection):
         with suppress(sqlite3.ProgrammingError):  # it is already closed
             self.rollback()
         super().close()
+
+
+def _begins_as_sqlite(path: Path | None) -> bool:
+    """Return whether a file begins as every SQLite file does."""
+    try:
+        with open(str(path), "rb") as file:
+            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    except OSError:
+        return False
 
 
 def _state(path: Path) -> tuple[int, int, bool]:

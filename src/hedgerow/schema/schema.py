@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError, shown
-from hedgerow.file_objects import Place, is_path, place_name, read_object, write_object
+from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
+from hedgerow.file_objects import Place, is_path, place_name, write_object
 from hedgerow.files import atomic_file
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.schema.check import SchemaReport, check_records
@@ -32,7 +29,16 @@ from hedgerow.schema.features import (
 from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.schema.infer import guess_classes, guess_feature, guess_outcome
 from hedgerow.schema.outcome import OutcomeGrid, check_outcome, grid_of
-from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_outcome
+from hedgerow.schema.toml import (
+    check_keys,
+    dump_toml,
+    entry_of,
+    made_at,
+    parse_toml,
+    read_entry,
+    read_outcome,
+    read_toml,
+)
 from hedgerow.texts import LONGEST_REPR, MOST_ROWS, html_table, shortened
 
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
@@ -488,15 +494,7 @@ class Schema:
     @classmethod
     def load(cls, path: Place) -> Schema:
         """Read a schema from a TOML file, or from a binary file object. Errors are those of ``from_toml``."""
-        try:
-            content = Path(path).read_bytes() if is_path(path, "read") else read_object(path)
-            text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
-        except FileNotFoundError:
-            way = "there is no such file; pass a TOML file that Schema.save or hedgerow schema init wrote"
-            raise FileNotFoundError(errno.ENOENT, way, str(path)) from None
-        except UnicodeDecodeError:
-            raise FileFormatError(f"{place_name(path)} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
-        return cls.from_toml(text, place_name(path))
+        return cls.from_toml(read_toml(path), place_name(path))
 
     def _state(self) -> tuple[Any, ...]:
         return tuple(self._features.items()), self._labels, self.missing, *self._columns_from().values()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import FileFormatError, SchemaError
+from hedgerow.file_objects import Place, place_name, read_place
 from hedgerow.schema.features import Categorical, Feature, Numeric, as_lists
 from hedgerow.schema.types import Boolean, Date, Integer
 
@@ -70,6 +73,19 @@ def _quoted(text: str) -> str:
     except UnicodeEncodeError:
         raise SchemaError(f"The schema holds the text {text!a}, which no file can hold as UTF-8. Rename it.") from None
     return '"' + "".join(ESCAPES.get(c) or (c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}") for c in text) + '"'
+
+
+def read_toml(path: Place) -> str:
+    """Return the text of a TOML file or a binary file object, unless it is larger than any schema."""
+    try:
+        # UTF-8 takes up to four bytes for a character.
+        content = read_place(path, 4 * LARGEST, "no schema needs as many, so correct it")
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
+    except FileNotFoundError:
+        way = "there is no such file; pass a TOML file that Schema.save or hedgerow schema init wrote"
+        raise FileNotFoundError(errno.ENOENT, way, str(path)) from None
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{place_name(path)} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:

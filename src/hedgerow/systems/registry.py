@@ -69,8 +69,9 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
         The file, or an object with ``read``, such as ``io.BytesIO`` or ``open(path, "rb")``. It is read from where it stands to
         its end, need not be seekable, and stays open.
     max_bytes : int or None
-        Maximum size to which the file may unpack. Loading takes several times as much memory. None: as above. A file object is
-        read no further than that, and without ``max_bytes`` no further than 128 MiB.
+        Maximum size to which the file may unpack. Loading takes several times as much memory. None: as above. A larger file is
+        not read, nor is one of more than 1 GiB without ``max_bytes``. A file object is read no further than that, and without
+        ``max_bytes`` no further than 128 MiB.
 
     Raises
     ------

@@ -10,7 +10,7 @@ def main() -> None:
     try:
         from hedgerow.cli import main as command
 
-        command()
+        command(prog_name="hedgerow")
     except KeyboardInterrupt:  # before the command line listens, or after it stopped: nothing was begun, or all is done
         sys.stderr.write("Error: interrupted.\n")
         sys.exit(130)

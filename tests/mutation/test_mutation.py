@@ -56,13 +56,13 @@ def outcomes(module, test, *changes):
 @pytest.mark.full
 def test_a_change_fails_a_test_hangs_or_survives():
     field, line = (
-        "    rho: Fraction = NONE",
+        "            rho=of_squares * self.rho,",
         "self._times(group, group**2),",
     )
     found = outcomes(
         *AMOUNTS,
-        (field, field.replace("NONE", "None")),
-        (field, field.replace("NONE", "NONE * 1")),
+        (field, field.replace("of_squares", "linear")),
+        (field, field.replace("of_squares", "of_squares * 1")),
         (line, line.replace("group**2", "group")),
         (line, line.replace("group**2", "group**2 * 1")),
         ("        covered = not", "        while True: pass\n        covered = not"),

@@ -42,6 +42,7 @@ people.to_csv("people.csv", index=False)
 """
 
 BEFORE = {
+    "SECURITY.md": PEOPLE,
     "docs/architecture.md": SMALL,
     "docs/curves.md": MODEL,
     "docs/exports.md": SMALL + "report = hr.evaluate(model, X, y, epsilon=0.5)\n",

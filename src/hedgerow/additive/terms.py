@@ -191,7 +191,8 @@ class Packed:
             counts.append(sum(map(len, own)))
             turned = sum(int(cut.side[0]) << digit for digit, cut in enumerate(reversed(term.cuts)))
             votes.append(term.votes[np.arange(len(term.votes)) ^ turned].reshape(-1, term.columns))
-        by, at, shift = np.array(steps, dtype=np.int64).reshape(-1, 3).T
+        # Contiguous, or one step would be another kind of array to numba than several.
+        by, at, shift = np.ascontiguousarray(np.array(steps, dtype=np.int64).reshape(-1, 3).T)
         begins = np.cumsum([0, *map(len, votes)])
         all_votes = np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]).T
         # What a sum of votes may pass on the way is within what all of them reach together.

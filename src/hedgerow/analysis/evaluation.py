@@ -17,7 +17,15 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator import ClassModel, ClassOrder, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest
+from hedgerow.estimator import (
+    ClassModel,
+    ClassOrder,
+    OutcomeModel,
+    PrivateClassifier,
+    PrivateEstimator,
+    PrivateRegressor,
+    model_digest,
+)
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
@@ -34,7 +42,7 @@ ASSUMPTIONS = (
 
 
 def evaluate(
-    model: PrivateClassifier | PrivateRegressor,
+    model: PrivateEstimator,
     X: Any,
     y: Any = None,
     *,

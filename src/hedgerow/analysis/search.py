@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -32,6 +31,7 @@ from hedgerow.estimator import (
     starts_of,
     with_result,
 )
+from hedgerow.estimator.bases import MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness, RandomStopping
 from hedgerow.parameters import RandomSource
@@ -72,7 +72,7 @@ class Searched:
     certificate: Certificate
 
 
-class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
+class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     """Tune parameters within one privacy budget.
 
     Releases  the parameters of the best candidate and a model. Nothing about the others: there is no ``cv_results_``.
@@ -375,7 +375,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The schema's classes, in its order; for classifiers."""
+        """The schema's classes, sorted; for classifiers."""
         found: npt.NDArray[Any] = self.best_estimator_.classes_
         return found
 

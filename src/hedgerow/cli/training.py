@@ -31,7 +31,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.output import ShareProgress, Spending, card_values, check_stdout, model_values, write_json
 from hedgerow.engines.records import Records
-from hedgerow.estimator import ClassOrder, PrivateClassifier, PrivateEstimator, PrivateRegressor
+from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.csv_file import CSVFormat
@@ -40,7 +40,6 @@ from hedgerow.sources.tables import read_table
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import counted, listed
 
-Predictor = PrivateClassifier | PrivateRegressor
 IN_ONE_PART = (
     "Each {who} went to the fit or to this report at random, so no {who} pays for both. A ledger is charged for both."
 )
@@ -223,7 +222,7 @@ def both_of(card: Card) -> str:
     return OF_A_PROMISE if unit.is_promise else IN_ONE_PART.format(who="line" if unit.who == "record" else unit.who)
 
 
-def ask_privately(model: Predictor, testing: Columns, epsilon: float) -> Card:
+def ask_privately(model: PrivateEstimator, testing: Columns, epsilon: float) -> Card:
     """Return the report card of a fitted model on held-out lines, charged to the ledger of the fit."""
     label = str(model.schema_.target)
     X = {name: cells for name, cells in testing.items() if name != label}
@@ -238,7 +237,7 @@ def ask_privately(model: Predictor, testing: Columns, epsilon: float) -> Card:
     )
 
 
-def measure(model: Predictor, testing: Columns) -> HoldOutScore | ErrorScore:
+def measure(model: PrivateEstimator, testing: Columns) -> HoldOutScore | ErrorScore:
     """Return the scores of a fitted model on held-out lines."""
     schema = model.schema_
     labels = Encoder(schema, 2).labels(testing[str(schema.target)])
@@ -249,7 +248,7 @@ def measure(model: Predictor, testing: Columns) -> HoldOutScore | ErrorScore:
     return _accuracy(model, X, truth)
 
 
-def _errors(model: PrivateRegressor, X: Columns, truth: npt.NDArray[np.float64]) -> ErrorScore:
+def _errors(model: PrivateEstimator, X: Columns, truth: npt.NDArray[np.float64]) -> ErrorScore:
     """Return the errors of predictions."""
     if not len(truth):
         return ErrorScore(0, None, None)
@@ -258,7 +257,7 @@ def _errors(model: PrivateRegressor, X: Columns, truth: npt.NDArray[np.float64])
     return ErrorScore(len(truth), float(squares.mean() ** 0.5), 1 - float(squares.mean()) / spread if spread else None)
 
 
-def _accuracy(model: PrivateClassifier, X: Columns, truth: npt.NDArray[np.signedinteger]) -> HoldOutScore:
+def _accuracy(model: PrivateEstimator, X: Columns, truth: npt.NDArray[np.signedinteger]) -> HoldOutScore:
     """Return how often the most probable class is the label."""
     if not len(truth):
         return HoldOutScore(0, None, None)

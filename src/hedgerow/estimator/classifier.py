@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.base import PrivateEstimator
+from hedgerow.estimator.bases import ClassifierMixin
 from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.plans import ClassModel
 from hedgerow.schema import Schema
@@ -55,7 +55,7 @@ def _checked(X: Any, y: Any) -> Any:
     return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
 
 
-class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """The base class of every classifier: its labels are the schema's classes.
 
     Parameters are those of ``PrivateEstimator``.

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar, cast, dataclass_transform
 
-from sklearn.base import BaseEstimator
-
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import RULES, Curator
 from hedgerow.curator.sklearn_tools import Call
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.estimator.bases import BaseEstimator
 from hedgerow.estimator.plans import FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
@@ -41,7 +40,7 @@ SCHEMA = Instance(
 )
 
 
-class ShowsResult(BaseEstimator):  # type: ignore[misc]
+class ShowsResult(BaseEstimator):
     """An estimator of scikit-learn's kind whose HTML ends with its result."""
 
     # Here, because annotations of ``Planned`` and its subclasses are parameters.

@@ -6,10 +6,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
 
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator.base import PrivateEstimator
+from hedgerow.estimator.bases import RegressorMixin
 from hedgerow.estimator.classifier import inferred_outcome_schema
 from hedgerow.estimator.plans import OutcomeModel, model_digest
 from hedgerow.schema import Schema
@@ -28,7 +28,7 @@ class Calibrated(Protocol):
         """Return the half-width of an interval of this level around each prediction."""
 
 
-class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+class PrivateRegressor(RegressorMixin, PrivateEstimator):
     """The base class of every regressor: its labels are the schema's outcome, a number with a public range.
 
     Parameters are those of ``PrivateEstimator``.

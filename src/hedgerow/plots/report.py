@@ -207,7 +207,7 @@ class ConfusionMatrixDisplay(Display):
     >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
     >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
     >>> [name for name, row in hr.ConfusionMatrixDisplay.from_report(card).lines]
-    ['low', 'high']
+    ['high', 'low']
     """
 
     lines: Sequence[tuple[str, Any]]

@@ -73,5 +73,5 @@ class StartingEstimator(PrivateEstimator):
         others = {name: clone(value, safe=False) for name, value in parameters.items() if name != "init"}
         made = type(self)(**{**parameters, **others})
         if "_metadata_request" in vars(self):  # as scikit-learn's own clones do
-            made._metadata_request = deepcopy(self._metadata_request)
+            vars(made)["_metadata_request"] = deepcopy(self._metadata_request)
         return made

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from hedgerow.schema import Date, Integer, Numeric
 from hedgerow.schema.cells import Cells
-from hedgerow.schema.dates import SECONDS, DateReader, date_text
 from hedgerow.schema.features import Feature
-from hedgerow.schema.formats import DateFormat
+from hedgerow.schema.formats import SECONDS, DateFormat, DateReader, date_text
 
 DAY = SECONDS["day"]
 ORIGIN = (date(2000, 1, 1) - date(1970, 1, 1)).days  # most dates lie near it, where an exponential grid is fine

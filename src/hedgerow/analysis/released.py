@@ -23,7 +23,7 @@ from hedgerow.privacy.events import Event
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.outcome import as_outcome
+from hedgerow.schema.types import as_outcome
 from hedgerow.table import Keep
 from hedgerow.texts import listed
 

@@ -39,7 +39,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf
 from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.starts import Start
+from hedgerow.privacy.guarantee import Start
 from hedgerow.schema import Schema
 from hedgerow.table import Keep, keep_of
 from hedgerow.texts import html_table

@@ -106,13 +106,6 @@ def plan(
 @click.option(
     "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of all candidates; repeatable."
 )
-@click.option(
-    "--strategy",
-    type=click.Choice(["disjoint", "random-stopping"]),
-    default="disjoint",
-    show_default=True,
-    help="Give each candidate a share of the records, or try a random number of candidates on most records.",
-)
 @click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
 @adjacency_option
 @person_options
@@ -128,7 +121,6 @@ def search(
     target: str | None,
     system: str,
     pairs: Sequence[str],
-    strategy: str,
     refit: float,
     adjacency: str,
     person: str | None,
@@ -150,7 +142,6 @@ def search(
         kind(schema=schema, **read_parameters(kind, pairs)),
         _grid(kind, tried),
         epsilon=epsilon,
-        strategy=strategy,
         refit=refit,
         adjacency=adjacency,
         records_per_person=records_per_person,

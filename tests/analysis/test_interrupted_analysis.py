@@ -21,7 +21,7 @@ MODEL = hr.EDPRFClassifier(epsilon=5, schema=SCHEMA, n_estimators=1, max_depth=1
 EPSILON, CEILING = 0.6, 1.0
 FILES = (
     "analysis/release.py",
-    "analysis/released.py",
+    "analysis/release.py",
     "analysis/evaluation.py",
     "curator/interactive.py",
     "analysis/search.py",

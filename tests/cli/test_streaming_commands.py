@@ -79,7 +79,7 @@ def test_wrong_usage(pieces, train, is_refused, data, options, words):
     ("text", "size"), [("64MiB", 2**26), ("1 GiB", 2**30), ("2gb", 2 * 10**9), ("0.5g", 5 * 10**8), ("67108864", 2**26)]
 )
 def test_memory_is_read_in_usual_units(text, size):
-    assert options.checked_memory(None, None, text) == size
+    assert options._memory(text) == size
 
 
 def test_every_file_is_checked_before_anything_is_spent(pieces, train, is_refused):

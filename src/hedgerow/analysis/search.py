@@ -116,8 +116,8 @@ class Repeated:
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
         return self.of.read(columns, y)
 
-    def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
-        return found if self.of.name == self.same.name else self.same.read(columns, y)
+    def witness(self, columns: Columns, y: Any, codes: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
+        return codes if self.of.name == self.same.name else self.same.read(columns, y)
 
 
 class Parts:

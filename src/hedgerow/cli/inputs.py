@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 import click
 
-from hedgerow.cli.options import DataOptions
+from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.estimator import PrivateEstimator
@@ -64,7 +64,7 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
     return schema.replace(person=person)
 
 
-def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
+def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
     """Return the columns that a file lacks and those that the schema does not declare.
 
     Raises
@@ -74,7 +74,7 @@ def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[l
         them twice.
     """
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
-    there = places_of(found)
+    there = places_of(header)
     lacking = [name for name in wanted if name not in there]
     if len(lacking) == len(wanted):
         raise SchemaError(
@@ -119,7 +119,6 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
 
 
 def check_records(lines: int, data: Path | str) -> None:
-    """Raise ConfigurationError unless there is a record to fit a model on."""
     if not lines:
         raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
 
@@ -128,12 +127,11 @@ def _named(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def records_of(data: DataOptions, target: str, form: CSVFormat, person: str | None = None) -> Records:
-    """Return the records of files of one kind."""
-    room: dict[str, Any] = {"group": person, "memory": data.memory, "spill": data.spill}
-    if is_parquet(data.paths[0]):
-        return Records.from_parquet(data.paths, target, **room)
-    return Records.from_csv(data.paths, target, separator=form.separator, encoding=form.encoding, **room)
+def records_of(query: Query, target: str, form: CSVFormat, person: str | None = None) -> Records:
+    room: dict[str, Any] = {"group": person, "memory": query.memory, "spill": query.spill}
+    if is_parquet(query.paths[0]):
+        return Records.from_parquet(query.paths, target, **room)
+    return Records.from_csv(query.paths, target, separator=form.separator, encoding=form.encoding, **room)
 
 
 def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
@@ -148,7 +146,7 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
 
 
 def given(
-    data: DataOptions,
+    query: Query,
     target: str,
     form: CSVFormat,
     check: Callable[[TableFile, Path], None],
@@ -158,10 +156,10 @@ def given(
 
     A pipe can be read only once. For a pipe, return its columns, labels and persons.
     """
-    path = data.paths[0]
+    path = query.paths[0]
     if path.is_file():
-        check_files(data.paths, form, check)
-        return records_of(data, target, form, person), None, None
+        check_files(query.paths, form, check)
+        return records_of(query, target, form, person), None, None
     columns = read_table(path, form, lambda table: check(table, path))
     check_records(len(columns[target]), path)
     return columns, columns.pop(target), None if person is None else {person: columns.pop(person)}
@@ -178,7 +176,7 @@ def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
     """Return the values of ``name=value`` texts, read by the class's annotations, or raise UsageError."""
     known = _own_parameters(kind)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
@@ -188,10 +186,10 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[
             raise click.UsageError(f"{name} is no --param but an option; write {way}.")
         if name not in known:
             raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
-        if name in found:
+        if name in values:
             raise click.UsageError(f"--param {name} is given twice; keep one of them.")
-        found[name] = _value(name, text, known[name])
-    return found
+        values[name] = _value(name, text, known[name])
+    return values
 
 
 def read_variant(kind: type[PrivateEstimator], variant: str) -> dict[str, str]:
@@ -241,10 +239,10 @@ def _truth(text: str) -> bool:
 
 def _json(kind: type) -> Callable[[str], Any]:
     def read(text: str) -> Any:
-        found = json.loads(text)
-        if not isinstance(found, kind):
+        value = json.loads(text)
+        if not isinstance(value, kind):
             raise ValueError(text)
-        return found
+        return value
 
     return read
 

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 import click
 
 from hedgerow.analysis import PrivateSearchCV
-from hedgerow.analysis.figures import Card
+from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
@@ -34,9 +34,12 @@ WIDTH = 20
 PAUSE = 0.1  # seconds
 
 
+def json_text(value: Any) -> str:
+    return json.dumps(value, indent=2, allow_nan=False)
+
+
 def write_json(value: Any) -> None:
-    """Write the JSON document of a command to stdout."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+    click.echo(json_text(value))
 
 
 def check_stdout() -> None:
@@ -64,7 +67,6 @@ def model_values(model: PrivateEstimator) -> dict[str, Any]:
 
 
 def certificate_values(certificate: Certificate) -> dict[str, Any]:
-    """Return a certificate as plain values for JSON."""
     return {
         "holds": certificate.holds,
         "reasons": list(certificate.reasons),
@@ -74,7 +76,6 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
 
 
 def card_values(card: Card) -> dict[str, Any]:
-    """Return a report card as plain values for JSON."""
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 
@@ -124,13 +125,12 @@ class Spending:
         raise BrokenOff(error, self._outcome() + asked) from error
 
     def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
-        """Fit the model."""
-        with self._watch:
-            model.fit(X, y, groups)
+        """Fit the model; records that are read block by block, which have no ``y`` beside them, show their progress."""
+        with self._watch, ShareProgress() as progress:
+            model.fit(X.with_progress(progress) if y is None else X, y, groups)
         self._fitted = True
 
     def save(self, model: PrivateEstimator, *, force: bool) -> None:
-        """Write the model; ``force`` allows replacing a file."""
         with atomic_file(self._out, replace=force) as part:
             model.save(part)
             self._file = part.stat()
@@ -183,11 +183,9 @@ class ShareProgress:
             sys.stderr.write("\r")
 
     def read(self, share: float | None) -> None:
-        """Show the share that was read."""
         self._show("reading" if share is None else f"{_bar(share)} of the bytes read")
 
     def counted(self, question: int, share: float) -> None:
-        """Show the share of a query that was counted."""
         self._show(f"{_bar(share)} of round {question} counted")
 
     def _show(self, line: str) -> None:

@@ -20,7 +20,6 @@ LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as 
 
 
 def _labels(card: ReportCard) -> list[Value]:
-    """Return the classes whose curves are drawn."""
     return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
 
 

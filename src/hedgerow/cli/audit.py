@@ -14,9 +14,8 @@ from hedgerow import __version__
 from hedgerow.archive import read_archive
 from hedgerow.audit.findings import CONFIDENCE, Finding
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import read_delta, read_parameters, read_variant
+from hedgerow.cli.inputs import read_delta, read_parameters, read_variant, write_json
 from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
-from hedgerow.cli.output import write_json
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text

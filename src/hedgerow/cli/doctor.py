@@ -49,7 +49,7 @@ def doctor(address: str | None, as_json: bool) -> int:
     }
     facts["wrong"] = list(_wrong(facts))
     if as_json:
-        from hedgerow.cli.output import write_json
+        from hedgerow.cli.inputs import write_json
 
         write_json(facts)
     else:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from hedgerow.cli.inputs import write_json
 from hedgerow.cli.options import delta_option, options, out_option, refuse_overwriting, required, store_of
-from hedgerow.cli.output import write_json
 from hedgerow.ledgers.ledger import LedgerEntry
 from hedgerow.ledgers.store import StoredLedger
 from hedgerow.privacy.exact import decimal_text

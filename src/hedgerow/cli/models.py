@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import check_single
+from hedgerow.cli.inputs import ShareProgress, check_single, model_values, tree_lines, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -27,7 +27,6 @@ from hedgerow.cli.options import (
     out_option,
     refuse_overwriting,
 )
-from hedgerow.cli.output import ShareProgress, model_values, tree_lines, write_json
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor

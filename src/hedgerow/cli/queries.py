@@ -17,13 +17,21 @@ from hedgerow.analysis import plan as plan_fit
 from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.inputs import (
+    REFUSALS,
+    ShareProgress,
+    Spending,
+    card_values,
+    certificate_values,
     check_columns,
     check_single,
+    check_stdout,
     given,
+    json_text,
     load_schema,
     read_delta,
     read_parameters,
     with_person,
+    write_json,
 )
 from hedgerow.cli.options import (
     Query,
@@ -34,16 +42,6 @@ from hedgerow.cli.options import (
     options,
     query_options,
     refuse_overwriting,
-)
-from hedgerow.cli.output import (
-    REFUSALS,
-    ShareProgress,
-    Spending,
-    card_values,
-    certificate_values,
-    check_stdout,
-    json_text,
-    write_json,
 )
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
 from hedgerow.estimator import PrivateEstimator

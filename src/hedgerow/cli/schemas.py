@@ -14,9 +14,8 @@ import click
 import numpy as np
 
 from hedgerow.cli import NOTHING_READ
-from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema
+from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema, write_json
 from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
-from hedgerow.cli.output import write_json
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file

@@ -16,20 +16,24 @@ from hedgerow.analysis import evaluate, hold_out
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.held_out import rows_of
 from hedgerow.cli.inputs import (
+    Spending,
+    card_values,
     check_columns,
     check_files,
     check_records,
+    check_stdout,
     load_schema,
+    model_values,
     read_delta,
     read_init,
     read_parameters,
     records_of,
+    write_json,
 )
 from hedgerow.cli.options import (
     Query,
     refuse_overwriting,
 )
-from hedgerow.cli.output import Spending, card_values, check_stdout, model_values, write_json
 from hedgerow.engines.records import Records
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta

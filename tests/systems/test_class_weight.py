@@ -179,11 +179,9 @@ def test_weights_are_kept_and_checked_by_files_and_hold_outside(kind, classes, t
     model = fitted(kind, {classes[1]: 3.5}, classes)
     expected = model.predict_proba(TEST)
     model.save(tmp_path / "m.hedgerow")
-    (tmp_path / "m.json").write_text(model.to_json(), "utf-8")
-    for name in ("m.hedgerow", "m.json"):
-        again = hr.load(tmp_path / name)
-        assert np.array_equal(again.predict_proba(TEST), expected)
-        assert list(again.class_weight.values()) == [3.5]
+    again = hr.load(tmp_path / "m.hedgerow")
+    assert np.array_equal(again.predict_proba(TEST), expected)
+    assert list(again.class_weight.values()) == [3.5]
     again.save(tmp_path / "again.hedgerow")
     assert np.array_equal(hr.load(tmp_path / "again.hedgerow").predict_proba(TEST), expected)
     document, arrays = read_archive(tmp_path / "m.hedgerow")

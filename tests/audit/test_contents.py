@@ -93,8 +93,8 @@ def test_attributes_that_no_step_releases_are_found(keep, found):
 
 def test_another_share_than_the_released_counts_give_is_found(counts):
     model = fitted("forest", n_estimators=2, max_depth=2)
-    model._fitted = replace(model._fitted, model=replace(model.model_, share=model.model_.share + 1e-6))
-    assert "model_.share holds other values" in words(check_model(model))
+    model._fitted = replace(model._fitted, model=replace(model.model_, votes=model.model_.votes + 1))
+    assert "model_.votes holds other values" in words(check_model(model))
 
 
 def rewritten(model, path, change):

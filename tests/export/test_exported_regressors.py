@@ -47,7 +47,7 @@ def predictions(connection, statement):
 def test_the_form_says_what_the_model_says(kind):
     model = regressor(kind)
     assert any(term.cuts for term in model.model_.terms)
-    X, form = odd_records(model, 3000), model.model_.scoring()
+    X, form = odd_records(model, 3000), model.model_.form
     found = form.link(form.sums(codes_of(form, X)))
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-14 if kind in LINKS else 0)
     ends = {"log link": {15}}.get(kind, {model.schema_.outcome.low, model.schema_.outcome.high})

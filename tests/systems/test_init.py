@@ -397,7 +397,7 @@ def test_contributions_are_exact_and_have_bands(started):
 
 
 def test_the_form_of_exports_says_what_the_model_says(started):
-    form, whole = started.model_.scoring(), started.model_
+    form, whole = started.model_.form, started.model_
     records = some(4500, 5500)
     codes = whole.encoder.transform(records)
     found = form.link(form.sums(codes))

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.export import Softmax
 from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 
@@ -43,7 +44,6 @@ class Loss(ChannelRule, Protocol):
     def curvature(self) -> float:
         """The multiple of the curvature that is measured."""
 
-    @property
     @property
     def deviation(self) -> float:
         """About the root of what a record adds to the variance of a gradient, where it adds 1 to the curvature."""
@@ -77,8 +77,8 @@ class Logistic:
 
     Let p be the model's probabilities and t = 1 - p_y. A record weighs w = min(1, cap / t). For each class k (two classes need
     one) it adds w ([y = k] - p_k), and a multiple of w p_k (1 - p_k), or where ``by_share`` of w p_k. Records that the model is
-    surely wrong about thus count less, and all noise shrinks; ``calibrated`` corrects probabilities for that. The cap is 0.6
-    for two classes and 1 - 0.8 / K for K, above the t = 1 - 1 / K at which every record starts where classes are even. Of a
+    surely wrong about thus count less, and all noise shrinks; ``Softmax`` corrects probabilities for the cap. It is 0.6 for two
+    classes and 1 - 0.8 / K for K, above the t = 1 - 1 / K at which every record starts where classes are even. Of a
     single class p is 1, so a record adds nothing, within any bound.
     """
 
@@ -203,11 +203,10 @@ class Logistic:
             steps = steps - steps.mean(axis=-1, keepdims=True)
         return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
 
-    def probabilities(self, margins: Floats) -> Floats:
-        """Return the probabilities of the classes, (records, classes), at margins (records, columns) in log-odds."""
-        if self.n_classes == 2:
-            margins = np.hstack([np.zeros_like(margins), margins])
-        return calibrated(probabilities(margins), self.cap)
+    @property
+    def exported(self) -> Softmax:
+        """What makes probabilities of the classes' margins, in votes."""
+        return Softmax(VOTE_STEPS, self.cap / UNIT)
 
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
@@ -254,18 +253,8 @@ class Logistic:
         return out
 
 
-def calibrated(probabilities: Floats, cap: int) -> Floats:
-    """Return the class shares at which gradients under a cap, in units, cancel: what the model's ``probabilities`` p stand for.
-
-    Of shares q the mean gradient is sum_k q_k w_k ([k] - p) with w_k = min(1, cap / (1 - p_k)), which is zero where q_k w_k is
-    proportional to p_k. The order of the classes stays as it is.
-    """
-    odds = probabilities * np.maximum(1, (1 - probabilities) * UNIT / cap)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-
 def uncalibrated(shares: Floats, cap: int) -> Floats:
-    """Return the probabilities of which ``calibrated`` makes these positive shares, (classes,)."""
+    """Return the probabilities of which ``Softmax`` with this cap, in units, makes these positive shares, (classes,)."""
     p = np.full(len(shares), 1 / len(shares))
     for _ in range(STEPS_BACK):
         odds = shares / np.maximum(1, (1 - p) * UNIT / cap)

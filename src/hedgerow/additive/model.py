@@ -15,9 +15,9 @@ from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
-from hedgerow.export import Link, ScoringForm, Softmax, readings_of
+from hedgerow.estimator import Model
+from hedgerow.export import Link, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
 from hedgerow.scores import multiway_or_binary
@@ -32,7 +32,7 @@ USUAL = Logistic.tenths  # of a loss whose cap is not written to files
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveModel:
+class AdditiveModel(Model):
     """A start and terms, whose votes add up to margins."""
 
     encoder: Encoder
@@ -59,11 +59,6 @@ class AdditiveModel:
     def origin(self) -> float:
         """What the model says where all votes add up to zero."""
         return 0.0
-
-    @property
-    def vote_steps(self) -> float:
-        """How many votes a unit of what the model says is, here a log-odds of 1."""
-        return VOTE_STEPS
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of a feature's terms without cuts, (codes, columns), in log-odds."""
@@ -96,40 +91,20 @@ class AdditiveModel:
             columns, lambda codes: looked_up(packed.margins(codes)), reads=packed.reads, by_column=True
         )
 
-    def decision(self, X: Any) -> Floats:
-        """Return the margins of records, (records, classes), or for two classes the second's log-odds, (records,)."""
-        return self.answers(X, lambda margins: self.shown(margins / self.vote_steps))
+    def answer(self, sums: Integers) -> Floats:
+        if len(self.encoder.schema.classes) == 2:  # the first has no votes
+            sums = np.hstack([np.zeros_like(sums), sums])
+        return self.loss.exported(sums)
 
-    def shown(self, values: Floats) -> Floats:
-        """Return values (..., columns) as ``decision`` shows them: without the only column of two classes."""
-        return values[..., 0] if len(self.encoder.schema.classes) in (0, 2) else values
-
-    def probabilities(self, X: Any) -> Floats:
-        """Return the probabilities of the classes, of shape (records, classes)."""
-        return self.answers(X, lambda margins: self._logistic.probabilities(margins / VOTE_STEPS))
-
-    def staged_margins(self, X: Any) -> Iterator[Floats]:
-        """Yield the margins (records, columns), in log-odds, after each of the fit's own terms."""
+    def staged_sums(self, X: Any) -> Iterator[Integers]:
+        """Yield the margins after each of the fit's own terms."""
         codes = self.encoder.transform(X)
-        for margins in self.staged(codes):
-            yield margins / self.vote_steps
-
-    def staged(self, codes: Codes) -> Iterator[Integers]:
-        """Yield the margins of records by their codes, in votes, after each of the fit's own terms; the array is used again."""
         margins = np.tile(self.start, (len(codes), 1))
         given = len(self.terms) - len(self.own.terms)
         for number, term in enumerate(self.terms):
             term(codes, margins)
             if number >= given:
                 yield margins
-
-    def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision`` after each of the terms."""
-        return map(self.shown, self.staged_margins(X))
-
-    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` after each of the terms."""
-        return map(self._logistic.probabilities, self.staged_margins(X))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the spread of all terms, (features,); zeros where no term spreads."""
@@ -138,16 +113,13 @@ class AdditiveModel:
             np.add.at(spread, list(term.features), term.spread())
         return spread / spread.sum() if spread.sum() > 0 else spread
 
-    def scoring(self) -> ScoringForm:
-        """Return the scoring rule of the model, for programs that do not know this library."""
-        return scoring(self.encoder, self.start, joined(self.terms), Softmax(VOTE_STEPS, self._logistic.cap / UNIT))
-
-    @property
-    def _logistic(self) -> Logistic:
-        return cast(Logistic, self.loss)  # or another loss of classes
+    @lazy
+    def form(self) -> ScoringForm:
+        return scoring(self.encoder, self.start, joined(self.terms), self.loss.exported)
 
     def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}
+        loss = cast(Logistic, self.loss)
+        return {} if loss.tenths == USUAL else {"cap": np.array([loss.cap], dtype=np.int64)}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the named arrays of format 3 of the model files, or 4 with a start, which ``files.restored`` reads."""
@@ -189,16 +161,17 @@ def scoring(encoder: Encoder, start: Integers, terms: Sequence[Term], link: Link
         none = np.zeros((len(inner), len(start)), dtype=np.int64)
         votes.append(np.concatenate([none, term.votes.reshape(-1, len(start))]))
     of_nodes = np.concatenate(votes)
-    return ScoringForm(
-        readings_of(encoder),
-        encoder.schema.classes,
+    trees = Trees(
+        len(encoder.n_codes),
         np.array(roots),
         np.concatenate(test),
         np.concatenate(first_child),
         np.array([feature for feature, _ in read], dtype=np.int64),
+        np.array([branches.max(initial=0) + 1 for _, branches in read], dtype=np.int64),
         branch,
-        np.hstack([np.zeros_like(of_nodes), of_nodes]) if len(encoder.schema.classes) == 2 else of_nodes,
-        link,
+    )
+    return trees.scoring(
+        encoder, np.hstack([np.zeros_like(of_nodes), of_nodes]) if len(encoder.schema.classes) == 2 else of_nodes, link
     )
 
 
@@ -233,26 +206,12 @@ class RegressionModel(AdditiveModel):
         """What the model says where all votes add up to zero."""
         return self.loss.link.origin
 
-    def scoring(self) -> ScoringForm:
-        """Return the scoring rule of the model, for programs that do not know this library."""
-        return scoring(self.encoder, self.start, joined(self.terms), self.loss.link.exported())
-
     def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         units = [(term.unit, term.deviation) for term in self.terms]
         return {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
 
-    def predictions(self, X: Any) -> Floats:
-        """Return the outcomes of records, (records,), within the schema's range."""
-        return self.answers(X, self._outcomes)
-
-    def staged_predictions(self, X: Any) -> Iterator[Floats]:
-        """Yield ``predictions`` of the first terms, one more each time; the mean of what is left is in all of them."""
-        for margins in self.staged(self.encoder.transform(X)):
-            yield self._outcomes(margins)
-
-    def _outcomes(self, margins: npt.NDArray[np.int64]) -> Floats:
-        """Return the outcomes of margins (records, 1), (records,)."""
-        return self.loss.link.outcomes(margins[:, 0])
+    def answer(self, sums: Integers) -> Floats:
+        return self.loss.link.outcomes(sums[:, 0])
 
 
 Arrays = Mapping[str, npt.NDArray[Any]]

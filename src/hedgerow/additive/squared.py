@@ -269,6 +269,11 @@ class Squared:
         """How many steps of the grid a step of 1 is: residuals that are cut off do not follow the margin."""
         return self.spread / self.inside
 
+    @property
+    def exported(self) -> OutcomeLog | OutcomeRange:
+        """What makes outcomes of margins, for other programs."""
+        return self.link.exported()
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the number of records that released sums stand for."""
         return measured

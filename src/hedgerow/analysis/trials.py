@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ from hedgerow.analysis.readings import Labelled
 from hedgerow.curator.contest import Contest
 from hedgerow.engines.records import table_of
 from hedgerow.estimator import (
-    ClassModel,
     ClassOrder,
     Model,
-    OutcomeModel,
     Plan,
     PrivateEstimator,
     PublicCoins,
@@ -75,7 +73,7 @@ class Right(Labelled):
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
         order = ClassOrder.of(self.schema)
-        said = [order.columns(cast(ClassModel, model).probabilities(block)).argmax(axis=1) for model in self.models]
+        said = [order.columns(model.probabilities(block)).argmax(axis=1) for model in self.models]
         return np.stack(said, axis=1) == order.codes(truth)[:, None]
 
 
@@ -96,7 +94,7 @@ class Near(Labelled):
         return np.full(len(self.models), ERROR_STEPS + 1)
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
-        said = [cast(OutcomeModel, model).predictions(block) for model in self.models]
+        said = [model.predictions(block) for model in self.models]
         error = np.abs(truth[:, None] - np.stack(said, axis=1))
         return ERROR_STEPS - np.ceil(np.minimum(error / self.largest, 1) * ERROR_STEPS)
 

@@ -251,8 +251,8 @@ def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str
     most = plan.most_trees if isinstance(plan, ForestPlan | TwoPhasePlan) else None
     if most is not None and len(forest.roots) > most:
         yield f"the model holds {len(forest.roots)} trees, but {most} were planned"
-    if most is not None and deepest and int(forest.levels().max()) > deepest:
-        yield f"a tree has {int(forest.levels().max())} levels, but the certificate ends at level {deepest}"
+    if most is not None and deepest and forest.trees.depth >= deepest:
+        yield f"a tree has {forest.trees.depth + 1} levels, but the certificate ends at level {deepest}"
     inner = forest.test >= 0
     if np.any(forest.label[inner] != -1) or np.any(forest.first_child[~inner] != 0):
         yield "nodes hold labels or places that mean nothing there"

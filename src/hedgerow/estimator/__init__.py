@@ -15,19 +15,17 @@ from hedgerow.estimator.planning import (
     run,
     starts_of,
 )
-from hedgerow.estimator.plans import ClassModel, Fitted, Model, OutcomeModel, Plan, PublicCoins, RawPlan, model_digest
+from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
 from hedgerow.estimator.regressor import PrivateRegressor
 from hedgerow.mechanisms.randomness import Draw
 
 __all__ = [
     "FORMATS",
-    "ClassModel",
     "ClassOrder",
     "Draw",
     "Explanation",
     "Fitted",
     "Model",
-    "OutcomeModel",
     "Plan",
     "PrivateClassifier",
     "PrivateEstimator",

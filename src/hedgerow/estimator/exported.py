@@ -163,7 +163,7 @@ class Exported:
 
     def _scoring(self) -> ScoringForm:
         """Return the model's scoring rule, with the classes in the order of ``classes_``."""
-        return ClassOrder.of(self._result.schema).form(self._exportable.model.scoring())
+        return ClassOrder.of(self._result.schema).form(self._exportable.model.form)
 
     def _document(self) -> dict[str, Any]:
         """Return the document in the files of a fitted model, or raise SchemaError if UTF-8 cannot encode it."""

@@ -4,46 +4,110 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
-from hedgerow.export import ScoringForm
+from hedgerow.estimator.explanation import Explanation, cells_in_words
+from hedgerow.export import ScoringForm, Softmax
+from hedgerow.margins import VOTE_STEPS
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import short_repr
 
+PATHS = "a test on a record's path adds what its branch says more than the mean of its branches, which count alike"
 
-class Model(Protocol):
-    """What a fit leaves behind: released values that answer for new records.
 
-    A classifier's is a ``ClassModel``, a regressor's an ``OutcomeModel``.
-    ``importance_rule`` says in words what ``importances`` are shares of.
+class Model(ABC):
+    """What a fit leaves behind: trees over codes whose leaves give whole votes, and a link that answers by their sums.
+
+    ``importance_rule`` says in words what ``importances`` are shares of. ``vote_steps`` is how many votes a unit of ``decision``
+    is, here a log-odds of 1.
     """
 
+    encoder: Encoder
     importance_rule: ClassVar[str]
 
-    def importances(self) -> npt.NDArray[np.float64]:
+    @property
+    @abstractmethod
+    def form(self) -> ScoringForm:
+        """How the model answers."""
+
+    @abstractmethod
+    def importances(self) -> Floats:
         """Return one share per feature, which sum to 1, or zeros."""
 
-    def scoring(self) -> ScoringForm:
-        """Return how the model answers, for other programs, or raise ConfigurationError where they cannot be told."""
-
+    @abstractmethod
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the plan's ``restore`` needs."""
 
+    @property
+    def vote_steps(self) -> float:
+        return VOTE_STEPS
 
-class ClassModel(Model, Protocol):
-    """A classifier's model."""
+    def staged_sums(self, X: Any) -> Iterator[Integers]:
+        """Yield the sums of votes of records, (records, columns), after each round; the array is used again."""
+        yield self.form.sums(self.encoder.transform(X))
 
-    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class."""
+    def answer(self, sums: Integers) -> Floats:
+        """Return the probabilities, or the outcomes, of sums of votes."""
+        return self.form.link(sums)
+
+    def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
+        """Return the values of ``answer`` at the sums of votes of records, (records, columns), record by record."""
+        return self.encoder.answers(X, lambda codes: answer(self.form.sums(codes)))
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return a classifier's probabilities, (records, classes)."""
+        return self.answers(X, self.answer)
+
+    def predictions(self, X: Any) -> Floats:
+        """Return a regressor's outcomes, (records,), within the schema's range."""
+        return self.answers(X, self.answer)
+
+    def decision(self, X: Any) -> Floats:
+        """Return the sums of votes as log-odds, (records, classes), or for two classes the second's, (records,)."""
+        return self.answers(X, lambda sums: self.shown(sums / self.vote_steps))
+
+    def staged_decision(self, X: Any) -> Iterator[Floats]:
+        return (self.shown(sums / self.vote_steps) for sums in self.staged_sums(X))
+
+    def staged_answers(self, X: Any) -> Iterator[Floats]:
+        """Yield the probabilities, or the outcomes, after each round."""
+        return map(self.answer, self.staged_sums(X))
+
+    def shown(self, values: Floats) -> Floats:
+        """Return values (..., columns) without an axis where one column says all: for two classes the second's log-odds."""
+        if values.shape[-1] == 2:
+            return np.asarray(values[..., 1] - values[..., 0])
+        return values[..., 0] if len(self.encoder.schema.classes) in (0, 2) else values
+
+    def explained(self, X: Any) -> Explanation:
+        """Return the contributions of the tests on each record's paths to its prediction."""
+        codes, schema, form = self.encoder.transform(X), self.encoder.schema, self.form
+        adds_up = isinstance(form.link, Softmax)
+        values = form.votes / self.vote_steps if adds_up else form.link(form.votes)
+        if values.shape[1] == 2:
+            values = values[:, 1:] - values[:, :1] if adds_up else values[:, 1:]
+        baseline, contributions = form.contributions(codes, values)
+        alone = values.shape[1] == 1
+        return Explanation(
+            names=tuple(schema.names),
+            classes=tuple(schema.classes),
+            scale="log-odds" if adds_up else "probability",
+            baseline=float(baseline[0]) if alone else baseline,
+            contributions=contributions[:, :, 0] if alone else contributions,
+            cells=cells_in_words(self.encoder, codes),
+            deviation=None,
+            rule=PATHS,
+        )
 
 
 class RawModel(Protocol):
@@ -59,13 +123,6 @@ class RawModel(Protocol):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return what is released as named arrays, which audits compare."""
-
-
-class OutcomeModel(Model, Protocol):
-    """A regressor's model."""
-
-    def predictions(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the predicted outcome of each record, within the schema's range."""
 
 
 def model_digest(model: Model) -> str:

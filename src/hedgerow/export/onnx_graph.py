@@ -232,7 +232,7 @@ def _sums(writer: GraphWriter, form: ScoringForm, codes: str) -> str:
     records = writer.node("Shape", codes, start=0, end=1)
     shape = writer.node("Concat", records, writer.constant(np.array([len(form.roots)])), axis=0)
     place = writer.node("Expand", writer.constant(form.roots[None]), shape)
-    if depth := form.depth():
+    if depth := form.depth:
         place = _walk(writer, form, codes, place, depth)
     votes = writer.node("Gather", writer.constant(form.votes), place)
     return writer.node("ReduceSum", votes, writer.constant(np.array([1])), keepdims=0)

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
-from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
-from hedgerow.export import Mean, ScoringForm, readings_of
+from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins
+from hedgerow.export import Mean, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Selection
 from hedgerow.parameters import Choice, WholeNumber, parameter
@@ -249,7 +249,7 @@ def _read_steps(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Edges]:
 
 
 @dataclass(frozen=True, eq=False)
-class CellsModel:
+class CellsModel(Model):
     """Released cells that read raw records by their schema; ``deviation`` is that of the noise of one count."""
 
     encoder: Encoder
@@ -275,36 +275,32 @@ class CellsModel:
         return cuts
 
     @lazy
-    def _shares(self) -> Floats:
-        """The class shares of every cell, in units that whole votes can stand for."""
-        return np.asarray(np.rint(class_shares(self.cuts, self.counts, self.deviation) * UNIT) / UNIT)
+    def votes(self) -> Integers:
+        """The class shares of every cell, (cells, classes), in units."""
+        return np.rint(class_shares(self.cuts, self.counts, self.deviation) * UNIT).astype(np.int64)
 
-    def scoring(self) -> ScoringForm:
-        """Return how the model answers: one tree that asks for the group of each divided feature in turn."""
+    @lazy
+    def form(self) -> ScoringForm:
+        """One tree that asks for the group of each divided feature in turn."""
         groups = [self.cut.shape[feature] for feature in self.cut.divided]
         widths = np.cumprod([1, *groups])  # nodes on each level, of which the last are the cells
         starts = np.cumsum([0, *widths])
         first_child = [starts[level + 1] + np.arange(widths[level]) * count for level, count in enumerate(groups)]
-        none = np.zeros((starts[len(groups)], self._shares.shape[1]), dtype=np.int64)
+        none = np.zeros((starts[len(groups)], self.votes.shape[1]), dtype=np.int64)
         branch = np.zeros((len(groups), int(self.encoder.n_codes.max())), dtype=np.int64)
         for row, feature in zip(branch, self.cut.divided, strict=True):
             group = self.cut.group_of_code(feature)
             row[: len(group)] = group
-        return ScoringForm(
-            readings_of(self.encoder),
-            self.encoder.schema.classes,
+        trees = Trees(
+            len(self.encoder.n_codes),
             np.zeros(1, dtype=np.int64),
             np.repeat([*range(len(groups)), -1], widths),
             np.concatenate([*first_child, np.zeros(widths[-1], dtype=np.int64)]),
             np.array(self.cut.divided, dtype=np.int64),
+            np.array(groups, dtype=np.int64),
             branch,
-            np.concatenate([none, np.rint(self._shares * UNIT).astype(np.int64)]),
-            Mean(UNIT),
         )
-
-    def probabilities(self, X: Any) -> Floats:
-        """Return the class shares of each record's cell, of shape (records, classes)."""
-        return self.encoder.answers(X, lambda codes: self._shares[self.cut.cell(codes)])
+        return trees.scoring(self.encoder, np.concatenate([none, self.votes]), Mean(UNIT))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the specializations; a part weighs what its group weighs, evenly divided."""

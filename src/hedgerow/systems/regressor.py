@@ -118,8 +118,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict`` after the first round, after the second, and so on; each includes the final mean of residuals."""
-        model = self._model
-        yield from model.staged_predictions(self._features_of(X))
+        yield from self._model.staged_answers(self._features_of(X))
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.

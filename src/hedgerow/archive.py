@@ -148,6 +148,24 @@ class Members(Mapping[str, npt.NDArray[Any]]):
             return file.read(member.file_size)
 
 
+def array_of(
+    arrays: Arrays,
+    name: str,
+    dtype: type[np.generic],
+    shape: tuple[int | None, ...],
+    low: float | None = None,
+    high: float | None = None,
+) -> npt.NDArray[Any]:
+    """Return an array of a file, or raise FileFormatError unless it has this type, shape (None: any length) and range."""
+    array = arrays.get(name)
+    fits = array is not None and array.dtype == dtype and array.ndim == len(shape)
+    if fits and array is not None and all(size in (None, own) for size, own in zip(shape, array.shape, strict=True)):
+        within = not array.size or ((low is None or array.min() >= low) and (high is None or array.max() <= high))
+        if within:
+            return array
+    raise FileFormatError(f"the file's array {name} is damaged; fit the model again.")
+
+
 def _members(content: bytes, allowed: Allowance) -> Members:
     """Return the members of an archive, after a look at its directory."""
     if content.count(ENTRY) > MOST_MEMBERS:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.squared import Scale, Squared
 from hedgerow.additive.terms import Packed, Term, joined
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
@@ -223,8 +224,6 @@ LARGEST_VOTE = 1 << 40
 DAMAGED = "the file's terms are damaged; fit the model again."
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."
-NOT_ITS_SUMS = "the file's released sums are damaged; fit the model again."
-NOT_ITS_UNITS = "the file's units of terms are damaged; fit the model again."
 
 
 def restored(
@@ -254,7 +253,7 @@ def restored(
         raise FileFormatError(NOT_MONOTONE)
     start = np.zeros(loss.columns, dtype=np.int64)
     if "terms" in arrays:
-        start = _votes(arrays.get("start"), start.shape)
+        start = array_of(arrays, "start", np.int64, start.shape, -LARGEST_VOTE, LARGEST_VOTE)
     return AdditiveModel(encoder, loss, start, terms, tuple(signs))
 
 
@@ -278,43 +277,25 @@ def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
     return True
 
 
-def _votes(array: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> Integers:
-    """Return votes of a shape, or raise FileFormatError."""
-    if array is None or array.dtype != np.int64 or array.shape != shape:
-        raise FileFormatError(DAMAGED)
-    if np.any((array > LARGEST_VOTE) | (array < -LARGEST_VOTE)):
-        raise FileFormatError(DAMAGED)
-    return array
-
-
-def _table(array: npt.NDArray[Any] | None, columns: int) -> Integers:
-    """Return a table of whole numbers with this many columns, or raise FileFormatError."""
-    if array is None or array.dtype != np.int64 or array.ndim != 2 or array.shape[1] != columns:
-        raise FileFormatError(DAMAGED)
-    return array
-
-
 def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
     """Yield the terms of a file of this version."""
-    feature, cuts, measured, noise = _table(arrays.get("terms"), 4).T
-    features = len(encoder.n_codes)
-    if (
-        np.any((feature < 0) | (feature >= features) | (cuts < 0) | (cuts > MOST_CUTS))
-        or np.any((measured < 0) | (measured > 1))
-        or np.any((noise < 0) | ((noise > 0) & (measured == 0)))
+    about = array_of(arrays, "terms", np.int64, (None, 4), 0)
+    feature, cuts, measured, noise = about.T
+    if np.any(
+        (feature >= len(encoder.n_codes)) | (cuts > MOST_CUTS) | (measured > 1) | ((noise > 0) & (measured == 0))
     ):
         raise FileFormatError(DAMAGED)
     cells = np.left_shift(1, cuts)
     rows = cells * encoder.n_codes[feature]
-    votes = _votes(arrays.get("votes"), (int(rows.sum()), loss.columns))
-    sums = _table(arrays.get("sums"), loss.channels)
-    if len(sums) != int((rows * measured).sum()):
-        raise FileFormatError(NOT_ITS_SUMS)
-    units = _units(arrays, len(feature), loss)
-    cut_list = iter(_cuts(_table(arrays.get("cuts"), 2), encoder, int(cuts.sum())))
+    votes = array_of(arrays, "votes", np.int64, (int(rows.sum()), loss.columns), -LARGEST_VOTE, LARGEST_VOTE)
+    sums = array_of(arrays, "sums", np.int64, (int((rows * measured).sum()), loss.channels))
+    units: list[list[int]] = [[]] * len(about)
+    if not isinstance(loss, Logistic):  # of classifiers all terms have one
+        units = array_of(arrays, "units", np.int64, (len(about), 2), 1, LARGEST_VOTE).tolist()
+    cut_list = iter(_cuts(array_of(arrays, "cuts", np.int64, (int(cuts.sum()), 2), 0), encoder))
     first = last_sum = 0
-    about = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
-    for (j, count, height, many, known, deviation), scale in zip(about, units, strict=True):
+    of_terms = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
+    for (j, count, height, many, known, deviation), scale in zip(of_terms, units, strict=True):
         own, first = votes[first : first + many], first + many
         released, last_sum = sums[last_sum : last_sum + known * many], last_sum + known * many
         shape = (height, int(encoder.n_codes[j]), -1)
@@ -323,22 +304,10 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
         yield Term(by, j, own.reshape(shape), of_cells, deviation, *scale)
 
 
-def _units(arrays: Arrays, count: int, loss: Logistic | Squared) -> list[list[int]]:
-    """Return the unit and the deviation of each of so many terms where they differ, or raise FileFormatError."""
-    if isinstance(loss, Logistic):
-        return [[]] * count
-    table = _table(arrays.get("units"), 2)
-    if len(table) != count or np.any((table < 1) | (table > LARGEST_VOTE)):
-        raise FileFormatError(NOT_ITS_UNITS)
-    units: list[list[int]] = table.tolist()
-    return units
-
-
-def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:
+def _cuts(table: Integers, encoder: Encoder) -> Iterator[Cut]:
     """Yield the cuts that stand in a table, or raise FileFormatError."""
     by, code = table.T
-    known = len(table) == count and not np.any((by < 0) | (by >= len(encoder.n_codes)) | (code < 0))
-    if not known or np.any(code >= encoder.n_codes[by] - 1):
+    if np.any(by >= len(encoder.n_codes)) or np.any(code >= encoder.n_codes[by] - 1):
         raise FileFormatError(DAMAGED)
     numeric = encoder.schema.is_numeric
     for j, last in table.tolist():
@@ -346,13 +315,13 @@ def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:
 
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
-    """Yield the terms of a file of version 0.1 or 0.2: trees of up to two cuts, one on each level, above a feature."""
+    """Yield the terms of a file of version 0.2: trees of up to two cuts, one on each level, above a feature."""
     candidates = multiway_or_binary(encoder.n_codes, encoder.schema.is_numeric)
     if not isinstance(loss, Logistic):  # these versions had no regressors
         raise FileFormatError(DAMAGED)
     classes, features = len(encoder.schema.classes), len(encoder.n_codes)
     forest = Forest.from_arrays(arrays, candidates, classes)
-    votes = _votes(arrays.get("votes"), (forest.n_nodes, classes))
+    votes = array_of(arrays, "votes", np.int64, (forest.n_nodes, classes), -LARGEST_VOTE, LARGEST_VOTE)
     votes = votes[:, 1:] - votes[:, :1] if classes == 2 else votes
     masses = _old_masses(arrays, forest.n_nodes, loss)
     for root in forest.roots.tolist():
@@ -376,29 +345,18 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
         yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums)
 
 
-def _old_masses(arrays: Arrays, nodes: int, loss: Logistic | Squared) -> Integers | None:
+def _old_masses(arrays: Arrays, nodes: int, loss: Logistic) -> Integers | None:
     """Return the released sums of each node of old trees, (nodes, channels), for masses; None where there are none.
 
     A cell could hold several codes: each gets an equal part of its sums. So the noise of a code is not known, and no curve of
     such a model has a band.
     """
-    present = [arrays[name] for name in ("sums", "cell", "noise") if name in arrays]
-    if not present:
+    if "sums" not in arrays:
         return None
-    if len(present) < 3:
-        raise FileFormatError(NOT_ITS_SUMS)
-    sums, cell, noise = present
-    if (
-        [array.dtype.name for array in present] != ["int64", "int32", "int64"]
-        or sums.ndim != 2
-        or sums.shape[1] != loss.channels
-        or cell.shape != (nodes,)
-        or np.any((cell < -1) | (cell >= len(sums)))
-        or noise.shape != (2,)
-        or np.any(noise <= 0)
-    ):
-        raise FileFormatError(NOT_ITS_SUMS)
+    sums = array_of(arrays, "sums", np.int64, (None, loss.channels))
+    cell = array_of(arrays, "cell", np.int32, (nodes,), -1, len(sums) - 1)
+    array_of(arrays, "noise", np.int64, (2,), 1)
     leaves = np.bincount(cell[cell >= 0], minlength=len(sums))
     if np.any(leaves == 0):
-        raise FileFormatError(NOT_ITS_SUMS)
+        raise FileFormatError(DAMAGED)
     return np.where(cell[:, None] >= 0, sums[cell] // np.maximum(leaves, 1)[cell][:, None], 0)

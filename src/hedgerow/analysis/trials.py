@@ -22,7 +22,6 @@ from hedgerow.estimator import (
     PublicCoins,
     RawPlan,
     answered,
-    draw_coins,
     plan_of,
 )
 from hedgerow.mechanisms import (
@@ -284,7 +283,7 @@ def planned(
     candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
 ) -> tuple[Plan, PublicCoins]:
     """Return the plan of a candidate for a claim, and what public coins decided of it."""
-    coins = draw_coins(candidate, claim, randomness.draw)
+    coins = candidate._draw_coins(claim, randomness.draw)
     plan = plan_of(candidate, schema, claim, coins)
     assert not isinstance(plan, RawPlan), "private forms only are searched"
     return plan, coins

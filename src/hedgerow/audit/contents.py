@@ -26,7 +26,6 @@ from hedgerow.estimator import (
     certificate_of,
     claim_of,
     plan_of,
-    result_of,
 )
 from hedgerow.estimator.exported import format_of
 from hedgerow.lazy_values import lazy
@@ -99,7 +98,7 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     }
     words = [
         f"the fitted model has the attribute {name}, which no step releases"
-        for name in (*vars(model), *vars(result_of(model)))
+        for name in (*vars(model), *vars(model._result))
         if name not in declared
     ]
     if saved is not None:
@@ -141,7 +140,6 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
     # Parameters that an older version did not have were read as their defaults; some systems of 0.3 had a variant.
     known = {"variant": "private", **own["parameters"]}
     own["parameters"] = {name: known.get(name) for name in document["parameters"]}
-    document = {"coins": [], **document}  # which files of 0.1 lack
     for name in sorted(document.keys() | own.keys()):
         if json.dumps(document.get(name)) != json.dumps(own.get(name)):  # 1, 1.0 and true are equal in Python
             yield f"the file's {DOCUMENT} has another entry {name} than save writes of this model"
@@ -181,7 +179,7 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
-    fitted = result_of(model)
+    fitted = model._result
     try:
         estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
         plan = plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.boosting import kernels
 from hedgerow.curator import Queryable
@@ -259,13 +260,7 @@ class BoostingPlan:
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:
         n_classes = len(self.encoder.schema.classes)
         forest = Forest.from_arrays(arrays, self._round.candidates, n_classes)
-        votes = arrays.get("votes")
-        if (
-            votes is None
-            or votes.dtype != np.int64
-            or votes.shape != (forest.n_nodes, n_classes)
-            or len(forest.roots) > self._rounds
-            or np.any((votes > LARGEST_VOTE) | (votes < -LARGEST_VOTE))
-        ):
-            raise FileFormatError("the file's votes are damaged; fit the model again.")
+        votes = array_of(arrays, "votes", np.int64, (forest.n_nodes, n_classes), -LARGEST_VOTE, LARGEST_VOTE)
+        if len(forest.roots) > self._rounds:
+            raise FileFormatError("the file has more trees than rounds; fit the model again.")
         return BoostedModel(self.encoder, forest, votes, Softmax(VOTE_STEPS))

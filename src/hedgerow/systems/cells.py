@@ -18,6 +18,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
@@ -220,13 +221,7 @@ class CellsPlan:
                 raise FileFormatError(DAMAGED)
             cut = cut.specialized(edges)
             groups = (groups - {run}) | set(pairwise(edges))
-        counts = arrays.get("counts")
-        if (
-            counts is None
-            or counts.dtype != np.int64
-            or counts.shape != (cut.n_cells, len(self.encoder.schema.classes))
-        ):
-            raise FileFormatError(DAMAGED)
+        counts = array_of(arrays, "counts", np.int64, (cut.n_cells, len(self.encoder.schema.classes)))
         return self._model(steps, counts)
 
     def _model(self, steps: list[Edges], counts: Integers) -> CellsModel:
@@ -237,15 +232,9 @@ class CellsPlan:
 
 def _read_steps(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Edges]:
     """Return the specializations that ``to_arrays`` wrote, or raise FileFormatError where the arrays are of other forms."""
-    try:
-        branches, edges = (arrays[name].astype(np.int32, casting="safe") for name in ("branches", "edges"))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise FileFormatError(DAMAGED) from error
-    flat = branches.ndim == edges.ndim == 1 and not np.any(branches < 2)
-    if not flat or int(branches.sum(dtype=np.int64)) + len(branches) != len(edges):
-        raise FileFormatError(DAMAGED)
-    ends = np.cumsum(branches.astype(np.int64) + 1)
-    return [tuple(part.tolist()) for part in np.split(edges, ends[:-1])] if len(ends) else []
+    branches = array_of(arrays, "branches", np.int32, (None,), 2).astype(np.int64)
+    edges = array_of(arrays, "edges", np.int32, (int(branches.sum()) + len(branches),))
+    return [tuple(part.tolist()) for part in np.split(edges, np.cumsum(branches + 1)[:-1])] if len(branches) else []
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Trees
@@ -19,6 +20,7 @@ from hedgerow.limits import MOST_BRANCHES
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
 
+DAMAGED = "the file's trees are damaged; fit the model again."
 DEEPEST = 65  # levels: estimators allow 64 tests on a path
 
 
@@ -118,27 +120,19 @@ class Forest:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
         """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
-        try:
-            roots, test, first_child, label = (
-                np.ascontiguousarray(arrays[name].astype(np.int32, casting="safe"))
-                for name in ("roots", "test", "first_child", "label")
-            )
-            if "order" in arrays:
-                candidates = candidates.ordered(arrays["order"].astype(np.int32, casting="safe"))
-            counts = arrays.get("counts")
-            if counts is not None and (counts.shape != (len(test), n_classes) or counts.dtype != np.int64):
-                raise TypeError
-        except (KeyError, TypeError, AttributeError, ConfigurationError) as error:
-            raise FileFormatError("the file's trees are damaged; fit the model again.") from error
-        sound = (
-            roots.ndim == test.ndim == 1
-            and len(roots) > 0
-            and test.shape == first_child.shape == label.shape
-            and bool(np.all((test >= -1) & (test < len(candidates))))
-            and bool(np.all((label >= np.where(test < 0, 0, -1)) & (label < n_classes)))
-        )
-        if not sound:
-            raise FileFormatError("the file's trees are damaged; fit the model again.")
+        if "order" in arrays:
+            order = array_of(arrays, "order", np.int32, candidates.order.shape)
+            try:
+                candidates = candidates.ordered(order)
+            except ConfigurationError as error:
+                raise FileFormatError(DAMAGED) from error
+        test = array_of(arrays, "test", np.int32, (None,), -1, len(candidates) - 1)
+        roots = array_of(arrays, "roots", np.int32, (None,))
+        first_child = array_of(arrays, "first_child", np.int32, test.shape)
+        label = array_of(arrays, "label", np.int32, test.shape, -1, n_classes - 1)
+        if not len(roots) or np.any(label < np.where(test < 0, 0, -1)):
+            raise FileFormatError(DAMAGED)
+        counts = array_of(arrays, "counts", np.int64, (len(test), n_classes)) if "counts" in arrays else None
         check_trees(roots, test, first_child, candidates.arity)
         branches = len(np.unique(test[test >= 0])) * candidates.order.shape[1]
         if branches > MOST_BRANCHES:
@@ -168,7 +162,7 @@ def check_trees(
         and bool(np.all(_times_reached(roots, first, branches, nodes) == 1))
     )
     if not sound:
-        raise FileFormatError("the file's trees are damaged; fit the model again.")
+        raise FileFormatError(DAMAGED)
     if not np.all(levels(roots, test, first_child, arity, DEEPEST)):
         raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
 

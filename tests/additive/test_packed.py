@@ -13,7 +13,7 @@ from hand_built import DEPTHS, by_hand, model_of, records, schema_of
 
 import hedgerow as hr
 from hedgerow.additive import terms as module
-from hedgerow.additive.model import AdditiveModel, RegressionModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.squared import Link, Squared
 from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.curator import Cut
@@ -189,7 +189,7 @@ def test_outcomes_are_those_of_terms_added_up():
     made, grid = model_of(), schema.outcome_grid
     encoder = Encoder(schema, 8)
     terms = tuple(replace(term, votes=term.votes * (grid.steps // 2_000), sums=None) for term in made.terms)
-    model = RegressionModel(encoder, Squared(1, 1.0, 1.0, 1000, Link(grid)), np.array([grid.steps // 2]), terms)
+    model = AdditiveModel(encoder, Squared(1, 1.0, 1.0, 1000, Link(grid)), np.array([grid.steps // 2]), terms)
     for table in tables(columns := odd_records()):
         margins = np.clip(term_by_term(model, encoder.transform(columns))[:, 0], 0, grid.steps)
         assert model.predictions(table).tobytes() == grid.values(margins).tobytes()

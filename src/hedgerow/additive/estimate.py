@@ -208,7 +208,6 @@ class Visit:
     curvature_noise: float
 
     def scaled(self, factor: float) -> Visit:
-        """Return it with gradients and curves in other units, by this factor."""
         return replace(self, gradient=factor * self.gradient, said=factor * self.said, noise=factor * self.noise)
 
 
@@ -225,7 +224,6 @@ class Visits:
         self._pools: dict[int, list[Visit]] = {}
 
     def rescale(self, factor: float) -> None:
-        """Convert gradients and curves to other units, by this factor."""
         self._pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self._pools.items()}
 
     def steps(

@@ -6,7 +6,7 @@ A loss is all that the engine knows of a task: its channels and their norms, its
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape
-from hedgerow.export import Softmax
+from hedgerow.export import Link, Softmax
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.survey import CLEAR, OnesByClass
@@ -64,6 +64,25 @@ class Loss(ChannelRule, Protocol):
     def linear(self) -> bool:
         """Whether gradients are linear in margins, so that they show errors of these in full."""
 
+    @property
+    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
+        """What margins say."""
+
+    @property
+    def origin(self) -> float:
+        """Where ``scale`` stands at a margin of zero."""
+
+    @property
+    def vote_steps(self) -> float:
+        """How many votes a unit of ``scale`` is."""
+
+    def answer(self, margins: Integers) -> Floats:
+        """Return the probabilities of the classes, or the outcomes, of margins (records, columns)."""
+
+    @property
+    def exported(self) -> Link:
+        """What makes them of sums of votes in other programs."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
 
@@ -88,6 +107,9 @@ class Logistic:
     measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
     deviation: ClassVar[float] = 1.0
+    scale: ClassVar[Literal["log-odds"]] = "log-odds"
+    origin: ClassVar[float] = 0.0
+    vote_steps: ClassVar[float] = VOTE_STEPS
     unit: ClassVar[float] = VOTE_STEPS
     prior: ClassVar[Prior] = LOG_ODDS
     linear: ClassVar[bool] = False
@@ -99,17 +121,14 @@ class Logistic:
 
     @property
     def scored(self) -> int:
-        """How many channels are gradients."""
         return self.columns
 
     @property
     def channels(self) -> int:
-        """How many channels there are: as many curvatures after the gradients."""
         return 2 * self.scored if self.measures else self.scored
 
     @lazy
     def scores(self) -> Logistic:
-        """The gradients alone."""
         return replace(self, measures=False)
 
     @property
@@ -119,7 +138,6 @@ class Logistic:
 
     @property
     def scored_l1(self) -> int:
-        """The largest L1 norm of a record's gradients, in units."""
         return self.cap if self.n_classes == 2 else 2 * self.cap
 
     @property
@@ -155,12 +173,10 @@ class Logistic:
 
     @property
     def curvature(self) -> float:
-        """The multiple of the curvature that is measured."""
         return self._thousandths / 1000
 
     @property
     def opening(self) -> ChannelRule:
-        """The number of records of each class."""
         return OnesByClass(self.n_classes)
 
     def start(self, released: Integers, deviation: float) -> Start:
@@ -205,11 +221,14 @@ class Logistic:
 
     @property
     def exported(self) -> Softmax:
-        """What makes probabilities of the classes' margins, in votes."""
         return Softmax(VOTE_STEPS, self.cap / UNIT)
 
+    def answer(self, margins: Integers) -> Floats:
+        if self.n_classes == 2:  # the first has no votes
+            margins = np.hstack([np.zeros_like(margins), margins])
+        return self.exported(margins)
+
     def curvature_of(self, measured: Floats) -> Floats:
-        """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
         if not self.by_share:
             return measured
         mass = np.maximum(measured, 0.0)

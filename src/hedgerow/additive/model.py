@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.squared import Scale, Squared
+from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
@@ -52,14 +52,8 @@ class AdditiveModel(Model):
     __repr__ = short_repr
 
     @property
-    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
-        """What margins say."""
-        return "log-odds"
-
-    @property
-    def origin(self) -> float:
-        """What the model says where all votes add up to zero."""
-        return 0.0
+    def vote_steps(self) -> float:
+        return self.loss.vote_steps
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of a feature's terms without cuts, (codes, columns), in log-odds."""
@@ -76,15 +70,12 @@ class AdditiveModel(Model):
 
     @lazy
     def packed(self) -> Packed:
-        """The terms as predictions read them."""
         return Packed(self.start, joined(self.terms), self.encoder.dtype)
 
     def margins(self, codes: Codes) -> npt.NDArray[np.signedinteger]:
-        """Return the margins of records by their codes (records, features), of shape (records, columns), in votes."""
         return self.packed.margins(codes)
 
     def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
-        """Return the values of ``answer`` at the margins (records, columns), record by record."""
         columns = read_columns(X, self.encoder.schema.features)
         packed = self.packed
         looked_up = packed.table(answer, columns.n_rows)
@@ -93,9 +84,7 @@ class AdditiveModel(Model):
         )
 
     def answer(self, sums: Integers) -> Floats:
-        if len(self.encoder.schema.classes) == 2:  # the first has no votes
-            sums = np.hstack([np.zeros_like(sums), sums])
-        return self.loss.exported(sums)
+        return self.loss.answer(sums)
 
     def staged_sums(self, X: Any) -> Iterator[Integers]:
         """Yield the margins after each of the fit's own terms."""
@@ -118,15 +107,16 @@ class AdditiveModel(Model):
     def form(self) -> ScoringForm:
         return scoring(self.encoder, self.start, joined(self.terms), self.loss.exported)
 
-    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        loss = cast(Logistic, self.loss)
-        return {} if loss.tenths == USUAL else {"cap": np.array([loss.cap], dtype=np.int64)}
-
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the named arrays of format 3 of the model files, or 4 with a start, which ``files.restored`` reads."""
+        """Return the named arrays of format 3 of the model files, or 4 with a start, which ``restored`` reads."""
         if self.parts is not None:
             start, own = (part.to_arrays() for part in self.parts)
             return {**own, **{f"{OF_START}{name}": array for name, array in start.items()}}
+        if isinstance(self.loss, Logistic):
+            loss = {} if self.loss.tenths == USUAL else {"cap": np.array([self.loss.cap], dtype=np.int64)}
+        else:
+            units = [(term.unit, term.deviation) for term in self.terms]
+            loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
         about = [(term.feature, len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes.reshape(-1, term.columns) for term in self.terms]
@@ -137,7 +127,7 @@ class AdditiveModel(Model):
             "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
-            **self._loss_to_arrays(),
+            **loss,
             **merged_to_arrays(self.encoder),
         }
 
@@ -182,37 +172,6 @@ def _shape(cells: int, codes: int) -> Integers:
     first_child[: cells - 1] = 2 * np.arange(cells - 1) + 1
     first_child[cells - 1 : 2 * cells - 1] = 2 * cells - 1 + codes * np.arange(cells)
     return first_child
-
-
-@dataclass(frozen=True, eq=False)
-class RegressionModel(AdditiveModel):
-    """A start and terms, whose votes add up to outcomes; parameters are those of ``AdditiveModel``."""
-
-    loss: Squared
-
-    @property
-    def scale(self) -> Scale:
-        """What margins say: the outcome or its log."""
-        return self.loss.link.scale
-
-    __repr__ = short_repr
-
-    @property
-    def vote_steps(self) -> float:
-        """How many votes a unit of the outcome, or of its log, is."""
-        return self.loss.link.vote_steps
-
-    @property
-    def origin(self) -> float:
-        """What the model says where all votes add up to zero."""
-        return self.loss.link.origin
-
-    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        units = [(term.unit, term.deviation) for term in self.terms]
-        return {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
-
-    def answer(self, sums: Integers) -> Floats:
-        return self.loss.link.outcomes(sums[:, 0])
 
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -278,7 +237,6 @@ def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
 
 
 def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
-    """Yield the terms of a file of this version."""
     about = array_of(arrays, "terms", np.int64, (None, 4), 0)
     feature, cuts, measured, noise = about.T
     if np.any(
@@ -305,7 +263,6 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
 
 
 def _cuts(table: Integers, encoder: Encoder) -> Iterator[Cut]:
-    """Yield the cuts that stand in a table, or raise FileFormatError."""
     by, code = table.T
     if np.any(by >= len(encoder.n_codes)) or np.any(code >= encoder.n_codes[by] - 1):
         raise FileFormatError(DAMAGED)

@@ -83,7 +83,6 @@ class InitialQueries:
 
     @property
     def left(self) -> Budget:
-        """What it leaves of the budget."""
         return self.budget * (self.survey.left - self.share - self.lacks)
 
     @lazy
@@ -92,13 +91,11 @@ class InitialQueries:
 
     @property
     def event(self) -> Sequence:
-        """What it costs."""
         asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
         return Sequence((asked, *self.survey.event.parts, *self._start_events))
 
     @property
     def _start_events(self) -> tuple[Event, ...]:
-        """What the query for what a start lacks costs."""
         if not self.lacks:
             return ()
         return (self._start_noise.event("what the start lacks", draws=self.loss.channels),)
@@ -108,7 +105,6 @@ class InitialQueries:
         return (self.budget * self.lacks).noise_for(self.loss.l1, self.loss.l2_squared)
 
     def act(self, curator: Queryable) -> Start:
-        """Return what the model starts with."""
         released = curator.open_round(self.loss.opening).whole_sums(self._noise)
         start = self.loss.start(released, self._noise.deviation)
         few = too_few(int(released.sum()), self._noise, self.loss.opening.channels)
@@ -167,7 +163,6 @@ class Rounds:
 
     @lazy
     def event(self) -> Event:
-        """What they cost at most."""
         alternatives: list[Event] = [Sequence((self._unit.event,) * self.units)]
         if not self.budget.concentrated:
             alternatives.append(Pure(self._cost.epsilon * self.units, "any rounds", "all units in one step"))
@@ -175,7 +170,6 @@ class Rounds:
         return OneOf(tuple(alternatives), label)
 
     def one(self, units: int, cuts: int) -> OneRound:
-        """Return the round of so many units and cuts."""
         if (units, cuts) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
             if not budget.concentrated:  # a pure round costs no more than its budget
@@ -292,7 +286,6 @@ class AdditivePlan:
         return Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
 
     def _units_for(self, rounds: int) -> int:
-        """Return how many units so many rounds of one unit each take."""
         return rounds
 
     def _event(self, budget: Budget) -> Event:
@@ -301,7 +294,6 @@ class AdditivePlan:
 
     @property
     def event(self) -> Event:
-        """Everything that will read records."""
         return Sequence((*self._initial_queries.event.parts, self._stage.event))
 
     @property
@@ -310,7 +302,6 @@ class AdditivePlan:
         return self._encoder
 
     def fit(self, curator: Queryable) -> AdditiveModel:
-        """Boost by asking a curator."""
         start = self._initial_queries.act(curator)
         if self._votes is not None:
             start = self._initial_queries.beyond(curator, self._votes, start)
@@ -333,11 +324,9 @@ class AdditivePlan:
         return self._with_start(AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs))
 
     def _with_start(self, own: AdditiveModel) -> AdditiveModel:
-        """Return the start, where there is one, and what was learned beyond it."""
         return own if self._start is None else together(self._start, own)
 
     def _monotone(self, term: Term, fit: Fit) -> Term:
-        """Return a round's term as it is kept."""
         return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
 
     def _snr(self, records: float) -> float:
@@ -381,12 +370,10 @@ class AdditivePlan:
         return by
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
-        """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
-        return restored_parts(arrays, self._restored, self._stage.units, started=self._started)
+        def read(part: Mapping[str, npt.NDArray[Any]], most_terms: int) -> AdditiveModel:
+            return restored(part, self._encoder, self._loss, most_terms, self._signs)
 
-    def _restored(self, arrays: Mapping[str, npt.NDArray[Any]], most_terms: int) -> AdditiveModel:
-        """Return one part of a model."""
-        return restored(arrays, self._encoder, self._loss, most_terms, self._signs)
+        return restored_parts(arrays, read, self._stage.units, started=self._started)
 
 
 class RoundSchedule:
@@ -413,7 +400,6 @@ class RoundSchedule:
         return size
 
     def next_cuts(self) -> int:
-        """Return K of the next round."""
         if not (self._may_cut and self._cutting):
             return 0
         deepest = max(self._depths[-DEPTH_WINDOW:], default=0)

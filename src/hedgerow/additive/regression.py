@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from hedgerow.additive.estimate import Estimate
-from hedgerow.additive.model import AdditiveModel, RegressionModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, InitialQueries, RoundSchedule, Rules
 from hedgerow.additive.round import Fit
 from hedgerow.additive.squared import (
@@ -87,7 +84,6 @@ class OutcomeQueries(InitialQueries):
 
     @property
     def left(self) -> Budget:
-        """What it leaves of the budget."""
         return self.budget * (self.survey.left - self.share - self.lacks - self.renewals * self.renewal)
 
     @lazy
@@ -96,7 +92,6 @@ class OutcomeQueries(InitialQueries):
 
     @property
     def event(self) -> Sequence:
-        """What it costs."""
         asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
         return Sequence((asked, *self.survey.event.parts, *self._start_events, *(watched,) * self.renewals))
@@ -126,7 +121,6 @@ class OutcomeQueries(InitialQueries):
         return self.of_outcomes.channels
 
     def outcome(self, curator: Queryable) -> Spread:
-        """Return how outcomes spread."""
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
         curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels, OUTCOME)
         schema = self.survey.encoder.schema
@@ -183,7 +177,6 @@ class RegressionPlan(AdditivePlan):
         return math.ceil(units * self._final)
 
     def fit(self, curator: Queryable) -> AdditiveModel:
-        """Boost by asking a curator."""
         opening = self._initial_queries
         outcome = opening.outcome(curator)
         snr = self._snr(outcome.clear)
@@ -206,7 +199,7 @@ class RegressionPlan(AdditivePlan):
             schedule.record(found, term.feature, offered=cuts > 0)
             fit.add(self._monotone(term if snr >= self._rules.full_step_snr else trusted(term, found), fit))
         start += self._shift(curator, fit, clips, self._stage.units - units)
-        return self._with_start(RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
+        return self._with_start(AdditiveModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
 
     def _begin(self, curator: Queryable, loss: Squared, outcome: Spread) -> tuple[int, Spread]:
         """Return the margin that every record begins with beyond the start's, and how absolute residuals spread then."""
@@ -228,10 +221,6 @@ class RegressionPlan(AdditivePlan):
         loss = clips.loss.clipped_at(spread.wide_clip(noise.deviation / UNIT))
         total, mass = curator.open_round(loss, whole=True).whole_sums(noise)
         return loss.shift(total / UNIT, max(max(mass, noise.deviation) / (UNIT * loss.curvature), 1.0))
-
-    def _restored(self, arrays: Mapping[str, npt.NDArray[Any]], most_terms: int) -> RegressionModel:
-        model = super()._restored(arrays, most_terms)
-        return RegressionModel(model.encoder, self._initial_queries.loss, model.start, model.terms, model.signs)
 
 
 def trusted(term: Term, found: Estimate) -> Term:

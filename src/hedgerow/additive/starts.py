@@ -52,11 +52,9 @@ class StartVotes:
 
     @property
     def columns(self) -> int:
-        """How many margins a record has."""
         return len(self.packed.start)
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Margins) -> None:
-        """Add it to ``margins`` (records, columns) of ``codes`` (records, features)."""
         own = np.empty(codes.shape, dtype=self.packed.dtype, order="F")
         for feature in self.packed.reads:
             own[:, feature] = self.into[feature][codes[:, feature]]
@@ -137,7 +135,6 @@ def check_schemas(given: Schema, wanted: Schema) -> None:
 
 
 def check_settings(terms: Sequence[Term], signs: Sequence[int], most_cuts: int | None) -> None:
-    """Raise ConfigurationError where a start's terms are not what a fit's settings allow."""
     if most_cuts is not None and any(len(term.cuts) > most_cuts for term in terms):
         raise ConfigurationError(
             "init holds features that interact in a way that interaction_cst forbids. Pass a model that was fitted with the same "
@@ -205,7 +202,6 @@ def moved(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Te
 
 
 def scaled(term: Term, scale: float) -> Term:
-    """Return a term whose votes are so many times what they were."""
     if scale == 1:
         return term
     unit = min(term.unit * scale, LARGEST_VOTE)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, plan_of, run
+from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import called_as
 from hedgerow.privacy.certificate import Certificate
@@ -244,7 +244,7 @@ def plan(
     if estimator.variant != "private":
         raise ConfigurationError("a published form has no guarantee to be planned; leave variant out.")
     claim = claim_of(estimator)
-    made = plan_of(estimator, schema, claim, estimator._draw_coins(claim, Randomness(seed).draw))
+    made = plan_of(estimator, schema, claim, draw_coins(estimator, claim, Randomness(seed).draw))
     assert not isinstance(made, RawPlan), "a private form"
     certificate = certificate_of(estimator, schema, claim, made, seeded=False, person=schema.person)
     figures = _made_up_figures(made, schema, int(records), seed) if made_up and schema.classes else {}

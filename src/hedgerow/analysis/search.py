@@ -28,6 +28,7 @@ from hedgerow.estimator import (
     ShowsResult,
     call_of,
     run,
+    starts_of,
     with_result,
 )
 from hedgerow.estimator.bases import MetaEstimatorMixin
@@ -207,7 +208,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
         # Two models of one configuration have equal certificates, so starts are told apart by the objects that the grid holds.
         several = zip(grid, self._candidates(grid, search), strict=True)
-        chains = {(id(given.get("init")), given.get("public_start")): one._starts() for given, one in several}
+        chains = {(id(given.get("init")), given.get("public_start")): starts_of(one) for given, one in several}
         starts = tuple(chain.from_iterable(chains.values()))
         certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep, starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
@@ -222,7 +223,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
             of_best = self._candidates(grid, claim)[found.place]
             rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
             own_certificate = self._certified(
-                type(of_best).__name__, own, claim, randomness, rests, keep, of_best._starts()
+                type(of_best).__name__, own, claim, randomness, rests, keep, starts_of(of_best)
             )
             own_certificate = replace(own_certificate, warnings=tuple(found.doubts))
             best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)

@@ -22,6 +22,7 @@ from hedgerow.estimator import (
     PublicCoins,
     RawPlan,
     answered,
+    draw_coins,
     plan_of,
 )
 from hedgerow.mechanisms import (
@@ -283,7 +284,7 @@ def planned(
     candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
 ) -> tuple[Plan, PublicCoins]:
     """Return the plan of a candidate for a claim, and what public coins decided of it."""
-    coins = candidate._draw_coins(claim, randomness.draw)
+    coins = draw_coins(candidate, claim, randomness.draw)
     plan = plan_of(candidate, schema, claim, coins)
     assert not isinstance(plan, RawPlan), "private forms only are searched"
     return plan, coins

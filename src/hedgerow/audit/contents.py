@@ -26,6 +26,7 @@ from hedgerow.estimator import (
     certificate_of,
     claim_of,
     plan_of,
+    result_of,
 )
 from hedgerow.estimator.exported import format_of
 from hedgerow.lazy_values import lazy
@@ -98,7 +99,7 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     }
     words = [
         f"the fitted model has the attribute {name}, which no step releases"
-        for name in (*vars(model), *vars(model._result))
+        for name in (*vars(model), *vars(result_of(model)))
         if name not in declared
     ]
     if saved is not None:
@@ -179,7 +180,7 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
-    fitted = model._result
+    fitted = result_of(model)
     try:
         estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
         plan = plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)

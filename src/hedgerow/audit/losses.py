@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.audit.exact import Grid, Law, ReleaseSet, exact_law, open_law, worst_event, worst_loss
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Model, PrivateEstimator, claim_of, plan_of, run
+from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.encoder import Encoder
@@ -152,7 +152,7 @@ class Laws:
         if estimator.schema is None:
             raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
         self.claim = claim_of(estimator)
-        coins = estimator._draw_coins(self.claim, Randomness(0).draw)
+        coins = draw_coins(estimator, self.claim, Randomness(0).draw)
         self._plan = plan_of(estimator, estimator.schema, self.claim, coins)
         self._estimator = estimator
         self._law_of = open_law if told == "draws" else exact_law

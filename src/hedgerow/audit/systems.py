@@ -21,6 +21,7 @@ from hedgerow.estimator import (
     PublicCoins,
     RawPlan,
     claim_of,
+    draw_coins,
     plan_of,
     run,
 )
@@ -55,7 +56,7 @@ class SystemFit:
         estimator, schema, randomness = self.estimator, self.estimator.schema, Randomness()
         assert schema is not None
         claim = claim_of(estimator)
-        coins = estimator._draw_coins(claim, randomness.draw)
+        coins = draw_coins(estimator, claim, randomness.draw)
         if coins not in self._plans:
             self._plans[coins] = plan_of(estimator, schema, claim, coins)
         return run(self._plans[coins], *read_records(X, y, schema.features, schema.labels), randomness)[0]

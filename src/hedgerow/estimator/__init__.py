@@ -1,6 +1,6 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
-from hedgerow.estimator.base import PrivateEstimator, call_of, with_result
+from hedgerow.estimator.base import PrivateEstimator, call_of, restored, result_of, with_result
 from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
@@ -10,8 +10,10 @@ from hedgerow.estimator.planning import (
     answered,
     certificate_of,
     claim_of,
+    draw_coins,
     plan_of,
     run,
+    starts_of,
 )
 from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
 from hedgerow.estimator.regressor import PrivateRegressor
@@ -35,9 +37,13 @@ __all__ = [
     "call_of",
     "certificate_of",
     "claim_of",
+    "draw_coins",
     "follows_schema",
     "model_digest",
     "plan_of",
+    "restored",
+    "result_of",
     "run",
+    "starts_of",
     "with_result",
 ]

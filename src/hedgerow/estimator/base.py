@@ -485,3 +485,15 @@ def call_of(estimator: PrivateEstimator) -> Call | None:
     """Return the tools of scikit-learn that call ``fit``; None if the schema is inferred from what they pass."""
     known = estimator.__dict__.pop("_cloned_by", None)  # what a clone knows ends with its fit
     return None if estimator.schema is None else current_call(estimator.schema, known)
+
+
+def result_of(estimator: PrivateEstimator) -> Fitted:
+    """Return the result of a fit, or raise NotFittedError."""
+    return estimator._result
+
+
+def restored(
+    kind: type[Estimator], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
+) -> Estimator:
+    """Return the fitted estimator that ``save`` wrote, or raise FileFormatError if it exceeds the limits."""
+    return kind._from_file(document, arrays, allowed)

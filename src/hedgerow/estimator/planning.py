@@ -143,6 +143,17 @@ def claim_of(estimator: Planned) -> Claim:
     return Claim(exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency), int(records))
 
 
+# Other packages read no protected name, so these hand on what an estimator keeps to itself.
+
+
+def draw_coins(estimator: Planned, claim: Claim, draw: Draw) -> PublicCoins:
+    return estimator._draw_coins(claim, draw)
+
+
+def starts_of(estimator: Planned) -> tuple[Start, ...]:
+    return estimator._starts()
+
+
 def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
     """Return the plan of a fit: the one place where a fit is planned.
 

@@ -51,12 +51,10 @@ class NumberReading:
 
     @property
     def missing(self) -> int:
-        """The code of a missing cell."""
         return len(self.edges) + 1
 
     @property
     def n_codes(self) -> int:
-        """How many codes there are."""
         return len(self.edges) + 2
 
 
@@ -85,17 +83,14 @@ class ValueReading:
 
     @property
     def missing(self) -> int:
-        """The code of a missing cell."""
         return len(self.values)
 
     @property
     def undeclared(self) -> int:
-        """The code of a value that is not declared."""
         return len(self.values) + 1
 
     @property
     def n_codes(self) -> int:
-        """How many codes there are."""
         return len(self.values) + 2
 
 
@@ -162,7 +157,6 @@ class Mean:
     total: int
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the probabilities of sums of votes (records, classes)."""
         return np.asarray(sums / self.total)
 
 
@@ -179,7 +173,6 @@ class Softmax:
     cap: float | None = None
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the probabilities of sums of votes (records, classes)."""
         margins = sums / self.steps
         odds = np.exp(margins - margins.max(axis=1, keepdims=True))
         shares = odds / odds.sum(axis=1, keepdims=True)
@@ -198,7 +191,6 @@ class OutcomeRange:
     steps: int
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the predictions of sums of votes (records, 1), (records,)."""
         share = np.clip(sums[:, 0], 0, self.steps) / self.steps
         return np.asarray(self.low * (1 - share) + self.high * share)
 
@@ -218,7 +210,6 @@ class OutcomeLog:
     high: float
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the predictions of sums of votes (records, 1), (records,)."""
         factors = np.exp(np.clip(sums[:, 0], self.first, self.last) / self.steps)
         return np.asarray(np.clip(self.base * factors, self.low, self.high))
 
@@ -306,7 +297,6 @@ class Trees:
 
     @property
     def depth(self) -> int:
-        """The most tests on a path."""
         return int(self.levels.max()) - 1
 
     def children(self, node: int) -> Integers:
@@ -448,11 +438,9 @@ class ScoringForm(Trees):
         return tuple(str(label) for label in self.classes)
 
     def sums(self, codes: Codes) -> Integers:
-        """Return the sums of votes of records by their codes (records, features), of shape (records, classes)."""
         return self.sums_of(codes, self.votes)
 
     def codes_to_branches(self, test: int) -> Codes:
-        """Return the branch of each code of a test's feature."""
         row: Codes = self.branch[test, : self.encoder.n_codes[self.feature[test]]]
         return row
 
@@ -475,7 +463,6 @@ class ScoringForm(Trees):
         return replace(self, roots=starts, test=test, first_child=first_child, votes=votes)
 
     def _below(self, root: int) -> Integers:
-        """Return a tree's nodes level by level, children in the order of their branches."""
         return np.concatenate([np.array(level) for level in self._levels(root)])
 
     def _levels(self, root: int) -> Iterator[list[int]]:

@@ -169,7 +169,7 @@ class PrintedVote:
         """
         return _shares(self.decision(X))
 
-    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
+    def staged_answers(self, X: Any) -> Iterator[Floats]:
         """Yield the probabilities after each round."""
         return map(_shares, self.staged_decision(X))
 

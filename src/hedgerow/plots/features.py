@@ -112,7 +112,7 @@ def outcome_words(estimator: Any) -> str | None:
     if estimator.schema_.classes:
         return None
     target = estimator.schema_.target or "the outcome"
-    return target if getattr(estimator.model_, "scale", "outcome") == "outcome" else f"the log of {target}"
+    return target if estimator.model_.loss.scale == "outcome" else f"the log of {target}"
 
 
 def _panel(

@@ -10,7 +10,7 @@ from typing import Any
 from hedgerow.archive import read_archive
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMATS, PrivateEstimator, follows_schema
+from hedgerow.estimator import FORMATS, PrivateEstimator, follows_schema, restored
 from hedgerow.file_objects import Place, place_name
 from hedgerow.schema import Schema
 
@@ -96,7 +96,7 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     True
     """
     document, arrays = read_archive(path, max_bytes)
-    return _told(_kind(place_name(path), document)._from_file(document, arrays, arrays.allowed), document)
+    return _told(restored(_kind(place_name(path), document), document, arrays, arrays.allowed), document)
 
 
 def _told(model: PrivateEstimator, document: Mapping[str, Any]) -> PrivateEstimator:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from hedgerow.additive.curves import explained
-from hedgerow.additive.model import RegressionModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.round import signs_of
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
@@ -113,8 +113,8 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         )
 
     @property
-    def _model(self) -> RegressionModel:
-        return cast(RegressionModel, self.model_)
+    def _model(self) -> AdditiveModel:
+        return cast(AdditiveModel, self.model_)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict`` after the first round, after the second, and so on; each includes the final mean of residuals."""

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins
+from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins, result_of
 from hedgerow.parameters import Flag, Instance, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim
@@ -46,7 +46,7 @@ class StartingEstimator(PrivateEstimator):
             )
         if not hasattr(self.init, "_fitted"):
             raise ConfigurationError(f"init is not fitted, but it must be {RULE}.")
-        model = self.init._result.model
+        model = result_of(self.init).model
         assert isinstance(model, AdditiveModel)
         return model
 
@@ -60,7 +60,7 @@ class StartingEstimator(PrivateEstimator):
     def _starts(self) -> tuple[Start, ...]:
         if self.init is None:
             return ()
-        return starts_from(self.init._result.certificate, public=self.public_start)
+        return starts_from(result_of(self.init).certificate, public=self.public_start)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name. Parameters of ``init`` are not among them, for either value of ``deep``."""

@@ -26,7 +26,7 @@ from hedgerow.additive.starts import codes_in
 from hedgerow.additive.terms import Measured, Term, joined
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
-from hedgerow.estimator.explanation import Explanation, cells_in_words
+from hedgerow.estimator.plans import Explanation, cells_in_words
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -119,8 +119,8 @@ class InitialQueries:
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
         deviations = noise.deviation / UNIT, noise.deviation / (UNIT * loss.curvature)
-        found = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
-        return replace(start, margins=loss.votes(found.steps[0, 0]), curvature=loss.curvature_of(curvature))
+        estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
+        return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
     @property
     def _n_counts(self) -> int:
@@ -312,12 +312,7 @@ class AdditivePlan:
         schedule = RoundSchedule(
             self, snr * start.spread, self._stage.units, may_cut=snr >= self._rules.min_snr_for_cuts
         )
-        while units := schedule.next_units():
-            cuts = min(schedule.next_cuts(), self._affordable(fit))
-            by = self._cut_features(curator, fit, snr) if cuts else []
-            term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            schedule.record(found, term.feature, offered=cuts > 0)
-            fit.add(self._monotone(term, fit))
+        self._boost(curator, fit, snr, schedule, self._stage.one)
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
@@ -326,7 +321,25 @@ class AdditivePlan:
     def _with_start(self, own: AdditiveModel) -> AdditiveModel:
         return own if self._start is None else together(self._start, own)
 
-    def _monotone(self, term: Term, fit: Fit) -> Term:
+    def _boost(
+        self,
+        curator: Queryable,
+        fit: Fit,
+        snr: float,
+        schedule: RoundSchedule,
+        round_of: Callable[[int, int], OneRound],
+    ) -> None:
+        """Add rounds to a fit until the schedule has spent its units; ``round_of`` makes one of so many units and cuts."""
+        while units := schedule.next_units():
+            cuts = min(schedule.next_cuts(), self._affordable(fit))
+            this_round = round_of(units, cuts)
+            by = self._cut_features(curator, fit, snr) if cuts else []
+            term, estimate = this_round.run(curator, fit, by)
+            schedule.record(estimate, term.feature, offered=cuts > 0)
+            fit.add(self._kept(term, estimate, fit, snr))
+
+    def _kept(self, term: Term, estimate: Estimate, fit: Fit, snr: float) -> Term:
+        """Return a round's term as the model keeps it: monotone where it must be."""
         return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
 
     def _snr(self, records: float) -> float:
@@ -409,10 +422,10 @@ class RoundSchedule:
         return min(self._most, 1 + deepest)
 
     def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
-        """Take note of what a round found: its log evidence, the depth that is most likely, and whether its feature is new."""
-        found = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
+        """Take note of a round: its log evidence, the depth that is most likely, and whether its feature is new."""
+        evidence = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
-        self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and found >= 0 else 0
+        self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0
         self._features.add(feature)
         if (
             self._new_in_a_row == NEW_FEATURES_IN_A_ROW
@@ -420,5 +433,5 @@ class RoundSchedule:
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)
-        if found <= -1 or self._rounds >= self._rules.rounds_before_cuts:
+        if evidence <= -1 or self._rounds >= self._rules.rounds_before_cuts:
             self._cutting = True

@@ -385,9 +385,9 @@ class Counts:
         values = known - self.link.expected(margins[:, 0]) if self.residuals else known
         values = np.abs(values) if self.residuals and not self.signed else values
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
-        found = np.zeros((len(labels), self.channels), dtype=np.int64)
-        found[np.arange(len(labels)), place] = labels >= 0
-        return found
+        out = np.zeros((len(labels), self.channels), dtype=np.int64)
+        out[np.arange(len(labels)), place] = labels >= 0
+        return out
 
 
 def counts_of_residuals(steps: int, link: Link = PLAIN) -> Counts:
@@ -499,13 +499,13 @@ class Spread:
         ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a
         share ``skew`` is taken to have one sign there.
         """
-        records, least, found = self.records / cells, math.inf, (1, 1.0, 1.0)
+        records, least, best = self.records / cells, math.inf, (1, 1.0, 1.0)
         for clip in self.edges[1:].tolist():
             square, inside = self.clipped(clip)
             error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (
                 skew * self.cut_off(clip)
             ) ** 2
             if error < least:
-                least, found = error, (clip, math.sqrt(square), inside)
-        clip, spread, inside = found
+                least, best = error, (clip, math.sqrt(square), inside)
+        clip, spread, inside = best
         return replace(loss, clip=max(clip, 1), spread=max(spread, 1.0), inside=max(inside, LEAST_INSIDE))

@@ -88,12 +88,12 @@ def start_on(
             into.append(np.arange(len(kind.values) + 2))
             known.append(categories_of(kind, other))
         else:
-            found = np.append(bins_of(fine, name, model.encoder.edges[place]), len(model.encoder.edges[place]) + 1)
-            merged = np.unique(found[:-1], return_inverse=True)[1]
+            bins = np.append(bins_of(fine, name, model.encoder.edges[place]), len(model.encoder.edges[place]) + 1)
+            merged = np.unique(bins[:-1], return_inverse=True)[1]
             if len(edges) and not merged[-1]:  # a feature in bins has two at least
                 merged[1:] = 1
             into.append(np.append(merged, merged[-1] + 1).astype(np.int64))
-            known.append(found[np.unique(into[-1], return_index=True)[1]])
+            known.append(bins[np.unique(into[-1], return_index=True)[1]])
     encoder, order = fine.merged(into), [model.encoder.schema.names.index(name) for name in fine.schema.names]
     place_of = {old: new for new, old in enumerate(order)}
     codes = [known[place_of[old]] for old in range(len(order))]

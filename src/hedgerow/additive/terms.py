@@ -218,8 +218,8 @@ class Packed:
         low, high = self.ends[:, 0].tolist()
         if len(self.start) != 1 or high - low >= min(WIDEST_TABLE, records):
             return answer
-        found = answer(np.arange(low, high + 1)[:, None])
-        return lambda margins: found[margins[:, 0] - low]
+        answers = answer(np.arange(low, high + 1)[:, None])
+        return lambda margins: answers[margins[:, 0] - low]
 
 
 def _steps(side: Integers) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from hedgerow.estimator.base import PrivateEstimator, call_of, restored, result_of, with_result
 from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.classifier import PrivateClassifier
-from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMATS, follows_schema
 from hedgerow.estimator.planning import (
     ShowsResult,
@@ -15,7 +14,7 @@ from hedgerow.estimator.planning import (
     run,
     starts_of,
 )
-from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
+from hedgerow.estimator.plans import Explanation, Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
 from hedgerow.estimator.regressor import PrivateRegressor
 from hedgerow.mechanisms.randomness import Draw
 

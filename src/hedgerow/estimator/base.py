@@ -20,7 +20,6 @@ from hedgerow.curator.sklearn_tools import Call, current_call
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
 from hedgerow.estimator.class_order import ClassOrder
-from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.planning import (
     Planned,
@@ -32,7 +31,7 @@ from hedgerow.estimator.planning import (
     plan_of,
     run,
 )
-from hedgerow.estimator.plans import Fitted, Model, PublicCoins, RawPlan
+from hedgerow.estimator.plans import Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.file_objects import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.estimator.explanation import Explanation
+from hedgerow.estimator.plans import Explanation
 from hedgerow.export import ScoringForm
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array

@@ -14,10 +14,9 @@ from pathlib import Path
 from hedgerow.compiled import single
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES, read_packed, write_packed
-from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
+from hedgerow.papers.reproduce.fits import KEY, MEASURES, Fit, Row, measured
 from hedgerow.texts import Progress
 
-Row = dict[str, str]
 FIELDS = (*KEY, *MEASURES)
 PACKED = ".csv.xz"
 
@@ -25,10 +24,7 @@ PACKED = ".csv.xz"
 def read_rows(folder: str | os.PathLike[str]) -> dict[tuple[str, ...], Row]:
     """Return the whole lines of all results files in a folder by the key of their fit; none where there is no folder.
 
-    Raises
-    ------
-    ConfigurationError
-        If a file has other columns, or a packed one another hash than stands beside it.
+    A file with other columns, or a packed one with another hash than stands beside it, is a ConfigurationError.
     """
     rows: dict[tuple[str, ...], Row] = {}
     for path in sorted(Path(folder).glob(f"*{PACKED}")):
@@ -82,23 +78,9 @@ def run_grid(
     work: Callable[[Fit], Row] = measured,
     progress: Callable[..., Progress] = Progress,
 ) -> dict[tuple[str, ...], Row]:
-    """Run the fits that the folder lacks, write each as soon as it is done, and return all rows in the folder.
+    """Run the fits that the folder lacks, each once, write each as soon as it is done, and return all rows in the folder.
 
-    Parameters
-    ----------
-    fits : iterable of Fit
-        What is wanted; a fit that comes twice is run once.
-    folder : path
-        Where one CSV file for each data set stands; it is made if it does not exist.
-    jobs : int
-        How many fits run at once, in processes of their own; 0 runs none.
-    work, progress : callable
-        What runs a fit, and what shows how far the work is.
-
-    Raises
-    ------
-    ConfigurationError
-        If a file in the folder has other columns.
+    The folder has one CSV file for each data set. ``jobs`` fits run at once, in processes of their own; 0 runs none.
     """
     rows = read_rows(folder)
     wanted = list(dict.fromkeys(fits))
@@ -127,7 +109,6 @@ def _group(fit: Fit) -> tuple[object, ...]:
 
 
 def _worked(fits: Sequence[Fit], jobs: int, work: Callable[[Fit], Row]) -> Iterator[tuple[Fit, Row]]:
-    """Yield each fit with its row as soon as it is done."""
     if jobs == 1:
         for fit in fits:
             yield fit, work(fit)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hedgerow.papers.reproduce import facts, judges, verdicts
+from hedgerow.papers.reproduce import judges, verdicts
 from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit
 from hedgerow.papers.reproduce.statements import experiments_named
@@ -190,11 +190,6 @@ def test_what_is_said_of_the_algorithm(section, answer):
     [text] = experiments_named(["cart-dps-adaboost/text"])
     [claim] = [claim for claim in text.claims if claim.section == section]
     assert claim.check(None, "published").answer == answer
-
-
-def test_a_sensitivity_above_the_printed_one_would_be_found(monkeypatch):
-    monkeypatch.setattr(facts, "TWICE_SENSITIVITY", 2)
-    assert facts.sensitivity()(None, "published").answer == "does not"
 
 
 def test_the_depth_1_comparison_is_not_turned_around():

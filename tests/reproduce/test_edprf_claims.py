@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 import hedgerow as hr
@@ -92,28 +91,6 @@ def test_one_of_several_sets_is_enough_and_the_majority_rule_is_not():
 )
 def test_what_was_not_run_is_not_measured(check):
     assert str(check(results({"a": (1, 1, 1), "b": (1, 1, 1)}), "private")) == "not measured"
-
-
-def test_laws_of_two_candidates():
-    # The lesser one, at e ** -1 of the other, wins if it comes first and its coin shows heads.
-    assert facts.flip_law(np.array([0.0, 2.0]), 0.5) == pytest.approx([np.exp(-1) / 2, 1 - np.exp(-1) / 2])
-    assert facts.flip_law(np.array([1.0, 5.0, 3.0, 2.0]), 0.25).sum() == pytest.approx(1)
-    assert facts.wrong_by_flips(0) == facts.wrong_by_counts(0) == 0.5
-
-
-def test_how_often_labels_are_wrong():
-    generator = np.random.default_rng(0)
-    noisy = np.array([0.0, 2.0]) + generator.laplace(size=(200_000, 2))
-    assert facts.wrong_by_counts(2.0) == pytest.approx(np.mean(noisy[:, 0] > noisy[:, 1]), abs=0.003)
-    assert facts.wrong_by_flips(2.0) == pytest.approx(facts.flip_law(np.array([0.0, 2.0]), 0.5)[0])
-
-
-def test_loops_visit_each_choice_up_to_three_times():
-    for choices in (2, 10):
-        found = facts.passes(choices)
-        assert found["noisy counts"] == 1 + choices
-        for name in ("permute-and-flip", "exponential"):
-            assert 2 * choices + 1 <= found[name] <= 3 * choices
 
 
 def answer(experiment, text):

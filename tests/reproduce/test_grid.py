@@ -21,8 +21,10 @@ from hedgerow.papers.reproduce.fits import (
     load_split,
     measured,
     number_of,
+    pack_rows,
+    read_rows,
+    run_grid,
 )
-from hedgerow.papers.reproduce.rows import pack_rows, read_rows, run_grid
 from hedgerow.texts import Progress
 
 FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]
@@ -225,7 +227,7 @@ def test_noise_of_places_that_stand_apart_is_independent(small_tasks, monkeypatc
     assert len(set(seeds)) == 7
     assert seeds == [replace(fit, variant="published").seed for fit in fits]
     assert all(0 <= seed < 2**32 for seed in seeds)
-    assert {name for name, task in fits.TASKS.items() if task.apart} == {
+    assert {name for name, task in TASKS.items() if task.apart} == {
         "small",
         "adult-us",
         "adult-us-fnlwgt",

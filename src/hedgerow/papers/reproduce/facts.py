@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.polynomial import polynomial
 
 from hedgerow import datasets
-from hedgerow.arrays import Floats
 from hedgerow.curator import Curator
 from hedgerow.errors import DatasetError, HedgerowError
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import dpada
 from hedgerow.papers.boosting import LessLogAlpha, PrintedBoosting, PrintedBoostingPlan, Ranked
-from hedgerow.papers.cart import TWICE_SENSITIVITY, CartTree
+from hedgerow.papers.cart import CartTree
 from hedgerow.papers.dpada import ExactStump, PerturbExtremes
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.noise import IntervalChoice
@@ -33,7 +31,7 @@ from hedgerow.papers.reproduce.experiment import Check
 from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
 from hedgerow.papers.reproduce.judges import JUDGES
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
-from hedgerow.papers.reproduce.verdicts import NOT_MEASURED, Verdict, low_or_range, stated
+from hedgerow.papers.reproduce.verdicts import NOT_MEASURED, Answer, Verdict, low_or_range, stated
 from hedgerow.plots import PrivacyUtilityDisplay
 from hedgerow.plots.axes import new_figure
 from hedgerow.plots.utility import Line
@@ -62,6 +60,12 @@ def fact(find: Callable[..., Verdict]) -> Callable[..., Check]:
 
     JUDGES[find.__name__] = of
     return of
+
+
+@fact
+def computed(answer: Answer, words: str) -> Verdict:
+    """State what follows from a definition alone, as tests/reproduce/test_computed.py computes it."""
+    return Verdict(answer, words)
 
 
 # Budgets of trees
@@ -241,150 +245,6 @@ def _refusal(system: str) -> str:
     return "" if len(model.predict(X)) == len(X) and curator.spent > 0 else f"{system}: the curator was asked nothing"
 
 
-# Mechanisms
-
-GAPS = (0.5, 1.0, 2.0, 4.0, 8.0)  # epsilon times the gap between two counts
-
-
-def flip_law(scores: Floats, factor: float) -> Floats:
-    """Return the law of permute-and-flip: each candidate comes at a uniform time, and wins if none before it has won."""
-    chances = np.exp(factor * (scores - scores.max()))
-    law = []
-    for place, chance in enumerate(chances):
-        density = np.array([1.0])
-        for other in np.delete(chances, place):
-            density = polynomial.polymul(density, [1.0, -other])
-        law.append(chance * polynomial.polyval(1.0, polynomial.polyint(density)))
-    return np.array(law)
-
-
-def _exponential_law(scores: Floats, factor: float) -> Floats:
-    mass = np.exp(factor * (scores - scores.max()))
-    return np.asarray(mass / mass.sum())
-
-
-def _score_sets(candidates: Sequence[int]) -> list[Floats]:
-    generator = np.random.default_rng(0)
-    return [generator.uniform(0, 12, k) for k in candidates for _ in range(20)]
-
-
-@fact
-def flips_private() -> Verdict:
-    """Return the largest loss of permute-and-flip between neighboring scores."""
-    worst = 0.0
-    for scores in _score_sets((2, 3, 4)):
-        law = np.log(flip_law(scores, 0.5))  # epsilon 1, Delta 1
-        for change in itertools.product((-1.0, 0.0, 1.0), repeat=len(scores)):
-            worst = max(worst, float(np.abs(np.log(flip_law(scores + change, 0.5)) - law).max()))
-    return stated(worst <= 1 + 1e-9, f"the largest loss found at epsilon 1 is {worst:.3f}")
-
-
-@fact
-def flips_err_less() -> Verdict:
-    """Compare expected errors with the exponential mechanism's."""
-    gaps = [
-        float((_exponential_law(scores, 0.25) - flip_law(scores, 0.25)) @ (scores.max() - scores))
-        for scores in _score_sets((2, 4, 8))
-    ]
-    words = f"less in {sum(gap > 0 for gap in gaps)} of {len(gaps)} sets of scores, by {min(gaps):.3g} at least"
-    return stated(min(gaps) > 0, words)
-
-
-@fact
-def best_more_likely() -> Verdict:
-    """Compare the best option's probability with the exponential mechanism's."""
-    gaps = [
-        float((flip_law(scores, 0.25) - _exponential_law(scores, 0.25))[scores.argmax()])
-        for scores in _score_sets((2, 4, 8))
-    ]
-    return stated(min(gaps) > 0, f"more likely in {sum(gap > 0 for gap in gaps)} of {len(gaps)} sets of scores")
-
-
-def _gini(a: int, b: int) -> float:
-    """Return what one side with so many records of each class adds to -n times the Gini index, the score as run."""
-    return (a * a + b * b) / (a + b) - (a + b) if a + b else 0.0
-
-
-@fact
-def gini_change() -> Verdict:
-    """Return by how much one record changes a test's score."""
-    changes = [_gini(a, b) - _gini(a + 1, b) for a in range(60) for b in range(60)]
-    words = (
-        f"one record lowers the score by {max(min(changes), 0):.2f} to {max(changes):.2f} in nodes of up to 119 records"
-    )
-    return stated(min(changes) >= -1e-12 and max(changes) <= 2, words)
-
-
-@fact
-def sensitivity() -> Verdict:
-    """Compare n times the Gini index on all small counts, and on large ones with a single new record."""
-    small = max(abs(_gini(a + 1, b) - _gini(a, b)) for a, b in itertools.product(range(40), repeat=2))
-    largest = max(small, abs(_gini(10**6, 1) - _gini(10**6, 0)))
-    words = f"{largest:.4f} at most, of n times the index: one record changes one side"
-    return stated(largest <= TWICE_SENSITIVITY / 2, words)
-
-
-def wrong_by_flips(gap: float) -> float:
-    """Return how often permute-and-flip errs between two labels, at epsilon times the gap of their counts (equation 16)."""
-    return math.exp(-gap / 2) / 2
-
-
-def wrong_by_counts(gap: float) -> float:
-    """Return how often counts with Laplace noise err between two labels, at epsilon times their gap."""
-    return (1 + gap / 2) * math.exp(-gap) / 2
-
-
-@fact
-def labels_more_exact() -> Verdict:
-    """Compare labels by permute-and-flip with those by noisy counts, at the same budget."""
-    equal = sum(wrong_by_flips(gap) < wrong_by_counts(gap) for gap in GAPS)
-    double = sum(wrong_by_flips(gap) < wrong_by_counts(gap / 2) for gap in GAPS)
-    words = (
-        f"at the same budget errs less at {equal} of {len(GAPS)} gaps, where counts get half of the budget at {double}"
-    )
-    return stated(equal == len(GAPS), words)
-
-
-def passes(choices: int, draws: int = 200) -> Mapping[str, float]:
-    """Return how many visits of a choice the algorithms make, by their own loops, on made-up scores: means over draws."""
-    generator = np.random.default_rng(0)
-    counts = {"permute-and-flip": 0.0, "exponential": 0.0, "noisy counts": 1.0 + choices}  # one count of the node
-    for _ in range(draws):
-        scores = generator.uniform(-choices, 0, choices)
-        order = generator.permutation(choices)
-        wins = generator.random(choices) < np.exp((scores[order] - scores.max()) / 4)
-        flips = int(wins.argmax()) + 1
-        mass = np.cumsum(np.exp((scores - scores.max()) / 4))
-        drawn = int(np.searchsorted(mass, generator.random() * mass[-1])) + 1
-        counts["permute-and-flip"] += (2 * choices + flips) / draws  # scores, the order, the flips
-        counts["exponential"] += (2 * choices + drawn) / draws  # scores, their sum Omega, the draw
-    return counts
-
-
-@fact
-def three_times() -> Verdict:
-    """Compare the visits of a split by permute-and-flip with those by the exponential mechanism."""
-    visits = {n: (passes(n)["permute-and-flip"], passes(n)["exponential"]) for n in (8, 32, 128)}
-    words = "; ".join(f"n = {n}: {flips / n:.2f} n against {rival / n:.2f} n" for n, (flips, rival) in visits.items())
-    return stated(all(2 <= flips / rival <= 4 for flips, rival in visits.values()), words)
-
-
-@fact
-def own_three() -> Verdict:
-    """Count the visits of permute-and-flip."""
-    shares = {n: passes(n)["permute-and-flip"] / n for n in (2, 8, 32, 128)}
-    words = ", ".join(f"{share:.2f} of {n}" for n, share in shares.items())
-    return stated(all(2 <= share <= 3 for share in shares.values()), f"visits for each: {words}")
-
-
-@fact
-def counts_visits() -> Verdict:
-    """Count the visits of noisy counts."""
-    visits = {m: passes(m)["noisy counts"] for m in (2, 8, 32)}
-    words = ", ".join(f"{v:g} for {m} labels" for m, v in visits.items())
-    return stated(all(v == 1 + m for m, v in visits.items()), words)
-
-
 # The algorithm of CART-DPsAdaBoost
 
 NUMBERS = 5
@@ -431,17 +291,6 @@ def one_choice() -> Verdict:
     PrintedBoostingPlan(tree, MADE_UP, Fraction(1), rounds=1).fit_raw(*_made_up(), counting)
     words = f"as printed {counting.choices} times at a node that is offered {NUMBERS} numbers: for each (algorithm 1, step 9)"
     return stated(counting.choices == 1, words)
-
-
-@fact
-def groupings() -> Verdict:
-    """Count the divisions of values into two groups."""
-    for values in range(2, 9):
-        sides = {frozenset((side, tuple(1 - one for one in side))) for side in itertools.product((0, 1), repeat=values)}
-        proper = sum(len(set(next(iter(pair)))) == 2 for pair in sides)
-        if proper != (2**values - 2) // 2:
-            return Verdict("does not", f"{proper} of {values} values")
-    return Verdict("holds", "counted for 2 to 8 values")
 
 
 @fact
@@ -539,20 +388,6 @@ def draw_rounds() -> Any:
 
 
 PICTURES = {"draw_figure3": draw_figure3, "draw_rounds": draw_rounds}
-
-
-@fact
-def first_weights() -> Verdict:
-    """Perturb the weights after a first round on paper: their chance to become the mean is known exactly."""
-    records, wrong, rounds = 29170, 5800, 50
-    error = wrong / records
-    weights = np.where(np.arange(records) < wrong, 0.5 / error, 0.5 / (1 - error)) / records
-    distances = weights.max() * records - 1, 1 - weights.min() * records
-    scales = dpada.noise_scales(weights, 1.0, rounds)
-    chances = [math.exp(-far / records / scale) / 2 for far, scale in zip(distances, scales, strict=True)]
-    words = f"{len(np.unique(weights))} different weights; a largest one becomes the mean with chance {chances[0]:.4f}, a least "
-    holds = len(np.unique(weights)) == 2 and min(chances) > 0
-    return stated(holds, f"{words}one with chance {chances[1]:.4f}")
 
 
 SMALLEST = {"rounds": 10, "features": 4, "records": 500}

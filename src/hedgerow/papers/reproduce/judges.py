@@ -16,7 +16,6 @@ import numpy as np
 
 from hedgerow.papers.reproduce.experiment import MAJORITY, Check, Form, Place, Results
 from hedgerow.papers.reproduce.verdicts import (
-    LEVEL,
     NOT_MEASURED,
     Answer,
     Cell,
@@ -28,13 +27,13 @@ from hedgerow.papers.reproduce.verdicts import (
     difference,
     joined,
     judged,
+    less_flat,
     low_to_high,
     near,
     trend,
 )
 
 EVERY = ("*",)
-FLAT = 0.005  # a change between the ends of a curve of less than this is none
 SMALLEST = 1e-4  # a standard deviation below it is a rounded 0
 NORMAL_MAD = 1.4826  # the standard deviation of a normal law over its median absolute deviation
 MEDIAN_ERROR = math.sqrt(math.pi / 2)  # the standard error of a normal sample's median over that of its mean
@@ -177,11 +176,6 @@ def _median_log(cell: Cell, records: int) -> Cell:
 
 
 # How curves change along the axis
-
-
-def less_flat(change: Contrast, contrasts: int = 1) -> Contrast:
-    """Return a change; if it is clearly less than ``FLAT``, what is missing of that."""
-    return change + -FLAT if change.gap + change.bound(LEVEL / contrasts) < FLAT else change
 
 
 def _sized(contrasts: Sequence[Contrast], sizes: Sequence[Contrast], what: str, *, pool: bool = True) -> Verdict:

@@ -11,7 +11,7 @@ from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
 from hedgerow.papers.reproduce.drawing import draw
 from hedgerow.papers.reproduce.experiment import FORMS, Experiment, Results
-from hedgerow.papers.reproduce.fits import TASKS, Fit, Row, load_split, measured
+from hedgerow.papers.reproduce.fits import TASKS, Fit, Row, load_split, measured, pack_rows, run_grid
 from hedgerow.papers.reproduce.pages import (
     Section,
     file_name,
@@ -22,7 +22,6 @@ from hedgerow.papers.reproduce.pages import (
     section_of,
     short_name,
 )
-from hedgerow.papers.reproduce.rows import pack_rows, run_grid
 from hedgerow.papers.reproduce.statements import PAPERS, Paper, experiments_named
 from hedgerow.papers.reproduce.verdicts import low_or_range
 from hedgerow.plots.axes import new_figure, png_bytes

@@ -23,6 +23,7 @@ from scipy.stats import t as student
 Answer = Literal["holds", "does not", "cannot be told", "not measured"]
 ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told")
 LEVEL = 0.05
+FLAT = 0.005  # a change between the ends of a curve of less than this is none
 MOST = 0.9  # of many places, all of which agree, so many have to agree clearly
 ROUNDING = 1e-9  # of sums of values that are kept with four digits
 MANY_RUNS = 1000  # a difference that takes more is a tie for this page
@@ -175,6 +176,11 @@ def trend(cells: Sequence[Cell]) -> Contrast:
     places = np.arange(len(cells)) - (len(cells) - 1) / 2
     weights = places / (places @ places) * (len(cells) - 1)
     return combined(weights.tolist(), cells)
+
+
+def less_flat(change: Contrast, contrasts: int = 1) -> Contrast:
+    """Return a change; if it is clearly less than ``FLAT``, what is missing of that."""
+    return change + -FLAT if change.gap + change.bound(LEVEL / contrasts) < FLAT else change
 
 
 def averaged(cells: Sequence[Cell]) -> Cell:

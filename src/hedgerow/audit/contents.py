@@ -25,6 +25,7 @@ from hedgerow.estimator import (
     RawPlan,
     certificate_of,
     claim_of,
+    former_parameters,
     plan_of,
     result_of,
 )
@@ -138,8 +139,8 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
         again = Path(folder) / "model"
         model.save(again)
         own, _ = read_archive(again)
-    # Parameters that an older version did not have were read as their defaults; some systems of 0.3 had a variant.
-    known = {"variant": "private", **own["parameters"]}
+    # Parameters that an older version did not have were read as their defaults.
+    known = {**former_parameters(type(model)), **own["parameters"]}
     own["parameters"] = {name: known.get(name) for name in document["parameters"]}
     document = {"coins": [], **document}  # which files of 0.1 lack
     for name in sorted(document.keys() | own.keys()):

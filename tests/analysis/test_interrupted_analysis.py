@@ -27,7 +27,8 @@ FILES = (
     "analysis/search.py",
     "analysis/trials.py",
     "curator/values.py",
-    "curator/contest.py",
+    "curator/queryable.py",
+    "curator/queries.py",
     "ledgers/ledger.py",
 )
 

@@ -15,11 +15,10 @@ from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow.analysis.trials import SHARES, ByRight, Disjoint, Right, Stopping, Tables, Trials, divided
-from hedgerow.curator.contest import Contest
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RandomStopping
+from hedgerow.curator import ModelScores, Queryable
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RandomStopping
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Pure
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_records
 from hedgerow.table import Coded, MemoryTable
@@ -104,9 +103,9 @@ def test_known_numbers_of_runs_cost_more_and_are_caught():
 def test_a_run_of_random_stopping_gets_the_whole_over_the_factor(monkeypatch, adjacency):
     """The certificate of the whole is a theorem about runs of so much; so plans and noise are looked at as they are asked."""
     plans, noises = [], []
-    fit, count = Trials.fit, Contest.score
+    fit, scored = Trials.fit, Trials.scored
     monkeypatch.setattr(Trials, "fit", lambda self, plan, *rest: plans.append(plan) or fit(self, plan, *rest))
-    monkeypatch.setattr(Contest, "score", lambda self, noise: noises.append(noise) or count(self, noise))
+    monkeypatch.setattr(Trials, "scored", lambda self, *about: noises.append(about[-1]) or scored(self, *about))
     searched(800, strategy="random-stopping", refit=0.5, adjacency=adjacency, epsilon=6)
     run = Fraction(3, RandomStopping(10).factor)
     assert len(plans) == len(noises) > 0
@@ -173,15 +172,16 @@ def test_a_model_is_right_where_it_predicts_the_label_and_records_without_one_co
     assert classes.tolist() == [-1] * 3 + [0] * 57
 
 
-def test_a_contest_stops_at_its_ceiling_and_refuses_what_is_too_fine():
+def test_a_comparison_stops_at_its_ceiling_and_refuses_what_is_too_fine():
     right = MemoryTable(np.array([[1, 0], [1, 1]], dtype=np.uint8), np.zeros(2, dtype=np.int16), np.array([2, 2]), 1)
     one = PermuteAndFlip(Fraction(1), 1)
-    contest = Contest(right, cost(one.event("w", "s")), Randomness(0))
-    assert contest.winner(one) in (0, 1)
+    curator = Queryable(right, cost(one.event("w", "s")), Randomness(0))
+    scores = ModelScores(curator.assign(PerRecordCoin(1)))
+    assert curator.answer(scores, one)[0] in (0, 1)
     with pytest.raises(hr.BudgetExceeded):
-        contest.winner(one)
+        curator.answer(scores, one)
     with pytest.raises(ValueError, match="several models"):
-        Contest(right, cost(Pure(Fraction(1), "m", "p")), Randomness(0)).score(Geometric(Fraction(1)))
+        curator.answer(scores, Geometric(Fraction(1)))
 
 
 @pytest.mark.parametrize("strategy", ["disjoint", "random-stopping"])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.analysis.readings import Labelled
-from hedgerow.curator.contest import Contest
+from hedgerow.curator import ModelScores, Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.estimator import (
     ClassModel,
@@ -272,10 +272,12 @@ class Trials:
         """Return the model of one candidate on the records of some shares, and the warnings for its user."""
         return answered(plan, self.part(Coded(plan.encoder), split, shares), self.randomness)
 
-    def contest(self, models: Sequence[Model], split: Split, shares: range, ceiling: Cost) -> Contest:
-        """Return the private access to each model's score on the records of some parts."""
-        scored = self.part(self.scoring(self.schema, tuple(models)), split, shares)
-        return Contest(scored, ceiling, self.randomness, self.scoring.most)
+    def scored(self, models: Sequence[Model], split: Split, shares: range, ceiling: Cost, mechanism: Any) -> int:
+        """Return the best of several models by a selection, or the only one's score by noise, on the records of some shares."""
+        table = self.part(self.scoring(self.schema, tuple(models)), split, shares)
+        curator = Queryable(table, ceiling, self.randomness)
+        everyone = curator.assign(PerRecordCoin(1))
+        return int(curator.answer(ModelScores(everyone, self.scoring.most), mechanism)[0])
 
     def plans(self, claim: Claim) -> list[tuple[Plan, PublicCoins]]:
         """Return each candidate's plan for a claim, with public coins of its own."""
@@ -344,7 +346,7 @@ class Disjoint:
         compared, *parts = divided(self.validation, len(self.planned))
         fits = [trials.fit(plan, split, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
         ceiling = cost(self._chosen)
-        place = trials.contest([model for model, _ in fits], split, compared, ceiling).winner(self.mechanism)
+        place = trials.scored([model for model, _ in fits], split, compared, ceiling, self.mechanism)
         model, doubts = fits[place]
         return Found(place, model, self.planned[place][1], doubts)
 
@@ -402,5 +404,5 @@ class Stopping:
         plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
         split = trials.split()
         model, doubts = trials.fit(plan, split, trained)
-        score = trials.contest([model], split, compared, cost(noise.event(trials.scoring.what))).score(noise)
+        score = trials.scored([model], split, compared, cost(noise.event(trials.scoring.what)), noise)
         return score, Found(place, model, public, doubts)

@@ -39,13 +39,7 @@ CHECK = (
 
 
 class ClassEvidence:
-    """What all released counts say of the classes.
-
-    Parameters
-    ----------
-    n_classes : int
-        The number of classes.
-    """
+    """What all released counts say of the classes."""
 
     def __init__(self, n_classes: int) -> None:
         self.sums = np.zeros(n_classes)
@@ -124,20 +118,11 @@ def column_doubts(
     *,
     what: str = "counts",
 ) -> tuple[str, ...]:
-    """Return a warning for each feature that was hardly read, or whose numbers are nearly all in an end bin, by released counts.
+    """Return a warning for each feature that was hardly read, or whose numbers are nearly all in an end bin.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        Whose bins were counted.
-    histograms : mapping of int to ndarray of shape (codes,)
-        The noisy counts by the places of the features.
-    deviation : float
-        The standard deviation of the noise of each count.
-    total : (float, float), optional
-        The noisy number of records and the standard deviation of its noise, where it was released as well.
-    what : str
-        What was released: counts, or sums that grow with each record.
+    ``histograms`` are noisy counts by the places of features, whose noise has this standard deviation; ``total`` is the noisy
+    number of records and the deviation of its noise, where it was released as well. ``what`` was released: counts, or sums that
+    grow with each record.
     """
     if not histograms:
         return ()
@@ -226,16 +211,8 @@ def outcome_doubts(
 ) -> tuple[str, ...]:
     """Return a warning if nearly all outcomes lie at the ends of their range, or in one cell of it, by released counts.
 
-    Parameters
-    ----------
-    outcome : Numeric
-        The range. An outcome beyond it counts at its end.
-    ends : (ndarray of shape (counts,), ndarray of shape (counts,))
-        Between which outcomes each count lies, in the outcome's unit, both included.
-    counts : ndarray of shape (counts,)
-        The noisy counts.
-    deviation : float
-        The standard deviation of the noise of each count.
+    An outcome beyond the range counts at its end. ``ends`` are between which outcomes each noisy count lies, in the outcome's
+    unit, both included; the noise of each count has this standard deviation.
     """
     (first, last), low, high = ends, outcome.low, outcome.high
     cell = high / CELLS - low / CELLS

@@ -17,12 +17,9 @@ Place = str | os.PathLike[str] | IO[bytes]
 
 
 def is_path(place: object, method: str) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a file is named by its path; ``method`` is "read" or "write", which a file object then must have.
+    """Return whether a file is named by its path, or raise ConfigurationError unless it is a binary file object.
 
-    Raises
-    ------
-    ConfigurationError
-        If the place is neither a path nor a binary file object.
+    It must have ``method``, "read" or "write".
     """
     if isinstance(place, str | os.PathLike):
         return True
@@ -45,14 +42,9 @@ def place_name(place: Place) -> str:
 
 
 def read_place(place: Place, most: int, remedy: str) -> bytes:
-    """Return the bytes of a file or a binary file object, unless it has more than ``most``; errors then say the remedy.
+    """Return the bytes of a file or a binary file object; FileFormatError, which says the remedy, if it has more than ``most``.
 
-    Raises
-    ------
-    FileFormatError
-        If there are more. Nothing of a file is read whose size says so.
-    OSError
-        If it cannot be opened.
+    Nothing of a file is read whose size says so.
     """
     if not is_path(place, "read"):
         return read_object(place, most, remedy)
@@ -64,7 +56,6 @@ def read_place(place: Place, most: int, remedy: str) -> bytes:
 
 
 def check_size(place: Place, size: int, most: int, remedy: str) -> None:
-    """Raise FileFormatError if a file has more bytes than are allowed."""
     if size > most:
         raise FileFormatError(
             f"{place_name(place)} has more bytes than the {most} that are allowed, and reading it might take all memory; "
@@ -75,12 +66,8 @@ def check_size(place: Place, size: int, most: int, remedy: str) -> None:
 def read_object(file: Any, max_bytes: int | None = None, remedy: str = RAISE) -> bytes:
     """Return what a binary file object holds from where it stands to its end. It need not be seekable.
 
-    Raises
-    ------
-    ConfigurationError
-        If it returns no bytes.
-    FileFormatError
-        If it is at its end, or holds more than ``max_bytes``; None allows as much as a file may unpack to in any case.
+    FileFormatError if it is at its end, or holds more than ``max_bytes``; None allows as much as a file may unpack to in any
+    case.
     """
     most, content = (BASE_BYTES if max_bytes is None else max_bytes) + OVERHEAD, bytearray()
     while part := file.read(CHUNK):

@@ -422,7 +422,6 @@ class Schema:
         return Schema.from_dict, (self.to_dict(),)
 
     def _columns(self) -> list[tuple[str, Any]]:
-        """Return what is declared besides features, labels and markers, by name."""
         return [(name, value) for name in COLUMNS if (value := getattr(self, name)) not in (None, 1)]
 
     def __repr__(self) -> str:
@@ -449,7 +448,6 @@ class Schema:
 
 
 def _checked_labels(classes: Any, outcome: Any, origin: Origin, release: str | None) -> Feature:
-    """Return the entry of the labels."""
     if (classes is None) == (outcome is None):
         raise SchemaError(
             f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}, but a label is "

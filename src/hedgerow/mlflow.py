@@ -80,7 +80,6 @@ def log_model(model: PrivateEstimator, name: str = "model", **given: Any) -> Any
 
 
 def _about(model: PrivateEstimator) -> dict[str, str]:
-    """Return what a model claims, as text."""
     certificate = model.certificate_
     claim, shared = certificate.claim, shared_in_words(certificate)
     return {

@@ -55,7 +55,8 @@ class Schema:
     features
         A ``Numeric`` or ``Categorical`` for each column name. Columns without names are in this order.
     classes
-        The labels, in the order of the columns of probabilities. As in categories, 1 and "1" are the same label.
+        The labels, in an order for people to read. Columns of probabilities follow the sorted labels. As in categories, 1 and "1"
+        are the same label.
     outcome
         For regressors, in place of classes: the range of the number to predict, an ``hr.Numeric`` or, for counts, an
         ``hr.Integer``. It is public knowledge, like every range. A value outside the range is clipped to it. A record whose

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers, frozen_copy
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cost, check_cuts, check_noise, check_range
-from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
@@ -24,6 +23,7 @@ from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import (
@@ -176,9 +176,9 @@ class Queryable:
 
     def doubts_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
-        of_classes = class_doubts(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
+        of_classes = class_warnings(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
         of_columns = (
-            column_doubts(encoder, {place: counts}, deviation)
+            column_warnings(encoder, {place: counts}, deviation)
             for place, (counts, deviation) in self._of_roots.items()
             if len(counts) == encoder.n_codes[place]  # codes of numbers may have been merged; these have a survey
         )

@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
-from hedgerow.file_objects import Place, is_path, place_name, write_object
-from hedgerow.files import atomic_file
+from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels

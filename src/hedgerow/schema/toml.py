@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.file_objects import Place, place_name, read_place
+from hedgerow.files import Place, place_name, read_place
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Boolean, Date, Integer
 

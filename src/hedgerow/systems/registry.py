@@ -12,7 +12,7 @@ from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import FORMATS, ClassOrder, PrivateEstimator, follows_schema, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
-from hedgerow.file_objects import Place, place_name
+from hedgerow.files import Place, place_name
 from hedgerow.limits import Allowance
 from hedgerow.schema import Schema
 

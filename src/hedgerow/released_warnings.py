@@ -83,7 +83,7 @@ def _clear(counts: int) -> float:
     return math.log(counts / (2 * CHANCE)) / math.sqrt(2)
 
 
-def class_doubts(classes: Sequence[Value], evidence: ClassEvidence, *, so_far: bool = False) -> tuple[str, ...]:
+def class_warnings(classes: Sequence[Value], evidence: ClassEvidence, *, so_far: bool = False) -> tuple[str, ...]:
     """Return a warning that names the classes of which no released count stands out from its noise, if there are any."""
     places = np.flatnonzero(evidence.hidden)
     if not len(places):
@@ -110,7 +110,7 @@ def _names(values: Sequence[object]) -> str:
     return listed([shortened(value, LONGEST_NAME) if isinstance(value, str) else value for value in values])
 
 
-def column_doubts(
+def column_warnings(
     encoder: Encoder,
     histograms: Mapping[int, Integers],
     deviation: float,
@@ -140,7 +140,7 @@ def column_doubts(
             )
             continue
         if not isinstance(kind, Numeric):
-            found += _category_doubts(kind, shown, counts, (records, spread), deviation, what)
+            found += _category_warnings(kind, shown, counts, (records, spread), deviation, what)
             continue
         noise = math.hypot(deviation, CROWDED * deviation, CROWDED * spread)
         for side, count in _narrow_ends(kind, encoder.edges[place], counts):
@@ -153,7 +153,7 @@ def column_doubts(
     return tuple(found)
 
 
-def _category_doubts(
+def _category_warnings(
     kind: Any, shown: str, counts: Integers, total: tuple[float, float], deviation: float, what: str
 ) -> Iterator[str]:
     """Yield a warning if cells are clearly undeclared, or no count at all stands out."""
@@ -206,7 +206,7 @@ def _narrow_ends(kind: Feature, edges: npt.NDArray[np.float64], counts: Integers
             yield side, float(count)
 
 
-def outcome_doubts(
+def outcome_warnings(
     outcome: Numeric, ends: tuple[Floats, Floats], counts: Floats | Integers, deviation: float
 ) -> tuple[str, ...]:
     """Return a warning if nearly all outcomes lie at the ends of their range, or in one cell of it, by released counts.

@@ -18,9 +18,8 @@ from hedgerow.curator.interactive import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (
-    ClassModel,
     ClassOrder,
-    OutcomeModel,
+    Model,
     PrivateClassifier,
     PrivateEstimator,
     PrivateRegressor,
@@ -33,7 +32,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.events import Event
-from hedgerow.table import keep_of
+from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",
@@ -192,7 +191,7 @@ def _checked_bins(bins: object) -> int:
 class Scored(Labelled):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
-    model: ClassModel
+    model: Model
     grid: ScoreGrid
 
     @property
@@ -215,7 +214,7 @@ class Scored(Labelled):
 class Missed(Labelled):
     """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
 
-    model: OutcomeModel
+    model: Model
     grid: ResidualGrid
 
     @property
@@ -244,4 +243,5 @@ class Missed(Labelled):
 def cell_counts(curator: Queryable, histograms: int, noise: Noise) -> Integers:
     """Return the noisy counts of all cells, all histograms in a row."""
     everyone = curator.assign(PerRecordCoin(1))
-    return curator.histogram(everyone, np.ones((1, histograms), dtype=np.bool_), noise)[0, :, 0]
+    counts: Integers = curator.answer(Histogram(everyone), noise)
+    return counts[0, :, 0]

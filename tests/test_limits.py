@@ -19,7 +19,7 @@ from hedgerow.archive import read_archive, read_document, write_archive
 from hedgerow.audit import check_model
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import ConfigurationError, FileFormatError, SchemaError
-from hedgerow.file_objects import OVERHEAD
+from hedgerow.files import OVERHEAD
 from hedgerow.limits import DEEPEST_EVENT, LARGEST_CARD, LARGEST_MODEL, MOST_EVENTS, MOST_MEMBERS, Allowance
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Gaussian, PerRecordAssignment, Pure, Sequence, event_from_dict, event_to_dict

@@ -131,7 +131,7 @@ class InitialQueries:
         """Merge the records' fine bins to about so many, and return how records are read then."""
         histograms = self.survey.histograms(curator.open_round(Ones()))
         deviation = self._noise.deviation * math.sqrt(self._n_counts)
-        curator.doubts += self.survey.column_doubts(histograms, records, deviation)
+        curator.doubts += self.survey.column_warnings(histograms, records, deviation)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)

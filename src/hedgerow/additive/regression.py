@@ -25,11 +25,11 @@ from hedgerow.additive.squared import (
 from hedgerow.additive.starts import StartVotes
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
-from hedgerow.doubts import outcome_doubts
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
+from hedgerow.released_warnings import outcome_warnings
 from hedgerow.survey import SurveyRecipe, too_few
 
 LEAST_NOISE = 0.05  # of a count, in the shares of the opening
@@ -127,7 +127,7 @@ class OutcomeQueries(InitialQueries):
         assert schema.outcome is not None
         edges = np.array(self.of_outcomes.edges)
         ends = schema.outcome_grid.values(edges[:-1]), schema.outcome_grid.values(edges[1:] - 1)
-        curator.doubts += outcome_doubts(schema.outcome, ends, released, self._noise.deviation)
+        curator.doubts += outcome_warnings(schema.outcome, ends, released, self._noise.deviation)
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:

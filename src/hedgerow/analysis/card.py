@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from hedgerow.arrays import Floats, Integers
-from hedgerow.doubts import ClassEvidence, class_doubts
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
+from hedgerow.released_warnings import ClassEvidence, class_warnings
 from hedgerow.schema.features import Value
 from hedgerow.texts import html_table, short_repr
 
@@ -485,7 +485,7 @@ class ReportCard(Card):
         """A warning that names the classes of which no released count stands out from its noise, if there are any."""
         evidence = ClassEvidence(self.grid.n_classes)
         evidence.add(self.grid.by_label(self.counts).T, self.deviation)
-        return class_doubts(self.classes, evidence)
+        return class_warnings(self.classes, evidence)
 
     def _bounds(self, name: str) -> tuple[float, float]:
         return 0.0, 2.0 if name == "brier_score" and self.grid.n_classes > 2 else 1.0

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure
 from hedgerow.arrays import Floats, Integers
-from hedgerow.doubts import outcome_doubts
 from hedgerow.errors import ConfigurationError, shown
+from hedgerow.released_warnings import outcome_warnings
 from hedgerow.schema import Numeric
 from hedgerow.texts import short_repr
 
@@ -366,7 +366,7 @@ class RegressionCard(Card):
             )
         low, high = (np.clip(end[possible], self.grid.low, self.grid.high) for end in _ends(self.grid))
         outcome = Numeric(self.grid.low, self.grid.high)
-        return outcome_doubts(outcome, (low, high), self.counts[possible], self.deviation)
+        return outcome_warnings(outcome, (low, high), self.counts[possible], self.deviation)
 
     def _digits(self, name: str) -> int:
         return 4 if name == "r2" else max(0, 4 - math.floor(math.log10(self.grid.high - self.grid.low)))

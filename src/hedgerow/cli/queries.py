@@ -45,8 +45,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.file_objects import read_place
-from hedgerow.files import atomic_file
+from hedgerow.files import atomic_file, read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.exact import decimal_text, exact

@@ -33,7 +33,7 @@ from hedgerow.estimator.planning import (
     run,
 )
 from hedgerow.estimator.plans import Explanation, Fitted, Model, PublicCoins, RawPlan
-from hedgerow.file_objects import Place
+from hedgerow.files import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness

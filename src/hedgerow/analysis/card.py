@@ -476,7 +476,7 @@ class ReportCard(Card):
         """
         classes, bins = tuple(values["classes"]), int(values["bins"])
         if not classes or not 2 <= bins <= MOST_BINS or bins % 2:
-            raise ValueError("no bins of a report card")
+            raise ValueError("no counts of a report card")
         grid = ScoreGrid(len(classes), bins)
         return cls(classes=classes, grid=grid, **cls._counts_in(values, int(grid.n_codes.sum())))
 

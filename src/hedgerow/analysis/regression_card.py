@@ -342,7 +342,7 @@ class RegressionCard(Card):
         (low, high), bins, step = map(float, values["outcome"]), int(values["bins"]), float(values["step"])
         ends = math.isfinite(low) and low < high < math.inf and 0 < step < math.inf
         if not ends or not 2 <= bins <= MOST_BINS or bins % 2 or not float(values["deviation"]) > 0:
-            raise ValueError("no bins of a report card")
+            raise ValueError("no counts of a report card")
         grid, normal = ResidualGrid(low, high, bins), bool(values["normal"])
         card = cls._counts_in(values, grid.cells)
         return cls(grid=grid, step=step, normal=normal, model_digest=str(values["model_digest"]), **card)

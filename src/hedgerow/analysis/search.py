@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate, chain, pairwise
 from typing import Any, ClassVar, Self, cast
@@ -225,6 +225,7 @@ class Searched:
     certificate: Certificate
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     """Tune parameters within one privacy budget.
 
@@ -285,32 +286,18 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     (Fraction(2, 1), ['max_depth'])
     """
 
-    _searched: Searched
-
-    def __init__(
-        self,
-        estimator: PrivateEstimator,
-        grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
-        *,
-        epsilon: float = 1.0,
-        refit: float = 0.5,
-        validation: float = 0.25,
-        largest_error: float | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.grid = grid
-        self.epsilon = epsilon
-        self.refit = refit
-        self.validation = validation
-        self.largest_error = largest_error
-        self.adjacency = adjacency
-        self.records_per_person = records_per_person
-        self.random_state = random_state
-        self.ledger = ledger
+    estimator: PrivateEstimator
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+    _: KW_ONLY
+    epsilon: float = 1.0
+    refit: float = 0.5
+    validation: float = 0.25
+    largest_error: float | None = None
+    adjacency: str = "add-remove"
+    records_per_person: int | None = None
+    random_state: RandomSource = None
+    ledger: Ledger | None = None
+    _searched: Searched = field(init=False)
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Compare the candidates and fit the best one.

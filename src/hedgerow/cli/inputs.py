@@ -25,7 +25,7 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
-from hedgerow.plots.tree import leaf_text
+from hedgerow.plots.model import leaf_text
 from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Encoder, Schema
@@ -261,23 +261,15 @@ def _json(kind: type) -> Callable[[str], Any]:
     return read
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "None": _none,
-    "bool": _truth,
-    "int": int,
-    "float": float,
-    "dict[str, int]": _json(dict),
-    "list[int]": _json(list),
-    "dict[Any, float]": _json(dict),
-}
-NOUNS = {
-    "None": "none",
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "dict[str, int]": 'an object such as {"age": 1}',
-    "list[int]": "a list such as [1, 0]",
-    "dict[Any, float]": 'an object such as {"yes": 3}',
+# How the text of a parameter is read, by the type in its annotation, and what an error calls the type.
+READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "None": (_none, "none"),
+    "bool": (_truth, "true or false"),
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "dict[str, int]": (_json(dict), 'an object such as {"age": 1}'),
+    "list[int]": (_json(list), "a list such as [1, 0]"),
+    "dict[Any, float]": (_json(dict), 'an object such as {"yes": 3}'),
 }
 
 
@@ -287,11 +279,11 @@ def _value(name: str, text: str, annotation: str) -> Any:
     readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
     for kind in readable:
         try:
-            return READERS[kind](text)
+            return READERS[kind][0](text)
         except (ValueError, KeyError, RecursionError):
             continue
     if kinds <= set(READERS):
-        wanted = " or ".join(NOUNS[kind] for kind in reversed(readable))
+        wanted = " or ".join(READERS[kind][1] for kind in reversed(readable))
         raise click.UsageError(f"--param {name}={text}: {name} takes {wanted}.")
     return text
 

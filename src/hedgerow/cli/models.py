@@ -32,7 +32,7 @@ from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
-from hedgerow.plots.tree import tree_values
+from hedgerow.plots.model import tree_values
 from hedgerow.schema.unread import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, places_of, unread

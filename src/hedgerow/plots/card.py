@@ -28,8 +28,8 @@ from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import StoredLedger
 from hedgerow.plots.axes import BLUE, GREY, new_figure, png_bytes
-from hedgerow.plots.explanation import ImportancesDisplay
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
+from hedgerow.plots.model import ImportancesDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,

@@ -14,7 +14,7 @@ from typing import Any
 from hedgerow import __version__
 from hedgerow.errors import MissingExtraError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.privacy.certificate_text import shared_in_words
+from hedgerow.privacy.certificate import shared_in_words
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import load
 

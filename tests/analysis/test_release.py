@@ -21,8 +21,7 @@ from hedgerow.analysis.ranges import bounded, entry_of
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.values import count_values, public_value
+from hedgerow.schema.cells import count_values, object_array, public_value
 
 from schema.odd_cells import ODD, WORST  # isort: skip
 

@@ -219,7 +219,9 @@ def rows_of(given: Any, chosen: Mask) -> Any:
     if isinstance(column, list | tuple):
         return [row for row, is_chosen in zip(column, chosen, strict=True) if is_chosen]
     if isinstance(column, nw.DataFrame | nw.Series):
-        return column.filter(chosen.tolist()).to_native()
+        return (
+            column.filter(chosen.tolist()) if len(chosen) else column
+        ).to_native()  # narwhals needs a row to filter by
     rows: Any = np.asanyarray(column)[chosen]
     return rows
 

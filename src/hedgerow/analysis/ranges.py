@@ -24,9 +24,8 @@ from hedgerow.privacy.events import Event
 from hedgerow.schema import Date, Integer, Numeric, Schema
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import Columns, read_labels
-from hedgerow.schema.dates import SECONDS, DateReader, date_text
 from hedgerow.schema.features import Feature
-from hedgerow.schema.formats import DateFormat
+from hedgerow.schema.formats import SECONDS, DateFormat, DateReader, date_text
 from hedgerow.table import Keep
 from hedgerow.table.reading import Codes, Labels
 

@@ -354,8 +354,16 @@ class RegressionCard(Card):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if nearly all outcomes lie at an end of their range or in one cell of it, by the released counts."""
+        """A warning if the counts show no record, or nearly all outcomes at an end of their range or in one cell of it."""
         possible = self.grid.possible.ravel()
+        noise = self.deviation * math.sqrt(possible.sum())
+        if self.records <= CLEAR * noise:
+            return (
+                f"the noisy number of records whose outcome can be read is {self.records:.0f}, with noise of standard deviation "
+                f"{noise:.3g}: there may be none. See by schema.check(X, y), or hedgerow schema check, which are for the "
+                "records' owner, whether outcomes are written as the schema declares them; if they are, pass more records, fewer "
+                "bins or a larger epsilon.",
+            )
         low, high = (np.clip(end[possible], self.grid.low, self.grid.high) for end in _ends(self.grid))
         outcome = Numeric(self.grid.low, self.grid.high)
         return outcome_doubts(outcome, (low, high), self.counts[possible], self.deviation)

@@ -29,8 +29,8 @@ from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.outcome import as_outcome
 from hedgerow.schema.persons import read_groups, split_groups
+from hedgerow.schema.types import as_outcome
 from hedgerow.table import Keep, keep_of
 from hedgerow.texts import listed
 

@@ -50,7 +50,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf, Parallel
 from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.starts import Start
+from hedgerow.privacy.guarantee import Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of

@@ -33,7 +33,7 @@ from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.model import tree_values
-from hedgerow.schema.unread import UnreadColumns
+from hedgerow.schema.check import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, places_of, unread
 from hedgerow.sources.tables import open_table
@@ -115,7 +115,7 @@ def predict(
             out is not None or sys.stdout is None or not sys.stdout.isatty()
         )  # else the predictions show the progress
         progress = stack.enter_context(ShareProgress(shown=shown))
-        look = UnreadColumns(estimator.schema_)
+        look = UnreadColumns(estimator.schema_.features, estimator.schema_.missing)
         sizes = [path.stat().st_size for path in data]
         rows = _rows(estimator, answer, tables, sizes, kept, progress, look)
         if as_json:

@@ -15,9 +15,8 @@ from hedgerow.errors import PrivacyLeakWarning
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers, object_array
 from hedgerow.schema.features import Value
-from hedgerow.schema.infer import guess_feature, is_truth, plain_values
+from hedgerow.schema.infer import WrittenForm, guess_feature, is_truth, plain_values, written
 from hedgerow.schema.persons import person_ids
-from hedgerow.schema.recognize import WrittenForm, written
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
@@ -113,7 +112,7 @@ def draft_schema(
 
 def _with_doubt(note: Note, form: WrittenForm | None) -> Note:
     """Return a note that also asks for the form of its column, if several forms read the same cells."""
-    return note if form is None or form.doubt is None else replace(note, oddities=(*note.oddities, form.doubt))
+    return note if form is None or form.question is None else replace(note, oddities=(*note.oddities, form.question))
 
 
 def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:

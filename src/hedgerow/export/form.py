@@ -5,7 +5,7 @@ Every private system is this and no more, so whoever writes models for other pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -18,9 +18,8 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema.cells import MISSING_TEXTS, category_key
-from hedgerow.schema.dates import NO_MOMENT, Unit, microseconds
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.formats import DateFormat
+from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
 
 
 @dataclass(frozen=True)
@@ -253,7 +252,7 @@ class ScoringForm:
     """
 
     readings: tuple[Reading, ...]
-    classes: tuple[Value, ...]
+    classes: Sequence[Value]
     roots: Integers
     test: Integers
     first_child: Integers
@@ -269,7 +268,7 @@ class ScoringForm:
             if all(type(label) is kind for label in self.classes):
                 if kind is int and not all(-LARGEST <= label < LARGEST for label in self.classes if type(label) is int):
                     break
-                return self.classes
+                return tuple(self.classes)
         return tuple(str(label) for label in self.classes)
 
     def sums(self, codes: Codes) -> Integers:

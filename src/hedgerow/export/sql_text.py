@@ -16,8 +16,8 @@ from hedgerow.export.form import (
     Softmax,
     ValueReading,
 )
-from hedgerow.schema.dates import SECONDS
 from hedgerow.schema.features import Value
+from hedgerow.schema.formats import SECONDS
 
 DIGIT, DIGITS = "[0-9]", "0123456789"
 TWO = DIGIT * 2

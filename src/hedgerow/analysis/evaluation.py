@@ -18,9 +18,8 @@ from hedgerow.curator.interactive import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (
-    ClassModel,
     ClassOrder,
-    OutcomeModel,
+    Model,
     PrivateClassifier,
     PrivateEstimator,
     PrivateRegressor,
@@ -192,7 +191,7 @@ def _checked_bins(bins: object) -> int:
 class Scored(Labelled):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
-    model: ClassModel
+    model: Model
     grid: ScoreGrid
 
     @property
@@ -215,7 +214,7 @@ class Scored(Labelled):
 class Missed(Labelled):
     """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
 
-    model: OutcomeModel
+    model: Model
     grid: ResidualGrid
 
     @property

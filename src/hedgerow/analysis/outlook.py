@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import ClassModel, Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
+from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import called_as
 from hedgerow.privacy.certificate import Certificate
@@ -293,7 +293,7 @@ def _made_up_figures(made: Plan, schema: Schema, records: int, seed: int) -> dic
     train = {name: cells[:size] for name, cells in X.items()}
     test = {name: cells[size:] for name, cells in X.items()}
     model, _ = run(made, train, labels[:size], Randomness(seed))
-    p, truth = cast(ClassModel, model).probabilities(test), place[size:]
+    p, truth = model.probabilities(test), place[size:]
     areas = [
         roc_auc_score(truth == k, p[:, k])
         for k in range(1 if len(schema.classes) == 2 else 0, len(schema.classes))

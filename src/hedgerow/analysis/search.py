@@ -8,7 +8,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate, chain, pairwise
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,8 @@ from hedgerow.curator.interactive import RULES, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
-    ClassModel,
     ClassOrder,
     Model,
-    OutcomeModel,
     Plan,
     PrivateClassifier,
     PrivateEstimator,
@@ -88,11 +86,9 @@ class Scores(Labelled):
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
         if self.largest_error is None:
             order = ClassOrder.of(self.schema)
-            predicted = [
-                order.columns(cast(ClassModel, model).probabilities(block)).argmax(axis=1) for model in self.models
-            ]
+            predicted = [order.columns(model.probabilities(block)).argmax(axis=1) for model in self.models]
             return np.stack(predicted, axis=1) == order.codes(truth)[:, None]
-        predictions = [cast(OutcomeModel, model).predictions(block) for model in self.models]
+        predictions = [model.predictions(block) for model in self.models]
         error = np.abs(truth[:, None] - np.stack(predictions, axis=1))
         return ERROR_STEPS - np.ceil(np.minimum(error / self.largest_error, 1) * ERROR_STEPS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.base import PrivateEstimator
 from hedgerow.estimator.bases import ClassifierMixin
 from hedgerow.estimator.class_order import ClassOrder
-from hedgerow.estimator.plans import ClassModel
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import numbers
 from hedgerow.schema.columns import check_same_order, read_columns, read_labels
@@ -76,11 +75,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def _inferred(self, X: Any, y: Any) -> Schema:
         return inferred_schema(X, y)
-
-    @property
-    def model_(self) -> ClassModel:
-        """What the fit released."""
-        return cast(ClassModel, self._result.model)
 
     @property
     def classes_(self) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.additive.curves import Curve, Pair, curve_of, pair_of
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
-from hedgerow.boosting.plan import BoostedModel, columns_of
+from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, new_grid, shown, wrapped
@@ -111,7 +111,7 @@ def outcome_words(estimator: Any) -> str | None:
     if estimator.schema_.classes:
         return None
     target = estimator.schema_.target or "the outcome"
-    return target if getattr(estimator.model_, "scale", "outcome") == "outcome" else f"the log of {target}"
+    return target if estimator.model_.loss.scale == "outcome" else f"the log of {target}"
 
 
 def _panel(
@@ -145,13 +145,14 @@ def _ordered(shown: Shown, order: ClassOrder) -> Shown:
 def _curve(model: AdditiveModel | BoostedModel, feature: int) -> Curve:
     if isinstance(model, AdditiveModel):
         return curve_of(model, feature)
-    values = columns_of(model.curve(feature))
+    values = model.curve(feature)
+    values = values[:, None] if values.ndim == 1 else values
     even = np.full(len(values), 1 / len(values))
     return Curve(values - values.mean(axis=0), None, even, np.ones(len(values), dtype=np.bool_))
 
 
 def _is_of_stumps(model: BoostedModel) -> bool:
-    return int(model.forest.levels().max()) <= 2
+    return model.form.depth <= 1
 
 
 @dataclass(eq=False, repr=False)

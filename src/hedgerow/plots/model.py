@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.additive.curves import noise_by_feature
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
-from hedgerow.boosting.plan import BoostedModel, lead
+from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation
 from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, short, shown, wrapped
@@ -43,9 +43,14 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
     test = int(forest.test[node])
     if test < 0:
         leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
-        if isinstance(model, BoostedModel) and model.share is not None:
+        if isinstance(model, BoostedModel):
             # The counts may be weights in other units.
-            leaf["log_odds"] = ClassOrder.of(schema).margins(lead(model.share[[node]])[0]).reshape(-1).tolist()
+            leaf["log_odds"] = (
+                ClassOrder.of(schema)
+                .margins(model.shown(model.votes[[node]] / model.vote_steps)[0])
+                .reshape(-1)
+                .tolist()
+            )
         elif forest.counts is not None:
             leaf["noisy_counts"] = ClassOrder.of(schema).columns(forest.counts[node]).tolist()
         return leaf

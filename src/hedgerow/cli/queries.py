@@ -103,15 +103,15 @@ def watched(outcome: str) -> Iterator[ShareProgress]:
 
 @click.command()
 @model_argument
+@options("target")
+@click.option(
+    "--bins", type=int, default=64, show_default=True, help="Number of public bins of a probability or residual; even."
+)
 @query_options(
     "The privacy budget of the report.",
     "Above 0: normal noise, which is smaller for many classes.",
     "Also write the report to this file, as JSON for `hedgerow card --report`.",
     out_required=False,
-)
-@options("target")
-@click.option(
-    "--bins", type=int, default=64, show_default=True, help="Number of public bins of a probability or residual; even."
 )
 def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
@@ -167,11 +167,6 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
 
 
 @click.command()
-@query_options(
-    "The privacy budget of the release.",
-    "Above 0 if values are released: the probability that the value of a single record is shown.",
-    "The schema file to write, completely or not at all.",
-)
 @click.option("--target", required=True, metavar="COLUMN", help="The column of labels.")
 @click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
 @click.option("--date", "dates", multiple=True, metavar="COLUMN", help="A column of dates or moments; repeatable.")
@@ -185,6 +180,11 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
 )
 @click.option("--outcome", is_flag=True, help="The target is a number, whose range is released.")
 @missing_option
+@query_options(
+    "The privacy budget of the release.",
+    "Above 0 if values are released: the probability that the value of a single record is shown.",
+    "The schema file to write, completely or not at all.",
+)
 def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Sequence[str]) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
@@ -254,9 +254,6 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
 
 
 @click.command()
-@query_options(
-    "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
-)
 @options("schema", "target", "param")
 @click.option(
     "--try",
@@ -268,6 +265,9 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
 )
 @click.option("--system", default="edprf", show_default=True, help="One of hedgerow.list_systems().")
 @click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
+@query_options(
+    "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
+)
 def search(
     query: Query,
     schema_path: Path,

@@ -49,15 +49,7 @@ ELSEWHERE = (
 
 
 def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
-    """Return the schema in a file, with the target and the column of persons that options name.
-
-    Raises
-    ------
-    click.UsageError
-        If neither names a target, or the two name different columns of persons.
-    FileFormatError, SchemaError
-        If the file contains no schema, or one that cannot encode a record.
-    """
+    """Return the schema in a file, with the target and the column of persons that options name, or raise UsageError."""
     schema = Schema.load(path)
     Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
     if target is None and schema.target is None:
@@ -81,11 +73,7 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
 def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
     """Return the columns that a file lacks and those that the schema does not declare.
 
-    Raises
-    ------
-    SchemaError
-        If it lacks all of them: its first line is then a record and not a header, and must not be shown. Or if it has one of
-        them twice.
+    A file that lacks all of them is refused: its first line is then a record, which must not be shown.
     """
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
     there = places_of(header)
@@ -356,15 +344,7 @@ def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 class Spending:
-    """Fit a model and save it. An error within the context states what was spent, and whether there is a model.
-
-    Parameters
-    ----------
-    claim : str
-        A description of the fit's cost.
-    out : Path
-        The file of the model.
-    """
+    """Fit a model and save it. An error within the context states what of ``claim`` was spent, and whether there is a model."""
 
     def __init__(self, claim: str, out: Path) -> None:
         self._claim = claim

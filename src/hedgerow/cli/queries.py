@@ -60,15 +60,7 @@ MODEL = "model_sha256"
 
 
 def read_report(path: Path, model: Path) -> Card:
-    """Return the report card of a model file from a file that ``hedgerow evaluate`` wrote.
-
-    Raises
-    ------
-    FileFormatError
-        If the file contains no report card, or is larger than any.
-    click.UsageError
-        If the card is of another model.
-    """
+    """Return the report card of a model file that ``hedgerow evaluate`` wrote; raise UsageError if it is of another model."""
     content = read_place(path, LARGEST_CARD, "no report card needs as many, so write it again by hedgerow evaluate")
     try:
         values = json.loads(content)

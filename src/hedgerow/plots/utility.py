@@ -32,15 +32,7 @@ class Line:
 def lines_of(
     rows: Iterable[Mapping[str, Any]], *, measure: str = "accuracy", x: str = "epsilon", label: str = "system"
 ) -> tuple[Line, ...]:
-    """Return one line per label from rows of single runs. Rows without the measure are left out.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        For example the lines of a CSV file; numbers may be text.
-    measure, x, label : str
-        The names of the three columns.
-    """
+    """Return one line per label from rows of single runs, whose numbers may be text. Rows without the measure are left out."""
     runs: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row.get(measure) not in (None, ""):

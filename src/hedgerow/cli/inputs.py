@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import io
 import json
@@ -282,6 +283,11 @@ Answer = TypeVar("Answer")
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
 WIDTH = 20
 PAUSE = 0.1  # seconds
+
+
+def file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def json_text(value: Any) -> str:

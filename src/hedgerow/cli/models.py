@@ -220,8 +220,8 @@ def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]],
     head = f'"classes": {json.dumps(classes)}, ' if classes else ""
     file.write(f'{{{head}"{name}": [')
     for place, row in enumerate(rows):
-        told = row[0] if name == "predictions" else [None if value in OPEN else value for value in row]
-        file.write((",\n" if place else "\n") + json.dumps(told, allow_nan=False))
+        answer = row[0] if name == "predictions" else [None if value in OPEN else value for value in row]
+        file.write((",\n" if place else "\n") + json.dumps(answer, allow_nan=False))
     file.write("\n]}\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from hedgerow.cli.inputs import (
     check_columns,
     check_single,
     check_stdout,
+    file_digest,
     given,
     json_text,
     load_schema,
@@ -70,14 +70,9 @@ def read_report(path: Path, model: Path) -> Card:
         raise FileFormatError(
             f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."
         ) from error
-    if about != _digest(model):
+    if about != file_digest(model):
         raise click.UsageError(f"the report card in {path} is about another model than that of the file {model}.")
     return card
-
-
-def _digest(model: Path) -> str:
-    with model.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -147,7 +142,7 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
             groups=groups,
             records_per_person=query.records_per_person,
         )
-    values = {MODEL: _digest(model), **card_values(card)}
+    values = {MODEL: file_digest(model), **card_values(card)}
     if query.as_json:
         write_json(values)
     else:

@@ -7,7 +7,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.inputs import tree_lines
 from hedgerow.papers.edprf import EDPRFClassifier
-from hedgerow.plots.tree import branch_text, tree_values
+from hedgerow.plots.model import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
 from hedgerow.texts import printable

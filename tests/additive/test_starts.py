@@ -22,7 +22,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.margins import UNIT
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
-from hedgerow.schema.outcome import OutcomeGrid
+from hedgerow.schema.types import OutcomeGrid
 
 FINE = {
     **FEATURES,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.output import tree_lines
+from hedgerow.cli.inputs import tree_lines
 from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.tree import branch_text, tree_values
 from hedgerow.scores import binary

@@ -21,7 +21,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeLog, OutcomeRange
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, VOTE_STEPS
-from hedgerow.schema.outcome import STEPS, OutcomeGrid
+from hedgerow.schema.types import STEPS, OutcomeGrid
 from hedgerow.table.table import Margins
 
 Signed = npt.NDArray[np.signedinteger]

@@ -196,7 +196,6 @@ class Scored(Labelled):
 
     @property
     def n_codes(self) -> Integers:
-        """How many cells each histogram has."""
         return self.grid.n_codes
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
@@ -204,11 +203,9 @@ class Scored(Labelled):
         return self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
 
     def event(self, noise: Noise) -> Event:
-        """Return what the query costs."""
         return noise.event("counts by label and score", draws=int(self.n_codes.sum()))
 
     def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> ReportCard:
-        """Return the report card of noisy counts."""
         classes = ClassOrder.of(self.schema).classes
         return ReportCard(counts, noise.deviation, certificate, classes=classes, grid=self.grid, model_unit=unit)
 
@@ -222,18 +219,15 @@ class Missed(Labelled):
 
     @property
     def n_codes(self) -> Integers:
-        """How many cells there are."""
         return np.array([self.grid.cells])
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
         return self.grid.codes(self.model.predictions(block), truth)
 
     def event(self, noise: Noise) -> Event:
-        """Return what the query costs."""
         return noise.event("counts by prediction and residual", draws=self.grid.cells)
 
     def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> RegressionCard:
-        """Return the report card of noisy counts."""
         return RegressionCard(
             counts,
             noise.deviation,

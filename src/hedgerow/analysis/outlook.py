@@ -255,11 +255,11 @@ def plan(
 
 def _steps(event: Event) -> Iterator[Step]:
     """Yield each kind of query once, with how often one record pays for it."""
-    found: dict[tuple[str, str, str, float], int] = {}
+    counts: dict[tuple[str, str, str, float], int] = {}
     for leaf in _leaves(event):
         key = _key(leaf)
-        found[key] = found.get(key, 0) + 1
-    for (purpose, mechanism, cost, noise), times in found.items():
+        counts[key] = counts.get(key, 0) + 1
+    for (purpose, mechanism, cost, noise), times in counts.items():
         yield Step(purpose, mechanism, times, cost, noise)
 
 
@@ -287,7 +287,6 @@ def _key(leaf: Pure | Gaussian) -> tuple[str, str, str, float]:
 
 
 def _made_up_figures(made: Plan, schema: Schema, records: int, seed: int) -> dict[str, Any]:
-    """Return what the fit has on made-up records."""
     size = min(records, MOST_MADE_UP)
     X, place = _made_up(schema, size + TEST, np.random.default_rng(seed))
     labels = np.array(schema.classes, dtype=object)[place]

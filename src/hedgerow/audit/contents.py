@@ -110,7 +110,6 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
 
 
 def _check_file(path: str | os.PathLike[str]) -> tuple[list[Finding], PrivateEstimator | None]:
-    """Return the findings about a file, and the model that it loads as, if it does."""
     document, arrays = read_archive(path)
     try:
         certificate = Certificate.from_dict(document["certificate"])
@@ -126,7 +125,6 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[list[Finding], PrivateEst
 
 
 def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: PrivateEstimator) -> Iterator[str]:
-    """Yield the members and entries of a file that ``save`` does not write of the model that was loaded from it."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     yield from (
@@ -176,7 +174,6 @@ def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> 
 
 
 def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
-    """Yield every fault of a model that was loaded from these arrays."""
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
@@ -245,7 +242,6 @@ def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
 
 
 def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str]:
-    """Yield the contents of trees that their steps do not release."""
     deepest = max((line.level for line in certificate.lines), default=0)
     most = plan.most_trees if isinstance(plan, ForestPlan | TwoPhasePlan) else None
     if most is not None and len(forest.roots) > most:

@@ -52,7 +52,6 @@ class SystemFit:
     _plans: dict[PublicCoins, Plan | RawPlan] = field(default_factory=dict, repr=False)
 
     def fit(self, X: Any, y: Any) -> Model:
-        """Return what one fit releases."""
         estimator, schema, randomness = self.estimator, self.estimator.schema, Randomness()
         assert schema is not None
         claim = claim_of(estimator)
@@ -108,7 +107,6 @@ def system_trial(
 
 
 def settings_of(name: str, case: Case) -> dict[str, Any]:
-    """Return the settings of a case that a system takes."""
     rules = rules_of(system_class(name))
     return {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
 

@@ -45,10 +45,10 @@ from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_eps
 from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
+from hedgerow.schema.check import UnreadColumns
 from hedgerow.schema.columns import read_columns
+from hedgerow.schema.encoder import check_size
 from hedgerow.schema.persons import without_column
-from hedgerow.schema.size import check_size
-from hedgerow.schema.unread import UnreadColumns
 from hedgerow.table import keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
@@ -431,7 +431,7 @@ class PrivateEstimator(Exported, Planned):
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
         found = answer(X)
-        look = UnreadColumns(self.schema_)
+        look = UnreadColumns(self.schema_.features, self.schema_.missing)
         look.add(X)
         for text in look.findings():
             warnings.warn(text, UnreadColumnWarning, stacklevel=3)

@@ -15,8 +15,7 @@ from hedgerow.export import ScoringForm
 from hedgerow.export.json_text import json_text
 from hedgerow.export.onnx_graph import onnx_model
 from hedgerow.export.sql_text import sql_statement
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.certificate_text import shared_in_words
+from hedgerow.privacy.certificate import Certificate, shared_in_words
 from hedgerow.privacy.claim import RECORD
 from hedgerow.schema import Schema
 

@@ -29,7 +29,7 @@ from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Unit
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.privacy.starts import Start
+from hedgerow.privacy.guarantee import Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
 

@@ -13,6 +13,7 @@ from hedgerow.estimator.bases import RegressorMixin
 from hedgerow.estimator.classifier import inferred_outcome_schema
 from hedgerow.estimator.plans import Model, model_digest
 from hedgerow.schema import Schema
+from hedgerow.schema.columns import check_same_order
 
 
 class Calibrated(Protocol):
@@ -54,6 +55,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             Once for each column that has no cell that can be read, or has nearly all its numbers outside the declared range.
         """
         return self._looked_at(X, self.model_.predictions)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the R2 on raw records, which no guarantee covers; ``hr.evaluate`` releases figures privately."""
+        check_same_order(X, y, "y")
+        return super().score(X, y, sample_weight)
 
     def predict_interval(
         self, X: Any, level: float = 0.9, *, card: Calibrated, by_prediction: bool = False

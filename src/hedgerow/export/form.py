@@ -5,7 +5,7 @@ Every private system is this and no more, so whoever writes models for other pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -293,7 +293,7 @@ class ScoringForm(Trees):
     """
 
     encoder: Encoder
-    classes: tuple[Value, ...]
+    classes: Sequence[Value]
     votes: Integers
     link: Link
 
@@ -309,7 +309,7 @@ class ScoringForm(Trees):
             if all(type(label) is kind for label in self.classes):
                 if kind is int and not all(-LARGEST <= label < LARGEST for label in self.classes if type(label) is int):
                     break
-                return self.classes
+                return tuple(self.classes)
         return tuple(str(label) for label in self.classes)
 
     def sums(self, codes: Codes) -> Integers:

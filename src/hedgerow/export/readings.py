@@ -13,9 +13,8 @@ from itertools import product
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema.cells import MISSING_TEXTS, category_key
-from hedgerow.schema.dates import NO_MOMENT, Unit, microseconds
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.formats import DateFormat
+from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
 
 
 @dataclass(frozen=True)

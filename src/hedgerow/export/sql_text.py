@@ -8,8 +8,8 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.export.dialects import DIALECTS, Dialect
 from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
 from hedgerow.export.readings import NumberReading, Reading, ValueReading
-from hedgerow.schema.dates import SECONDS
 from hedgerow.schema.features import Value
+from hedgerow.schema.formats import SECONDS
 
 DIGIT, DIGITS = "[0-9]", "0123456789"
 TWO = DIGIT * 2

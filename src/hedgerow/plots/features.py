@@ -44,7 +44,6 @@ class FeatureAxis:
 
     @classmethod
     def of(cls, encoder: Encoder, feature: int) -> Self:
-        """Return the axis of a feature, in its own units."""
         name = encoder.schema.names[feature]
         kind, codes = encoder.schema.features[name], int(encoder.n_codes[feature])
         labels = tuple(kind.code_label(code, encoder.max_bins) for code in range(codes))
@@ -260,7 +259,6 @@ class FeatureDisplay(Display):
 
     @property
     def _said(self) -> str:
-        """The label of the vertical axis."""
         if not self.classes:
             return f"added to {self.target or 'the outcome'}"
         return f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
@@ -324,7 +322,6 @@ class FeatureDisplay(Display):
         self._finish(ax, axis, vertical=False)
 
     def _finish(self, ax: Any, axis: FeatureAxis, *, vertical: bool) -> None:
-        """Draw what all panels of a feature share."""
         (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
         (ax.set_ylabel if vertical else ax.set_xlabel)(wrapped(self._said, LABEL))
         if vertical:

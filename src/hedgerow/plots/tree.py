@@ -91,7 +91,6 @@ def _cells_text(feature: Feature, codes: list[int], max_bins: int) -> str:
 
 
 def _runs(codes: list[int]) -> list[list[int]]:
-    """Return ascending codes as runs of neighbors."""
     runs: list[list[int]] = []
     for code in codes:
         if runs and runs[-1][-1] == code - 1:

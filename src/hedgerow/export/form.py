@@ -141,19 +141,24 @@ class Trees:
     def add_votes(
         self,
         codes: Codes,
-        votes: Integers,
+        votes: npt.NDArray[np.signedinteger],
         sums: npt.NDArray[np.signedinteger],
         trees: slice = slice(None),
     ) -> None:
-        """Add to ``sums`` (records, columns) the ``votes`` (nodes, columns) of the leaves that records of ``codes`` reach."""
+        """Add to ``sums`` (records, columns) the ``votes`` of the leaves that records of ``codes`` (records, features) reach.
+
+        They are of shape (nodes, columns), or (nodes,): the column to which each leaf gives one vote. A table of votes for labels
+        of many classes would not fit memory.
+        """
         check_shape(codes, (len(codes), self.n_features), "codes (records, features)")
         check_shape(sums, (len(codes), sums.shape[-1]), "sums (records, columns)")
-        check_shape(votes, (len(self.test), sums.shape[1]), "votes (nodes, columns)")
-        kernels.add_votes(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
+        check_shape(votes, (len(self.test), sums.shape[1])[: votes.ndim], "votes (nodes, columns)")
+        kernel = kernels.add_votes if votes.ndim > 1 else kernels.add_labels
+        kernel(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
 
-    def sums_of(self, codes: Codes, votes: Integers) -> Integers:
-        """Return the sums of votes (nodes, columns) of records by their codes (records, features), (records, columns)."""
-        out = np.zeros((len(codes), votes.shape[1]), dtype=np.int64)
+    def sums_of(self, codes: Codes, votes: npt.NDArray[np.signedinteger], columns: int) -> Integers:
+        """Return the sums of votes, as for ``add_votes``, of records by their codes (records, features), (records, columns)."""
+        out = np.zeros((len(codes), columns), dtype=np.int64)
         for_slices(len(codes), lambda rows: self.add_votes(codes[rows], votes, out[rows]))
         return out
 
@@ -313,7 +318,7 @@ class ScoringForm(Trees):
         return tuple(str(label) for label in self.classes)
 
     def sums(self, codes: Codes) -> Integers:
-        return self.sums_of(codes, self.votes)
+        return self.sums_of(codes, self.votes, self.votes.shape[1])
 
     def codes_to_branches(self, test: int) -> Codes:
         row: Codes = self.branch[test, : self.encoder.n_codes[self.feature[test]]]

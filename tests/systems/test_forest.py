@@ -14,11 +14,10 @@ from sklearn.model_selection import GridSearchCV
 import hedgerow as hr
 from hedgerow.mechanisms import SELECTIONS
 from hedgerow.privacy.accounting import cost
-from hedgerow.scores import SCORES, binary
-from hedgerow.systems.forest import ASSIGNMENTS, LEVELS, STOPS
+from hedgerow.scores import binary
+from hedgerow.systems.forest import ASSIGNMENTS, LEVELS, SCORES, STOPS
 from hedgerow.trees.parts import LeafShare, Uniform
 
-CHOICES = (*SELECTIONS, "cuts-then-test")
 SCHEMA = hr.Schema(
     {"age": hr.Numeric(0, 100), "job": hr.Categorical(["nurse", "clerk", "none"]), "score": hr.Numeric(-1, 1)},
     classes=["no", "yes"],
@@ -73,7 +72,7 @@ def test_no_class_is_impossible_because_no_tree_named_it(model):
     assert (votes.argmax(axis=1) == (model.predict(X) == "yes")).all()
 
 
-PARTS = (ASSIGNMENTS, LEVELS, STOPS, SCORES, CHOICES, ["counts", "label"], ["add-remove", "replace-one"])
+PARTS = (ASSIGNMENTS, LEVELS, STOPS, SCORES, SELECTIONS, ["counts", "label"], ["add-remove", "replace-one"])
 
 
 @pytest.mark.parametrize("parts", pairwise(*PARTS), ids="-".join)

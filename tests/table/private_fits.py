@@ -36,9 +36,9 @@ CASES = {
         for name in ("hedgerow", "dp-adaboost", "cart-dps-adaboost", "dpada", "smooth-boost")
     },
     "forest, per record": ("forest", {"assignment": "per-record", "n_estimators": 7}),
-    "forest, poisson": ("forest", {"assignment": "poisson", "n_estimators": 3, "candidates": "grouped"}),
-    "forest, noisy minority": ("forest", {"stop": "noisy-minority", "selection": "cuts-then-test"}),
-    "forest, histograms": ("forest", {"selection": "noisy-histograms", "candidates": "multiway", "subspace": "sqrt"}),
+    "forest, noisy minority": ("forest", {"stop": "noisy-minority", "selection": "exponential"}),
+    "subspace": ("diffprf", {}),
+    "histograms": ("pinq-id3", {}),
     "dpada, random": ("dpada", {"schedule": "random"}),
     "edprf, replace-one": ("edprf", {"adjacency": "replace-one"}),
 }

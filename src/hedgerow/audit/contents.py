@@ -25,6 +25,7 @@ from hedgerow.estimator import (
     RawPlan,
     certificate_of,
     claim_of,
+    former_parameters,
     plan_of,
     result_of,
 )
@@ -136,8 +137,8 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
         again = Path(folder) / "model"
         model.save(again)
         own, _ = read_archive(again)
-    # Parameters that an older version did not have were read as their defaults; some systems of 0.3 had a variant.
-    known = {"variant": "private", **own["parameters"]}
+    # Parameters that an older version did not have were read as their defaults.
+    known = {**former_parameters(type(model)), **own["parameters"]}
     own["parameters"] = {name: known.get(name) for name in document["parameters"]}
     for name in sorted(document.keys() | own.keys()):
         if json.dumps(document.get(name)) != json.dumps(own.get(name)):  # 1, 1.0 and true are equal in Python

@@ -185,10 +185,6 @@ class BoostingRecipe:
             n_classes=len(encoder.schema.classes),
             candidates=candidates,
         )
-        if schedule.sorting is not None:
-            raise ConfigurationError(
-                "boosting keeps one list of tests; give the weak learner candidates that need no counts."
-            )
         if not schedule.releases_counts:
             raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
         return schedule

@@ -304,8 +304,9 @@ def reproduce(
 
     The noise comes from seeds, so that the same command gives the same figures. Use it on public data only.
     """
-    from hedgerow.reproduce import PAPERS, Request
-    from hedgerow.reproduce import reproduce as run
+    from hedgerow.papers.reproduce.run import Request
+    from hedgerow.papers.reproduce.run import reproduce as run
+    from hedgerow.papers.reproduce.statements import PAPERS
 
     if names == ("list",):
         width = max(len(experiment.name) for paper in PAPERS for experiment in paper.experiments)

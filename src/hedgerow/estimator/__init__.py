@@ -1,6 +1,6 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
-from hedgerow.estimator.base import PrivateEstimator, call_of, restored, result_of, with_result
+from hedgerow.estimator.base import PrivateEstimator, call_of, former_parameters, restored, result_of, with_result
 from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.exported import FORMATS, follows_schema
@@ -38,6 +38,7 @@ __all__ = [
     "claim_of",
     "draw_coins",
     "follows_schema",
+    "former_parameters",
     "model_digest",
     "plan_of",
     "restored",

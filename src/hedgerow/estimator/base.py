@@ -7,7 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, NoReturn, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,10 @@ class PrivateEstimator(Exported, Planned):
     feature_importances_ : ndarray of shape (n_features_in_,)
         The share of the model that each feature accounts for, from released values only.
     """
+
+    _former: ClassVar[Mapping[str, object]] = MappingProxyType(
+        {}
+    )  # parameters before version 0.4, and the value that stays
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
@@ -370,8 +375,12 @@ class PrivateEstimator(Exported, Planned):
                     "the file holds a published form, which is for reproduction: this version fits it and predicts, and does not "
                     "load it. Fit it again, or fit and save variant='private'."
                 )
-            if "variant" not in rules_of(cls):  # a system that had a published form in versions before 0.4
-                parameters.pop("variant", None)
+            for name, kept in former_parameters(cls).items():
+                if name not in rules_of(cls) and parameters.pop(name, kept) != kept:
+                    raise FileFormatError(
+                        f"the model was fitted with another {name} than {kept!r}, which is all that this version has. Load it "
+                        "with the version that wrote it, or fit it again."
+                    )
             estimator = plain(cls(**parameters))
             claimed = certificate.system, certificate.variant, certificate.claim
             if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
@@ -453,6 +462,11 @@ class PrivateEstimator(Exported, Planned):
         by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
         if not by_other_names:  # scikit-learn accepts arrays, and frames whose column names are text
             validate_data(self, X, reset=False, skip_check_array=True)
+
+
+def former_parameters(kind: type[PrivateEstimator]) -> Mapping[str, object]:
+    """Return parameters that systems had before version 0.4, and the values that stay: all had a variant."""
+    return {"variant": "private", **kind._former}
 
 
 def _read_coins(values: object) -> PublicCoins:

@@ -59,6 +59,9 @@ class ForestModel(Model):
         n_classes, trees = len(self.encoder.schema.classes), len(self.forest.roots)
         return self.forest.trees.sums_of(codes, self.forest.label, n_classes) * (trees * n_classes) + trees
 
+    def answer(self, sums: Integers) -> Floats:
+        return self.link(sums)
+
     def importances(self) -> Floats:
         return self.forest.trees.importances()
 

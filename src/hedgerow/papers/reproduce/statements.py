@@ -1,4 +1,4 @@
-"""Papers as data: ``papers/*.toml`` holds what each says and prints, and how it is run; here that becomes experiments.
+"""Papers as data: ``<paper>.toml`` holds what each says and prints, and how it is run; here that becomes experiments.
 
 In a file ``{name}`` stands for a value of its ``[names]``, alone in a string for the value itself, and in an array ``{*name}``
 for all items of one. A table with ``for`` is repeated for each of the tables in it, whose keys are names too, or for all choices
@@ -14,46 +14,38 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from importlib import import_module
 from importlib.resources import files
 from itertools import product
 from operator import or_
 from typing import Any
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.reproduce.experiment import Axis, Check, Curve, Experiment, Panel, PaperClaim, Reported, curves_of
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Form, Panel, PaperClaim, Reported
+from hedgerow.papers.reproduce.facts import PICTURES
+from hedgerow.papers.reproduce.fits import BASELINES, CODED_DATA, TASKS, Fit, Setting
+from hedgerow.papers.reproduce.judges import JUDGES
 
 NAME = re.compile(r"\{(\*?)(\w+)\}")
 LATER = ("task", "measure")  # names that `curves_of` fills in
-JUDGES: Mapping[str, tuple[str, ...]] = {  # modules with the checks of each paper, beside those of all
-    "edprf": ("curve_claims", "edprf_statements"),
-    "cart-dps-adaboost": ("cart_claims", "cart_text", "edprf_statements"),
-    "dpada": ("curve_claims", "dpada_facts"),
-}
+NAMES = ("edprf", "cart-dps-adaboost", "dpada")
 NOWHERE = Axis("", "", (), ())
+OWN_SETTINGS: Mapping[str, tuple[str, ...]] = {"adaboost": ("n_estimators",), "majority": ()}
 
 
 def read_paper(name: str) -> dict[str, Any]:
     """Return the tables of a paper's file, with names filled in and repeated tables written out."""
-    tables = tomllib.loads((files("hedgerow.reproduce") / "papers" / f"{name}.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads((files("hedgerow.papers.reproduce") / f"{name}.toml").read_text(encoding="utf-8"))
     names: dict[str, Any] = {}
     for key, value in tables.pop("names").items():
         names[key] = expanded(value, names)
-    found: dict[str, Any] = expanded(tables, names)
-    return found
+    return {key: expanded(value, names) for key, value in tables.items()}
 
 
 def expanded(value: Any, names: Mapping[str, Any]) -> Any:
-    """Return a value of a file with its names filled in.
-
-    Raises
-    ------
-    KeyError
-        If a name is unknown.
-    """
+    """Return a value of a file with its names filled in; an unknown one is a KeyError."""
     if isinstance(value, str):
         whole = NAME.fullmatch(value)
         return names[whole[2]] if whole and whole[2] not in LATER else NAME.sub(lambda part: _text(part, names), value)
@@ -87,20 +79,15 @@ def _items(item: Any, names: Mapping[str, Any]) -> Iterator[Any]:
 
 def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, ...]:
     """Return the experiments of a paper's tables."""
-    judges: dict[str, Callable[..., Any]] = {}
-    for module in ("claims", *JUDGES[paper]):
-        judges |= vars(import_module(f"hedgerow.reproduce.{module}"))
     axes = {name: Axis(**{key: _frozen(value) for key, value in axis.items()}) for name, axis in tables["axes"].items()}
-    return tuple(_experiment(paper, table, axes, judges) for table in tables["experiments"])
+    return tuple(_experiment(paper, table, axes) for table in tables["experiments"])
 
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _experiment(
-    paper: str, table: Mapping[str, Any], axes: Mapping[str, Axis], judges: Mapping[str, Callable[..., Any]]
-) -> Experiment:
+def _experiment(paper: str, table: Mapping[str, Any], axes: Mapping[str, Axis]) -> Experiment:
     axis = axes[table["axis"]] if "axis" in table else NOWHERE
     section = table.get("section", "")
     claims = [{"section": section, **claim} for claim in table.get("claims", ())]
@@ -112,17 +99,15 @@ def _experiment(
         axis=axis,
         curves=tuple(curve for group in table.get("curves", ()) for curve in _curves(axis, **group)),
         reported=tuple(number for group in table.get("reported", ()) for number in _numbers(**group)),
-        claims=tuple(_claim(judges, **claim) for claim in (*claims, *own)),
+        claims=tuple(_claim(**claim) for claim in (*claims, *own)),
         notes=tuple(table.get("notes", ())),
-        picture=judges[table["picture"]] if "picture" in table else None,
+        picture=PICTURES.get(table.get("picture", "")),
         reading=table.get("reading", ""),
     )
 
 
-def _claim(
-    judges: Mapping[str, Callable[..., Check]], section: str, text: str, check: str, **arguments: Any
-) -> PaperClaim:
-    return PaperClaim(section, text, judges[check](**arguments))
+def _claim(section: str, text: str, check: str, **arguments: Any) -> PaperClaim:
+    return PaperClaim(section, text, JUDGES[check](**arguments))
 
 
 def _numbers(
@@ -143,26 +128,83 @@ def _curves(
 ) -> Iterator[Curve]:
     """Yield the curves of a group, then the same once more for each table of ``again``."""
     tables: Sequence[Mapping[str, Any]] = [methods] if isinstance(methods, Mapping) else methods
-    named = {label: dict(method) for table in tables for label, method in table.items()}
-    pairs = {label: (method.pop("system"), method) for label, method in named.items()}
-    curves = curves_of(axis, pairs, data, **arguments)
+    named = {label: method for table in tables for label, method in table.items()}
+    curves = curves_of(axis, named, data, **arguments)
     if coded_measure:
         curves = tuple(replace(one, own_measure=coded_measure) if one.form == "coded" else one for one in curves)
     yield from curves
     for other in again:
-        only = other.get("only")
-        yield from (
-            _again(curve, **other) for curve in curves if curve.form is not None and only in (None, curve.label)
-        )
+        for curve in curves:
+            if curve.form is not None and other.get("only") in (None, curve.label):
+                yield _again(curve, other)
 
 
-def _again(
-    curve: Curve, label: str, only: str | None = None, measure: str | None = None, epsilon: float | None = None
-) -> Curve:
+def _again(curve: Curve, other: Mapping[str, Any]) -> Curve:
     points = curve.points
-    if epsilon is not None:
-        points = tuple((x, replace(fit, epsilon=epsilon)) for x, fit in points)
-    return replace(curve, label=label, own_measure=measure or curve.own_measure, points=points)
+    if "epsilon" in other:
+        points = tuple((x, replace(fit, epsilon=other["epsilon"])) for x, fit in points)
+    return replace(curve, label=other["label"], own_measure=other.get("measure", curve.own_measure), points=points)
+
+
+def curves_of(
+    axis: Axis,
+    methods: Mapping[str, Mapping[str, Setting]],
+    tasks: Sequence[str],
+    *,
+    forms: Iterable[Form] = ("published", "private"),
+    measures: Mapping[str, str] | None = None,
+    panel: str = "{task}",
+    fixed: Mapping[str, Setting] | None = None,
+    epsilon: float = 1.0,
+) -> tuple[Curve, ...]:
+    """Return one curve per method, form, data set and measure; one without privacy has a single curve, beside all forms.
+
+    Parameters
+    ----------
+    axis : Axis
+        What is swept.
+    methods : mapping of label to a system and its settings
+        What is compared. A setting of a method overrides one of ``fixed``, and the axis overrides both.
+    tasks : sequence of str
+        The data sets, each with a panel of its own.
+    measures : mapping of measure to words, optional
+        One panel each; the accuracy if left out.
+    panel : str
+        The panels' name, in which ``{task}`` and ``{measure}`` stand for these.
+    """
+    curves = []
+    for task in tasks:
+        for measure, words in (measures or {"accuracy": "accuracy"}).items():
+            place = Panel(panel.format(task=TASKS[task].title, measure=words), measure)
+            for label, method in methods.items():
+                system = str(method["system"])
+                given = {**(fixed or {}), **method}
+                del given["system"]
+                for form in (None,) if system in BASELINES else tuple(forms):
+                    points = tuple((x, _fit(task, system, form, given, axis, x, epsilon)) for x in axis.values)
+                    curves.append(Curve(place, label, form, points))
+    return tuple(curves)
+
+
+def _fit(
+    task: str, system: str, form: Form | None, given: Mapping[str, Setting], axis: Axis, x: float, epsilon: float
+) -> Fit:
+    settings, records = dict(given), 0
+    if axis.parameter == "epsilon":
+        epsilon = x
+    elif axis.parameter == "records":
+        records = int(x)
+    elif axis.parameter == "features":
+        task = f"{task}-{x:g}"
+    elif axis.parameter:
+        settings[axis.parameter] = int(x) + axis.shift
+    if form is None:  # nothing but the size matters to what has no privacy
+        settings = {name: value for name, value in settings.items() if name in OWN_SETTINGS[system]}
+        return Fit(task, system, "none", 0.0, tuple(sorted(settings.items())), records)
+    if form == "coded":
+        coded = tuple(sorted({**settings, "as_coded": True}.items()))
+        return Fit(CODED_DATA.get(task, task), system, "published", epsilon, coded, records)
+    return Fit(task, system, form, epsilon, tuple(sorted(settings.items())), records)
 
 
 @dataclass(frozen=True)
@@ -185,49 +227,36 @@ class Paper:
     @property
     def measures(self) -> Mapping[str, frozenset[str]]:
         """What some experiment shows of the fits on each data set."""
-        found: dict[str, set[str]] = {}
+        measures: dict[str, set[str]] = {}
         for experiment in self.experiments:
             for curve in experiment.curves:
                 for _, fit in curve.points:
-                    found.setdefault(fit.data, set()).add(curve.measure)
-        return {data: frozenset(measures) for data, measures in found.items()}
+                    measures.setdefault(fit.data, set()).add(curve.measure)
+        return {data: frozenset(names) for data, names in measures.items()}
 
 
 def _paper(name: str) -> Paper:
     tables = read_paper(name)
-    return Paper(
-        name,
-        tables["title"],
-        tables["reference"],
-        experiments_of(name, tables),
-        tuple(tables["systems"]),
-        tuple(tables.get("summary", ())),
-        tables.get("runs", 10),
-        tables.get("coded_runs", 10),
-    )
+    experiments = experiments_of(name, tables)
+    given = {key: _frozen(value) for key, value in tables.items() if key not in ("axes", "experiments")}
+    return Paper(name=name, experiments=experiments, **given)
 
 
-PAPERS = tuple(map(_paper, JUDGES))
+PAPERS = tuple(map(_paper, NAMES))
 
 
 def experiments_named(names: Iterable[str]) -> tuple[Experiment, ...]:
-    """Return the experiments of these names; a paper's name stands for all of its own, ``"all"`` for every one.
-
-    Raises
-    ------
-    ConfigurationError
-        If a name is unknown.
-    """
-    known = {experiment.name: (experiment,) for paper in PAPERS for experiment in paper.experiments}
+    """Return the experiments of these names; a paper's name stands for all of its own, ``"all"`` for every one."""
+    everything = [experiment for paper in PAPERS for experiment in paper.experiments]
+    known = {experiment.name: (experiment,) for experiment in everything}
     groups = {paper.name: paper.experiments for paper in PAPERS}
-    everything = {"all": tuple(experiment for paper in PAPERS for experiment in paper.experiments)}
-    found: list[Experiment] = []
+    chosen: list[Experiment] = []
     for name in names:
-        chosen = {**known, **groups, **everything}.get(name)
-        if chosen is None:
+        experiments = {**known, **groups, "all": everything}.get(name)
+        if experiments is None:
             raise ConfigurationError(
                 f"{name!r} is no experiment. `hedgerow reproduce list` shows them; a paper's name ({', '.join(groups)}) "
                 "stands for all of its own, and 'all' for every one."
             )
-        found += chosen
-    return tuple(dict.fromkeys(found))
+        chosen += experiments
+    return tuple(dict.fromkeys(chosen))

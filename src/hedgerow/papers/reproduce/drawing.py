@@ -1,18 +1,21 @@
-"""An experiment as a picture in the paper's own axes: one column per panel, one row per form."""
+"""Experiments as pictures in the papers' own axes, one column per panel and one row per form; and eDPRF's figure 3."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+from hedgerow.papers.reproduce.experiment import FORMS, Curve, Experiment, Form, Panel, Results
 from hedgerow.plots import PrivacyUtilityDisplay
-from hedgerow.plots.axes import new_figure, shown
+from hedgerow.plots.axes import COLORS, new_figure, shown
 from hedgerow.plots.utility import Line
-from hedgerow.reproduce.experiment import FORMS, Experiment, Form, Panel
-from hedgerow.reproduce.results import Results
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.events import Event, Parallel, PerRecordAssignment, Pure
+from hedgerow.privacy.events import Sequence as InSequence
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
@@ -30,7 +33,9 @@ def draw(results: Results) -> Any | None:
         return experiment.picture()
     if len(experiment.axis.values) < 2 or not results.cells:
         return None
-    panels, forms = _drawn(experiment), experiment.forms
+    forms = experiment.forms
+    shows_more = {curve.panel for curve in experiment.curves if curve.form is not None}  # than a rule without privacy
+    panels = [panel for panel in experiment.panels if panel in shows_more]
     column = COLUMN + (NAMES if experiment_lines(experiment) >= MANY else 0.0)
     figure = new_figure(max(column * len(panels), 6.0), ROW * len(forms) + LEGEND)
     grid = figure.subplots(len(forms), len(panels), squeeze=False, sharex=True)
@@ -44,7 +49,8 @@ def draw(results: Results) -> Any | None:
                 ax.set_xlabel(shown(experiment.axis.words))
             else:
                 ax.set_xlabel("")
-            ax.set_ylabel(f"{FORMS[form]}\n{_word(panel)}" if column == 0 else _word(panel))
+            measure = WORDS.get(panel.measure, panel.measure)
+            ax.set_ylabel(f"{FORMS[form]}\n{measure}" if column == 0 else measure)
             if row == 0:
                 ax.set_title(shown(panel.name), fontsize=10)
     for forms_of_panel in zip(*grid, strict=True):
@@ -80,15 +86,15 @@ def _look(line: Any) -> tuple[object, ...]:
 def _name_ends(ax: Any, artists: Mapping[str, Any]) -> None:
     """Write the name of each line beside its right end, those that lie close one above the other, so that no legend is needed."""
     low, high = ax.get_ylim()
-    found = sorted((line.get_ydata()[-1], label, line) for label, line in named_lines(ax, artists).items())
-    places = [(float(y) - low) / (high - low) for y, _, _ in found]
+    lines = sorted((line.get_ydata()[-1], label, line) for label, line in named_lines(ax, artists).items())
+    places = [(float(y) - low) / (high - low) for y, _, _ in lines]
     for below, here in pairwise(range(len(places))):
         places[here] = max(places[here], places[below] + NAME_HEIGHT)
     top = 1.0
     for here in reversed(range(len(places))):  # only those at the top that do not fit go down again
         places[here] = min(places[here], top)
         top = places[here] - NAME_HEIGHT
-    for (y, label, line), place in zip(found, places, strict=True):
+    for (y, label, line), place in zip(lines, places, strict=True):
         ax.annotate(
             shown(label),
             (1.0, (float(y) - low) / (high - low)),
@@ -99,12 +105,6 @@ def _name_ends(ax: Any, artists: Mapping[str, Any]) -> None:
             color=line.get_color(),
             arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": line.get_color()},
         )
-
-
-def _drawn(experiment: Experiment) -> tuple[Panel, ...]:
-    """Return the panels that show more than a rule without privacy, which some have for a claim only."""
-    private = {curve.panel for curve in experiment.curves if curve.form is not None}
-    return tuple(panel for panel in experiment.panels if panel in private)
 
 
 def _same_scale(column: list[Any]) -> None:
@@ -124,10 +124,6 @@ def _last_form(experiment: Experiment, panel: Panel) -> Form | None:
     return [form for form in experiment.forms if form in forms][-1]
 
 
-def _word(panel: Panel) -> str:
-    return WORDS.get(panel.measure, panel.measure)
-
-
 def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]:
     """Draw one panel of one form and return its artists by label."""
     experiment = results.experiment
@@ -136,13 +132,17 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
     labels = dict.fromkeys(
         curve.label for curve in experiment.curves if curve.panel == panel and curve.form is not None
     )
-    lines = [results.line(curve) for curve in curves if curve.form is not None]
+    lines = [_line(results, curve) for curve in curves if curve.form is not None]
     if not lines:  # a panel that this form has not
         ax.set_axis_off()
         return {}
+    printed: dict[str, list[tuple[float, float]]] = {}
+    for number in experiment.reported:
+        if number.panel == panel:
+            printed.setdefault(number.label, []).append((number.x, number.value))
     reported = [
-        Line(f"{label}, as the paper prints", *_numbers(experiment, panel, label), (), label)
-        for label in dict.fromkeys(number.label for number in experiment.reported if number.panel == panel)
+        Line(f"{label}, as the paper prints", tuple(x for x, _ in points), tuple(y for _, y in points), (), label)
+        for label, points in printed.items()
     ]
     display = PrivacyUtilityDisplay(
         lines,
@@ -156,10 +156,17 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
     ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
     for curve in curves:
         if curve.form is None:
-            _rule(ax, results.line(curve), display.artists_)
+            _rule(ax, _line(results, curve), display.artists_)
     if panel.measure != "seconds":
         ax.set_ylim(top=min(ax.get_ylim()[1], 1.01))  # where a band would leave what is possible
     return display.artists_
+
+
+def _line(results: Results, curve: Curve) -> Line:
+    cells = {x: results.cells.get((curve.panel, curve.label, curve.form, x)) for x, _ in curve.points}
+    there = [(x, cell.mean, cell.spread) for x, cell in cells.items() if cell is not None]
+    x, mean, spread = zip(*there, strict=True) if there else ((), (), ())
+    return Line(curve.label, x, mean, spread)
 
 
 def _apart(values: Sequence[float], *, log: bool) -> list[float]:
@@ -171,12 +178,6 @@ def _apart(values: Sequence[float], *, log: bool) -> list[float]:
         if not kept or place(value) - place(kept[-1]) >= least:
             kept.append(value)
     return kept
-
-
-def _numbers(experiment: Experiment, panel: Panel, label: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the x and the values of the numbers that a paper prints."""
-    found = [number for number in experiment.reported if number.panel == panel and number.label == label]
-    return tuple(number.x for number in found), tuple(number.value for number in found)
 
 
 def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
@@ -193,3 +194,121 @@ def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
         line.x, line.mean, "--" if line.label == "majority rule" else ":", color="#222222", linewidth=1.4
     )
     artists[line.label] = drawn
+
+
+# Figure 3 of eDPRF's paper: what each path of a tree spends on each level
+
+
+class Step(NamedTuple):
+    """What a record pays on a level of a tree, from the root on, and what for."""
+
+    level: int
+    purpose: str
+    amount: Fraction
+
+
+Path = tuple[Step, ...]
+
+
+def budget_paths(event: Event) -> tuple[Path, ...]:
+    """Return the paths of the first tree of a plan, shortest first. Steps without a budget are left out."""
+    paths = dict.fromkeys(_together(steps) for steps in _paths(_first_tree(event)) if steps)
+    return tuple(sorted(paths, key=len))
+
+
+def _first_tree(event: Event) -> Event:
+    match event:
+        case PerRecordAssignment(part):
+            return _first_tree(part)
+        case InSequence(parts) if not any(isinstance(part, Pure) for part in parts):  # of trees, not of steps
+            return _first_tree(next(part for part in parts if any(_paths(part))))
+    return event
+
+
+def _paths(event: Event) -> Iterator[Path]:
+    """Yield the steps of each path through an event."""
+    match event:
+        case Pure():
+            yield (Step(event.level, event.purpose, cost(event).epsilon),)
+        case Parallel(parts):
+            for part in parts:
+                yield from _paths(part)
+        case InSequence(parts):
+            before: list[Path] = [()]
+            for part in parts:
+                after = list(_paths(part)) or [()]
+                before = [(*head, *tail) for head in before for tail in after]
+            yield from before
+        case PerRecordAssignment(part):
+            yield from _paths(part)
+
+
+def _together(steps: Path) -> Path:
+    """Return the steps of a path, with steps of the same purpose and level merged."""
+    sums: dict[tuple[int, str], Fraction] = {}
+    for step in steps:
+        sums[step[:2]] = sums.get(step[:2], Fraction(0)) + step.amount
+    return tuple(Step(*key, amount) for key, amount in sums.items())
+
+
+def _name(path: Path) -> str:
+    return f"{path[-1].purpose}, level {path[-1].level}" if path[-1].level else path[-1].purpose
+
+
+def draw_paths(ax: Any, paths: Sequence[Path], title: str) -> None:
+    """Draw one bar for each path, all of which end where the budget ends."""
+    colors = _colors(paths)
+    longest = float(max(sum(step.amount for step in path) for path in paths))
+    for place, path in enumerate(paths):
+        start = 0.0
+        for step in path:
+            width = float(step.amount)
+            ax.barh(place, width, left=start, height=0.72, color=colors[step.purpose], edgecolor="white")
+            if width > 0.07 * longest:
+                middle = start + width / 2
+                ax.text(middle, place, f"{width:.2g}", ha="center", va="center", fontsize=8, color="white")
+            start += width
+    ax.set_yticks(range(len(paths)), [shown(_name(path)) for path in paths])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1.02 * longest)
+    ax.set_xlabel("epsilon that one record pays on its path, root at the left")
+    ax.spines[["top", "right"]].set_visible(False)
+    for kind, color in colors.items():
+        ax.plot([], [], "s", color=color, label=shown(kind))
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
+
+
+def draw_tree(ax: Any, paths: Sequence[Path], title: str) -> None:
+    """Draw one tree in which, on each level, one node is split and one is a leaf."""
+    colors = _colors(paths)
+    longest = max(paths, key=lambda path: len(path))
+    ends = {path[-1].level: path[-1] for path in paths if path[-1].level}
+    inner = [step for step in longest if step.level and step != longest[-1]]
+    levels = sorted({step.level for step in inner} | set(ends))
+
+    def node(x: float, y: float, steps: Sequence[Step]) -> None:
+        words = "\n".join(f"{shown(step.purpose.split(',')[0])} {float(step.amount):.2f}" for step in steps)
+        box = {"boxstyle": "round,pad=0.45", "facecolor": colors[steps[-1].purpose], "edgecolor": "none"}
+        ax.text(x, y, words, ha="center", va="center", color="white", fontsize=9, bbox=box)
+
+    for level in levels:
+        spent = [step for step in inner if step.level == level]
+        if spent:
+            node(0.7 * level, -level, spent)
+            for child in (0.7, -0.7):
+                ax.plot([0.7 * level, 0.7 * level + child], [-level, -level - 1], color="#999999", zorder=1)
+        if level in ends and level > levels[0]:
+            node(0.7 * level - 1.4, -level, [ends[level]])
+        if level == levels[-1]:
+            node(0.7 * level, -level, [ends[level]])
+        ax.text(-1.6, -level, f"level {level}", va="center", fontsize=9, color="#555555")
+    ax.set_xlim(-1.8, 0.7 * levels[-1] + 0.9)
+    ax.set_ylim(-levels[-1] - 0.6, -levels[0] + 0.6)
+    ax.set_axis_off()
+    ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
+
+
+def _colors(paths: Sequence[Path]) -> dict[str, str]:
+    kinds = dict.fromkeys(step.purpose for path in paths for step in path)
+    return {kind: COLORS[place % len(COLORS)] for place, kind in enumerate(kinds)}

@@ -1,4 +1,4 @@
-"""Forests with the budgets of other papers, for figures that compare allocations, or allocations on the traditional tree."""
+"""Systems by other readings of their papers, and forests with other papers' budgets, for figures that compare these."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ class ShrinkingParts(FixedSize):
     """Each tree gets a T-th of the records that are left, and about 1 / e of all are in none (algorithm 4 to the letter)."""
 
     def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> list[npt.NDArray[np.int64]]:
-        """Return the rows of each tree."""
         order = randomness.draw(Permutation(), len(wrong))
         ends = np.cumsum(shrinking_parts(len(wrong), trees))
         return list(np.split(order[: ends[-1]], ends[:-1]))
@@ -109,6 +108,29 @@ class AllocationForest(EDPRFClassifier):
         return TraditionClassifier(reading="undivided" if self.allocation == "tpdprf" else self.reading)
 
 
+class _ReadCART(CARTDPsAdaBoostClassifier):
+    """CART-DPsAdaBoost as printed with other settings of its tree."""
+
+    tree: ClassVar[dict[str, Any]] = {}
+
+    def _published(self) -> PrintedBoosting:
+        recipe = super()._published()
+        assert isinstance(recipe.learner, CartTree)
+        return replace(recipe, learner=replace(recipe.learner, **self.tree))
+
+
+class SharesCART(_ReadCART):
+    """Noise of the scale max w / epsilon' goes onto a leaf's weighted shares, which are as small as w, not onto counts."""
+
+    tree: ClassVar[dict[str, Any]] = {"noised": "shares"}
+
+
+class UnsampledCART(_ReadCART):
+    """Every tree is grown on all records: the paper's perturbation of records is left out."""
+
+    tree: ClassVar[dict[str, Any]] = {"sampled": False}
+
+
 class EqualRoundsCART(CARTDPsAdaBoostClassifier):
     """CART-DPsAdaBoost as printed with an equal part of epsilon for each round.
 
@@ -120,43 +142,17 @@ class EqualRoundsCART(CARTDPsAdaBoostClassifier):
         return replace(super()._published(), budgets=EqualRounds())
 
 
-class _OtherTree(CARTDPsAdaBoostClassifier):
-    """CART-DPsAdaBoost as printed with another setting of its tree."""
-
-    setting: ClassVar[dict[str, Any]]
-
-    def _published(self) -> PrintedBoosting:
-        recipe = super()._published()
-        assert isinstance(recipe.learner, CartTree)
-        return replace(recipe, learner=replace(recipe.learner, **self.setting))
-
-
-class SharesCART(_OtherTree):
-    """Noise of the scale max w / epsilon' goes onto a leaf's weighted shares, which are as small as w, not onto counts."""
-
-    setting: ClassVar[dict[str, Any]] = {"noised": "shares"}
-
-
-class UnsampledCART(_OtherTree):
-    """Every tree is grown on all records: the paper's perturbation of records is left out."""
-
-    setting: ClassVar[dict[str, Any]] = {"sampled": False}
-
-
 @dataclass(frozen=True)
 class EveryRound(RoundSchedule):
     """Every round, the first one too."""
 
     def marked(self, rounds: int, draw: Draw) -> npt.NDArray[np.bool_]:
-        """Return which rounds are marked, of shape (rounds,)."""
         return np.ones(rounds, dtype=np.bool_)
 
     def most(self, rounds: int) -> int:
-        """Return the largest number of marked rounds."""
         return rounds
 
     def expected(self, rounds: int) -> Fraction:
-        """Return the mean number of marked rounds."""
         return Fraction(rounds)
 
 
@@ -168,3 +164,12 @@ class FromRoundOne(DPAdaClassifier):
 
     def _published(self) -> PrintedBoosting:
         return PrintedBoosting(ExactStump(), perturbation=PerturbExtremes(EveryRound(), cast(Ties, self.ties)))
+
+
+READINGS: Mapping[str, type[Any]] = {
+    "allocation": AllocationForest,
+    "cart-equal-rounds": EqualRoundsCART,
+    "cart-shares": SharesCART,
+    "cart-unsampled": UnsampledCART,
+    "dpada-from-round-1": FromRoundOne,
+}

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
+from hedgerow.papers.reproduce.drawing import draw
+from hedgerow.papers.reproduce.experiment import FORMS, Experiment, Results
+from hedgerow.papers.reproduce.fits import TASKS, Fit, Row, load_split, measured, pack_rows, run_grid
+from hedgerow.papers.reproduce.pages import (
+    Section,
+    file_name,
+    guarantees,
+    html_page,
+    markdown_page,
+    readme,
+    section_of,
+    short_name,
+)
+from hedgerow.papers.reproduce.statements import PAPERS, Paper, experiments_named
+from hedgerow.papers.reproduce.verdicts import low_or_range
 from hedgerow.plots.axes import new_figure, png_bytes
-from hedgerow.reproduce.account import readme
-from hedgerow.reproduce.drawing import draw
-from hedgerow.reproduce.experiment import FORMS, Experiment
-from hedgerow.reproduce.fits import Fit, measured
-from hedgerow.reproduce.grid import Row, pack_rows, run_grid
-from hedgerow.reproduce.pages import Section, file_name, guarantees, html_page, markdown_page, sections_of, short_name
-from hedgerow.reproduce.results import Results, write_table
-from hedgerow.reproduce.statements import PAPERS, Paper, experiments_named
-from hedgerow.reproduce.tasks import TASKS, load_split
 
 FULL_SEEDS = 10
 QUICK_SEEDS = 2
 COLORS = 64  # of a figure, whose file is kept with the sources
-Rows = Mapping[tuple[str, ...], Row]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to run, and where results go.
+    """What to run, and where results go: the options of ``hedgerow reproduce``.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Experiments, papers, or ``"all"``.
-    seeds : int or None
-        Runs of every point; None: as many as the paper (and its authors' code) made, 10 where it does not say.
-    jobs : int
-        Fits at once; 0 runs nothing and writes the pages from the rows that there are.
-    quick : bool
-        Fewer values on each axis and fewer records.
-    out : Path
-        The folder for figures and pages.
-    rows : Path
-        The folder of CSV files of single fits, one for each data set, which are read first and added to.
-    pack : bool
-        Whether the rows are packed into one compressed file for each paper in the end.
+    Without ``seeds`` every point has as many runs as the paper (and its authors' code) made, 10 where it does not say. ``jobs``
+    of 0 runs nothing and writes the pages from the rows that there are. ``rows`` is a folder of CSV files of single fits, one for
+    each data set, which are read first and added to; ``pack`` joins them into one compressed file for each paper in the end.
     """
 
     names: tuple[str, ...]
@@ -66,27 +58,19 @@ class Request:
 
     def words(self, counts: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
         """Return how it was run, in sentences; ``counts`` are the runs of every point by the form's words."""
-        found = (
-            [f"Runs of every point: {'; '.join(f'{form} {_range(n)}' for form, n in counts.items())}."]
-            if counts
-            else []
-        )
+        ranges = [f"{form} {low_or_range(numbers)}" for form, numbers in counts.items()]
+        words = [f"Runs of every point: {'; '.join(ranges)}."] if counts else []
         if self.quick:
-            found.append(
+            words.append(
                 "A quick run: fewer values on each axis, at most 4000 records to train on; nothing to conclude from."
             )
-        return tuple(found)
+        return tuple(words)
 
 
 def reproduce(request: Request, say: Callable[[str], None] = print) -> list[Path]:
     """Run what is missing, then write the figures, the small tables and the pages; return what was written.
 
-    Raises
-    ------
-    ConfigurationError
-        If a name is unknown, or matplotlib is not installed.
-    DatasetError
-        If no data set of any experiment is at hand.
+    An unknown name, or a lack of matplotlib, is a ConfigurationError; no data set of any experiment at hand a DatasetError.
     """
     chosen = experiments_named(request.names)
     new_figure(1, 1)  # without matplotlib nothing is run
@@ -99,9 +83,9 @@ def reproduce(request: Request, say: Callable[[str], None] = print) -> list[Path
     pages: list[tuple[Paper, Sequence[Section]]] = []
     settings: list[str] = []
     for paper in PAPERS:
-        results = _results(paper, chosen, rows, request)
+        results = [Results(experiment, rows, request.runs(paper)) for experiment in _of(paper, chosen)]
         if results:
-            sections = _sections(results, request, written)
+            sections = [_section(result, request, written) for result in results]
             counts = _counts(results)
             written += _pages(paper, sections, request, counts)
             pages.append((paper, sections))
@@ -113,15 +97,18 @@ def reproduce(request: Request, say: Callable[[str], None] = print) -> list[Path
     return written
 
 
-def _run(chosen: Sequence[Experiment], request: Request) -> Rows:
+def _of(paper: Paper, experiments: Sequence[Experiment]) -> list[Experiment]:
+    return [experiment for experiment in experiments if experiment.name.startswith(f"{paper.name}/")]
+
+
+def _run(chosen: Sequence[Experiment], request: Request) -> Mapping[tuple[str, ...], Row]:
     """Run the fits that the folder of rows lacks, one run of everything after the other, and return all rows."""
     fits: list[Fit] = []
     measures: dict[str, frozenset[str]] = {}
     for paper in PAPERS:
         measures |= paper.measures
-        mine = (experiment for experiment in chosen if experiment.name.startswith(f"{paper.name}/"))
         seeds = request.runs(paper), request.coded_runs(paper)
-        fits += (fit for experiment in mine for fit in experiment.fits(*seeds))
+        fits += (fit for experiment in _of(paper, chosen) for fit in experiment.fits(*seeds))
     fits.sort(key=lambda fit: (fit.run, fit.data))
     return run_grid(fits, request.rows, jobs=request.jobs, work=partial(_measured, measures=measures))
 
@@ -130,25 +117,14 @@ def _measured(fit: Fit, measures: Mapping[str, frozenset[str]]) -> Row:
     return measured(fit, measures[fit.data])
 
 
-def _results(paper: Paper, chosen: Sequence[Experiment], rows: Rows, request: Request) -> list[Results]:
-    """Return what the fits of a paper's experiments gave."""
-    mine = (experiment for experiment in chosen if experiment.name.startswith(f"{paper.name}/"))
-    return [Results(experiment, rows, request.runs(paper)) for experiment in mine]
-
-
 def _counts(results: Sequence[Results]) -> Mapping[str, list[int]]:
     """Return the numbers of runs of all points that have noise, by the form's words."""
-    found: dict[str, list[int]] = {}
+    counts: dict[str, list[int]] = {words: [] for words in FORMS.values()}
     for result in results:
         for (_, _, form, _), cell in result.cells.items():
             if form is not None:
-                found.setdefault(FORMS[form], []).append(len(cell.values))
-    return {words: found[words] for words in FORMS.values() if words in found}
-
-
-def _range(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return f"{low}" if low == high else f"{low} to {high}"
+                counts[FORMS[form]].append(len(cell.values))
+    return {words: numbers for words, numbers in counts.items() if numbers}
 
 
 def _at_hand(experiments: Sequence[Experiment], say: Callable[[str], None]) -> tuple[Experiment, ...]:
@@ -172,48 +148,39 @@ def _at_hand(experiments: Sequence[Experiment], say: Callable[[str], None]) -> t
     return tuple(kept)
 
 
-def _sections(results: Sequence[Results], request: Request, written: list[Path]) -> tuple[Section, ...]:
-    """Write the figures and tables of a paper's experiments, add their paths to ``written``, and return what the page says."""
-    figures = request.out / "figures"
-    drawn = []
-    for found in results:
-        experiment = found.experiment
-        figures.mkdir(exist_ok=True)
-        figure = draw(found)
-        png = None if figure is None else png_bytes(figure, dpi=100, colors=COLORS)
-        if png is not None:
-            written.append(_bytes(figures / f"{file_name(experiment.name)}.png", png))
-        if found.cells:
-            written.append(figures / f"{file_name(experiment.name)}.csv")
-            write_table(found, written[-1])
-        drawn.append((found, png))
-    return sections_of(drawn)
+def _section(results: Results, request: Request, written: list[Path]) -> Section:
+    """Write the figure and the table of an experiment, add their paths to ``written``, and return what the page says."""
+    place = request.out / "figures" / file_name(results.experiment.name)
+    place.parent.mkdir(exist_ok=True)
+    figure = draw(results)
+    png = None if figure is None else png_bytes(figure, dpi=100, colors=COLORS)
+    if png is not None:
+        written.append(_bytes(place.with_suffix(".png"), png))
+    if results.cells:
+        written.append(place.with_suffix(".csv"))
+        results.write_table(written[-1])
+    return section_of(results, png)
 
 
 def _pages(
     paper: Paper, sections: Sequence[Section], request: Request, counts: Mapping[str, Sequence[int]]
-) -> Iterator[Path]:
+) -> list[Path]:
     """Write a paper's pages; its conclusions stand above results of enough runs only."""
     table = guarantees(paper.systems)
+    whole = _is_whole(paper, sections)
     full = {FORMS["coded"]: min(FULL_SEEDS, paper.coded_runs)}
     enough = all(min(numbers) >= full.get(form, FULL_SEEDS) for form, numbers in counts.items())
-    if request.quick or not (enough and _is_whole(paper, sections)):
+    if request.quick or not (enough and whole):
         paper = replace(paper, summary=())
-    path = request.out / f"{_page_name(paper, sections)}.md"
+    names = [] if whole else [short_name(section.name) for section in sections]
+    path = request.out / f"{'-'.join([paper.name, *names])}.md"
     words = request.words(counts)
-    yield _bytes(path, markdown_page(paper, sections, words, table).encode("utf-8"))
-    yield html_page(paper, sections, words, table).write(path.with_suffix(".html"))
+    markdown = _bytes(path, markdown_page(paper, sections, words, table).encode("utf-8"))
+    return [markdown, html_page(paper, sections, words, table).write(path.with_suffix(".html"))]
 
 
 def _is_whole(paper: Paper, sections: Sequence[Section]) -> bool:
     return len(sections) == len(paper.experiments)
-
-
-def _page_name(paper: Paper, sections: Sequence[Section]) -> str:
-    """Return the paper's name if all of it was run, otherwise the names of what was."""
-    if _is_whole(paper, sections):
-        return paper.name
-    return "-".join([paper.name, *(short_name(section.name) for section in sections)])
 
 
 def _bytes(path: Path, content: bytes) -> Path:

@@ -148,11 +148,11 @@ class RegressionPlan(AdditivePlan):
     _initial_queries: OutcomeQueries
 
     def _initial_queries_of(self, budget: Budget) -> OutcomeQueries:
-        rules, grid = self._rules, self._encoder.schema.outcome_grid
+        rules, grid = self._rules, self.encoder.schema.outcome_grid
         noise = max(budget.noise().deviation, LEAST_NOISE)
         share = min(rules.max_initial_share, rules.initial_share * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
-        survey = SurveyRecipe(histograms=rules.survey_share).survey(budget, self._encoder)
+        survey = SurveyRecipe(histograms=rules.survey_share).survey(budget, self.encoder)
         loss = self._loss_of(budget)
         return OutcomeQueries(
             loss=loss,
@@ -167,7 +167,7 @@ class RegressionPlan(AdditivePlan):
         )
 
     def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
-        rules, link = self._rules, self._rules.link(self._encoder.schema.outcome_grid)
+        rules, link = self._rules, self._rules.link(self.encoder.schema.outcome_grid)
         return rules.loss(1, 1.0, 1.0, rules.count_weight if budget.concentrated else rules.pure_count_weight, link)
 
     def _units_for(self, rounds: int) -> int:

@@ -14,7 +14,6 @@ from sklearn.inspection import partial_dependence
 
 import hedgerow as hr
 from hedgerow.datasets import (
-    bank,
     fetch,
     load_adult,
     load_affairs,
@@ -98,13 +97,9 @@ def made_up(tmp_path, monkeypatch):
     def place(which, **files):
         contents = {name.replace("__", "."): text.encode() for name, text in files.items()}
         hashes = {name: digest(content) for name, content in contents.items()}
-        if which == "BANK":
-            source = replace(bank.SOURCE, hashes=hashes)
-            monkeypatch.setattr(bank, "SOURCE", source)
-        else:
-            published = getattr(sets, which)
-            source = replace(published.source, hashes=hashes)
-            monkeypatch.setattr(sets, which, replace(published, source=source))
+        published = getattr(sets, which)
+        source = replace(published.source, hashes=hashes)
+        monkeypatch.setattr(sets, which, replace(published, source=source))
         (tmp_path / source.folder).mkdir(exist_ok=True)
         for name, content in contents.items():
             (tmp_path / source.folder / name).write_bytes(content)
@@ -282,7 +277,7 @@ def test_diabetes_is_never_fetched():
 
 
 def test_fetched_sets_are_fetched_over_https():
-    for source in (sets.ADULT.source, bank.SOURCE, sets.CENSUS_INCOME.source, sets.WALL_FOLLOWING.source):
+    for source in (sets.ADULT.source, sets.BANK.source, sets.CENSUS_INCOME.source, sets.WALL_FOLLOWING.source):
         assert source.url.startswith("https://archive.ics.uci.edu/static/public/")
 
 

@@ -173,8 +173,8 @@ def test_partial_dependence_reads_the_numbers_of_a_set_with_words(made_up, as_fr
 
 
 def test_bank_declares_months_without_a_call_and_unknown_as_a_value():
-    assert len(bank.FEATURES["month"].values) == 12
-    assert "unknown" in bank.FEATURES["job"].values
+    assert len(sets.BANK.schema().features["month"].values) == 12
+    assert "unknown" in sets.BANK.schema().features["job"].values
 
 
 def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):

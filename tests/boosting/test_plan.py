@@ -289,7 +289,7 @@ DAMAGES = {
 def test_damaged_votes_are_refused(damage):
     arrays = {name: array for name, array in MODEL.items() if name != "votes"}
     votes = DAMAGES[damage](MODEL["votes"])
-    with pytest.raises(FileFormatError, match="votes are damaged"):
+    with pytest.raises(FileFormatError, match=r"votes is damaged|more trees than rounds"):
         plan_of(RECIPES["stumps"]).restore(arrays if votes is None else {**arrays, "votes": votes})
 
 

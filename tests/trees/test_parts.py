@@ -61,7 +61,7 @@ from hedgerow.trees import (
     Uniform,
     Weighted,
 )
-from hedgerow.trees.forest import HardRecords, smoothed_shares
+from hedgerow.trees.forest import HardRecords, smoothed_votes
 from hedgerow.trees.model import _added_errors, _class_counts, _sizes
 
 ONE = Fraction(1)
@@ -301,7 +301,7 @@ def descendants_allowed(allowance, tests, path) -> int:
 @every({name: recipe for name, recipe in RECIPES.items() if recipe.stop is None})
 def test_a_path_ends_early_only_where_nothing_is_left_to_ask(recipe):
     _, forest, _ = grown(recipe)
-    tests, level = forest.candidates, forest.levels()
+    tests, level = forest.candidates, forest.trees.levels
     for node, path in paths_to(forest).items():
         if forest.test[node] < 0 and level[node] < 4:
             left = np.array(undecided_by(tests, path)) & (
@@ -457,13 +457,19 @@ def test_sizes_are_those_of_nodes_that_were_asked_and_no_others():
         Recipe(stop=NoisySize(), candidates=Mixed(), leaf=NoisyCounts()), epsilon=Fraction(2000), count=6
     )
     size = np.concatenate([layer.size for layer in grower._layers])
-    inner, level = forest.test >= 0, forest.levels()
+    inner, level = forest.test >= 0, forest.trees.levels
     assert np.all(size[inner] > 0)
     assert np.all(size[level == 4] == -1)
     assert size[forest.roots].sum() == 6
     stopped = ~inner & (level < 4) & (size >= 0)
     assert stopped.any()
     assert np.array_equal(size[stopped], forest.counts[stopped].sum(axis=1))
+
+
+def votes_of(forest, codes):
+    return forest.trees.sums_of(
+        codes, forest.label_votes(N_CLASSES if forest.counts is None else forest.counts.shape[1])
+    )
 
 
 # Files.
@@ -475,14 +481,12 @@ def test_forests_survive_arrays_and_predict_the_same(recipe):
     arrays = forest.to_arrays()
     plain = recipe.candidates.build(np.array(N_CODES), IS_NUMERIC)
     again = Forest.from_arrays(arrays, plain, N_CLASSES)
-    assert np.array_equal(again.votes(all_codes(), N_CLASSES), forest.votes(all_codes(), N_CLASSES))
+    assert np.array_equal(votes_of(again, all_codes()), votes_of(forest, all_codes()))
     assert all(np.array_equal(again.to_arrays()[name], arrays[name]) for name in arrays)
     assert ("order" in arrays) == (plain.order.tolist() != forest.candidates.order.tolist())
-    share = smoothed_shares(forest, 2.0)
-    assert (share is None) == (recipe.leaf == SelectLabel())
-    if share is not None:
-        soft = forest.shares(all_codes(), share)
-        assert np.array_equal(again.shares(all_codes(), smoothed_shares(again, 2.0)), soft)
+    assert (forest.counts is None) == (recipe.leaf == SelectLabel())
+    if forest.counts is not None:
+        assert np.array_equal(smoothed_votes(again, 2.0)[0], smoothed_votes(forest, 2.0)[0])
 
 
 @every()
@@ -498,7 +502,7 @@ def test_votes_agree_with_a_plain_walk(recipe):
                     forest.candidates, test, record[forest.candidates.feature[test]]
                 )
             expected[row, forest.label[node]] += 1
-    assert np.array_equal(forest.votes(codes, N_CLASSES), expected)
+    assert np.array_equal(votes_of(forest, codes), expected)
 
 
 def _swapped(order, feature, one, other):
@@ -622,7 +626,7 @@ def test_pruning_works_from_the_leaves_up_and_keeps_what_is_above():
     assert pruned.label.tolist() == [-1, 0, -1, 0, 1]
     assert np.array_equal(Forest.from_arrays(pruned.to_arrays(), forest.candidates, 2).test, pruned.test)
     codes = np.array(list(product((0, 1), repeat=2)), dtype=np.uint8)
-    assert pruned.votes(codes, 2).argmax(axis=1).tolist() == [0, 0, 0, 1]
+    assert votes_of(pruned, codes).argmax(axis=1).tolist() == [0, 0, 0, 1]
 
 
 def test_sizes_are_scaled_from_the_root_down():
@@ -636,7 +640,7 @@ def test_sizes_are_scaled_from_the_root_down():
         (-1, 0, -1, [-5, 2]),
     ]
     forest, size = tree(multiway([2, 2]), nodes)
-    level, parent = forest.levels(), forest.parents
+    level, parent = forest.trees.levels, forest.trees.parents
     scaled = _sizes(forest, size, level, parent)
     assert scaled.tolist() == pytest.approx([100, 60, 40, 60 * 5 / 20, 60 * 15 / 20, 20, 20])
     counts = _class_counts(forest, scaled, level, parent)
@@ -670,7 +674,7 @@ def counted_trees(draw):
 @settings(max_examples=300, deadline=None)
 def test_pruned_trees_are_sound_and_their_sizes_add_up(drawn, confidence):
     forest, size = drawn
-    level, parent = forest.levels(), forest.parents
+    level, parent = forest.trees.levels, forest.trees.parents
     scaled = _sizes(forest, size, level, parent)
     counts = _class_counts(forest, scaled, level, parent)
     for node in np.flatnonzero(forest.test >= 0):
@@ -686,16 +690,16 @@ def test_pruned_trees_are_sound_and_their_sizes_add_up(drawn, confidence):
     leaf = pruned.test < 0
     assert np.array_equal(pruned.label[leaf], pruned.counts[leaf].argmax(axis=1))
     codes = np.array(list(product(*map(range, (2, 3, 4, 2)))), dtype=np.uint8)
-    assert np.array_equal(again.votes(codes, 3), pruned.votes(codes, 3))
-    assert np.all(pruned.votes(codes, 3).sum(axis=1) == 1)
+    assert np.array_equal(votes_of(again, codes), votes_of(pruned, codes))
+    assert np.all(votes_of(pruned, codes).sum(axis=1) == 1)
     if pruned.n_nodes == forest.n_nodes:
         assert pruned.counts.tolist() == forest.counts.tolist()
 
 
 def plain_pruned(forest, size, confidence):
     """Return which nodes stay tests, by recursion over one node at a time."""
-    scaled = _sizes(forest, size, forest.levels(), forest.parents)
-    counts = _class_counts(forest, scaled, forest.levels(), forest.parents)
+    scaled = _sizes(forest, size, forest.trees.levels, forest.trees.parents)
+    counts = _class_counts(forest, scaled, forest.trees.levels, forest.trees.parents)
 
     def upper(n, wrong):
         n = max(n, 1e-9)
@@ -780,9 +784,9 @@ def test_joined_forests_vote_as_their_sum(names):
     both = Forest.joined(first, second)
     assert len(both.roots) == 5
     codes = all_codes()
-    assert np.array_equal(both.votes(codes, N_CLASSES), first.votes(codes, N_CLASSES) + second.votes(codes, N_CLASSES))
+    assert np.array_equal(votes_of(both, codes), votes_of(first, codes) + votes_of(second, codes))
     again = Forest.from_arrays(both.to_arrays(), first.candidates, N_CLASSES)
-    assert np.array_equal(again.votes(codes, N_CLASSES), both.votes(codes, N_CLASSES))
+    assert np.array_equal(votes_of(again, codes), votes_of(both, codes))
     if first.counts is not None:
         assert both.counts.sum() == first.counts.sum() + second.counts.sum()
 
@@ -792,7 +796,7 @@ EASY = Fraction(3, 10)
 
 def margins_of(forest, codes):
     margins = np.zeros((len(codes), N_CLASSES), dtype=np.int64)
-    forest.add_votes(codes, margins)
+    forest.trees.add_votes(codes, forest.label_votes(N_CLASSES), margins)
     return margins
 
 
@@ -806,7 +810,7 @@ def hard_and_easy(copies=1):
 
 def test_hard_records_are_those_that_the_forest_gets_wrong():
     said, labels, codes, forest = hard_and_easy()
-    votes = forest.votes(codes, N_CLASSES).tolist()
+    votes = votes_of(forest, codes).tolist()
     right = np.array([min(range(N_CLASSES), key=lambda k: (-row[k], k)) for row in votes]) == labels
     assert 0 < right.sum() < len(right)
     assert np.array_equal(said, np.where(right, int(EASY * 2**32), 2**32))

@@ -7,9 +7,9 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator.rounds import check_noise, check_range
+from hedgerow.curator.rounds import check_range
 from hedgerow.errors import BudgetExceeded
-from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, Selection
+from hedgerow.mechanisms import PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event
@@ -50,14 +50,6 @@ class Contest:
         self._charge(mechanism.event("the best candidate", SCORE))
         scores = self._scores[None]
         return int(self._randomness.draw(mechanism, scores, np.ones(scores.shape, dtype=np.bool_))[0])
-
-    def score(self, noise: Geometric) -> int:
-        """Return the score of the only model, with noise."""
-        if len(self._scores) != 1:
-            raise ValueError("a record is in the scores of several models, which this noise is not for.")
-        check_noise(noise, 1, self._most)
-        self._charge(noise.event(SCORE))
-        return int(self._randomness.draw(noise, self._scores)[0])
 
     def _charge(self, event: Event) -> None:
         if os.getpid() != self._process:

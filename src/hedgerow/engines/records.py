@@ -17,7 +17,7 @@ from hedgerow.limits import LEAST_MEMORY
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.persons import Groups, another_person
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, check_source, files_of
+from hedgerow.sources.streams import Batches, Layout, Stream, check_source, csv_files, files_of, parquet_files
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -117,7 +117,7 @@ class Records:
             If there is no such file, if a file is named twice, or if another argument is wrong.
         """
         return cls._of(
-            ParquetFiles(files_of(paths, ".parquet")),
+            parquet_files(files_of(paths, ".parquet")),
             f"from_parquet({_shown(paths)}",
             label,
             group,
@@ -144,7 +144,7 @@ class Records:
         ``separator`` is the character between cells and ``encoding`` that of the text. None: the schema's ``delimiter`` and
         ``encoding``, or a comma and UTF-8 if it has none. The other parameters, and errors, are those of ``from_parquet``.
         """
-        stream = CSVFiles(files_of(paths, ".csv"), separator, encoding)
+        stream = csv_files(files_of(paths, ".csv"), separator, encoding)
         return cls._of(stream, f"from_csv({_shown(paths)}", label, group, drop, memory, spill)
 
     @classmethod

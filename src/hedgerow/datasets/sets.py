@@ -415,7 +415,6 @@ def _dollars(log: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _carried(name: str, columns: Iterable[str]) -> Any:
-    """Return the frame of a data set of statsmodels."""
     try:
         found = getattr(import_module("statsmodels.datasets"), name).load_pandas().data
     except ImportError as error:

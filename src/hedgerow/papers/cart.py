@@ -79,7 +79,6 @@ class CartTree:
     tests = staticmethod(cut_ranges)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        """Return the learner with its records."""
         return lambda weights, budget, randomness: self._fit(training, holdout, weights, budget, randomness)
 
     def _fit(
@@ -100,7 +99,6 @@ class CartTree:
         return self.pruning.apply(tree, errors_by_node(tree, training, sample), held)
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        """Yield what is read without protection."""
         if self.sampled:
             yield (
                 "each tree draws as many records as there are, with replacement and by raw normalized weights: a record may be "
@@ -198,7 +196,6 @@ class CartGrower:
         return OpenCartNodes(number, low, high, records, node)
 
     def _choose(self, frontier: OpenCartNodes) -> Tests:
-        """Return the test of each node."""
         start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
         nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high)
         offered = np.ones((len(frontier), len(self._numeric)), dtype=np.bool_)
@@ -236,7 +233,6 @@ class CartGrower:
         return cut
 
     def _split(self, frontier: OpenCartNodes, tests: Tests) -> OpenCartNodes:
-        """Set the nodes' tests, and return their children."""
         found = tests.feature >= 0
         frontier, tests = frontier[found], tests[found]
         side = np.empty(len(frontier.records), dtype=np.int64)

@@ -51,11 +51,9 @@ class MeanLaplace:
     draws: int = 100
 
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
-        """Return the counts, of any shape, with independent noise."""
         return self.added(counts, float_generator(stream))
 
     def added(self, counts: npt.NDArray[Any], generator: np.random.Generator) -> Floats:
-        """Return the counts with noise from a generator."""
         up, down = generator.standard_gamma(self.draws, size=(2, *counts.shape))
         return np.asarray(counts + (up - down) / (self.draws * self.epsilon))
 
@@ -100,11 +98,9 @@ class CodedTree:
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        """Return the learner with its records."""
         return CodedFitter(self, Ranked.of(training), holdout).fit
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        """Yield what is read without protection."""
         if self.noisy:
             yield (
                 "every count gets the mean of 100 draws of Laplace(1 / epsilon), with a tenth of the standard deviation of one: "
@@ -148,7 +144,6 @@ class CodedFitter:
     holdout: RawRecords
 
     def fit(self, weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
-        """Return one tree."""
         noise, training = MeanLaplace(budget), self.records.data
         sketch = self._grow(weights, noise, randomness)
         counts = np.array(sketch.counts)
@@ -199,7 +194,6 @@ class CodedFitter:
         return feature, 0.0, values[found.rank[[best]]].astype(np.int64)
 
     def _candidates(self, rows: Integers, weights: Floats) -> CodedTests | None:
-        """Return the tests of a node; None if there are none."""
         ranked = self.records
         sums = ranked.class_weights(rows, weights)
         counts = ranked.class_weights(rows, np.ones(len(weights), dtype=np.int64))
@@ -286,11 +280,9 @@ class AnswerKey:
     """The seed of the noise in a model's answers, drawn once for a model."""
 
     def sample(self, stream: Stream) -> npt.NDArray[np.int64]:
-        """Return the words of the key, (words,)."""
         return float_generator(stream).integers(0, 1 << 32, KEY_WORDS)
 
     def law(self) -> Floats:
-        """Return the probability of each single key."""
         return np.array([2.0 ** (-32 * KEY_WORDS)])
 
 
@@ -315,7 +307,6 @@ class NoisyVote(PrintedVote):
             yield 2 * alpha * noise.added(votes, generator)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees, their weights and the key of the noise as named arrays."""
         return {**super().to_arrays(), "key": self.key}
 
 
@@ -324,11 +315,9 @@ class NoisyVotes:
     """The rule that answers get noise: every tree and every record with the whole epsilon."""
 
     def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> NoisyVote:
-        """Return the model whose answers have noise."""
         return NoisyVote(model.branching, model.trees, model.alphas, randomness.draw(AnswerKey()), epsilon)
 
     def reasons(self, trees: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         yield (
             "the only noise is on the trees' answers to the records that are asked about, and the trees are in the model: what "
             "it stores is raw"

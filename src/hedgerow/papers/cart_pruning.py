@@ -28,11 +28,9 @@ class Sketch:
         return np.arange(first, len(self.counts))
 
     def split(self, node: int, feature: int, cut: float, left: Truth, first_child: int) -> None:
-        """Give a node its test."""
         self.tests[node] = (feature, cut, left, first_child)
 
     def heights(self) -> Integers:
-        """Return the tests on the longest path below each node."""
         height = np.zeros(len(self.counts), dtype=np.int64)
         for node in sorted(self.tests, reverse=True):
             child = self.tests[node][3]
@@ -104,7 +102,6 @@ def _weakest(tree: BinaryTrees, inner: Truth, errors: Integers) -> int:
 
 
 def _below(tree: BinaryTrees, node: int) -> Truth:
-    """Return which nodes are a node or below it."""
     below: Truth = np.arange(len(tree.feature)) == node
     for parent in range(node, len(below)):
         if below[parent] and tree.feature[parent] >= 0:

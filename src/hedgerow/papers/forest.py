@@ -62,15 +62,12 @@ class Samples:
         return [np.arange(len(wrong))] * trees
 
     def phases(self, trees: int) -> tuple[tuple[Samples, int], ...]:
-        """Return the sampling and the number of trees of each phase."""
         return ((self, trees),)
 
     def tree_budget(self, epsilon: Fraction, trees: int) -> Fraction:
-        """Return the budget that the paper gives each tree."""
         return epsilon / trees if self.shared else epsilon
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
-        """Yield what this step reads without protection."""
         yield from ()
 
 
@@ -219,7 +216,6 @@ class PrintedForest:
         return shares
 
     def reasons(self, branching: Branching, epsilon: Fraction, trees: int, max_depth: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         if max_depth > 0:  # otherwise a tree is one leaf, whatever the records are
             if self.pure_leaves:
                 yield ROOTS
@@ -330,7 +326,6 @@ class PrintedTrees:
         return importances(self.roots, self.feature, self.first_child, len(self.branching.schema.names))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees as named arrays, which audits compare."""
         return {name: array for name, array in vars(self).items() if name != "branching"}
 
 
@@ -350,13 +345,11 @@ class Layer:
 
     @classmethod
     def of_leaves(cls, start: int, nodes: int) -> Layer:
-        """Return so many nodes without tests, children or labels."""
         none, zero = np.full(nodes, -1), np.zeros(nodes)
         return cls(start, none, zero.astype(np.int64), none.copy(), zero, zero.copy())
 
     @property
     def end(self) -> int:
-        """The start of the next layer."""
         return self.start + len(self.feature)
 
 
@@ -400,7 +393,6 @@ class Grower:
         self._layers: list[Layer] = []
 
     def grow(self, subsets: Subsets, levels: list[Shares]) -> PrintedTrees:
-        """Return one tree for each subset of the records."""
         frontier = self._plant(subsets)
         roots = frontier.row.astype(np.int32)
         for number, shares in enumerate(levels, start=1):
@@ -496,7 +488,6 @@ class Grower:
 
 
 def smallest_node(budget: Fraction, widest: Integers, n_classes: int) -> Floats:
-    """Return the noisy size below which a node ends."""
     return np.asarray(0.5 * math.sqrt(2) * float(1 / budget) * widest * n_classes)
 
 

@@ -47,7 +47,6 @@ class Branching:
 
     @property
     def cuts(self) -> Integers:
-        """The features that are cut."""
         return np.flatnonzero(self.bins == CUT)
 
     def read(self, X: Any) -> Floats:
@@ -109,7 +108,6 @@ def _numeric(schema: Schema) -> Integers:
 
 
 def _codes(schema: Schema) -> Integers:
-    """Return how many codes each categorical feature has; those of numbers are not read."""
     return np.array([feature.n_codes(2) for feature in schema.features.values()], dtype=np.int64)
 
 
@@ -129,7 +127,6 @@ class RawRecords:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
         return len(self.branching.schema.classes)
 
     @lazy
@@ -163,7 +160,6 @@ class NodeRecords:
 
     @property
     def branching(self) -> Branching:
-        """The branches of the tests."""
         return self.data.branching
 
     @lazy

@@ -65,15 +65,12 @@ class TreeSystem(PrivateClassifier):
     max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
-        """Return the parts of the private form."""
         return self._recipe
 
     def _default_size(self, epsilon: Fraction) -> Size:
-        """Return the default size of the private form for an add/remove budget."""
         return self._private_size
 
     def _size(self, default: Size) -> Size:
-        """Return the size from the parameters, with defaults for those that are None."""
         return default.given(max_depth=self.max_depth, max_bins=self.max_bins)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
@@ -128,7 +125,6 @@ class BoostedSystem(BoostingClassifier):
         """Return the default size of the private form for an add/remove budget."""
 
     def _size(self, default: Size) -> Size:
-        """Return the size from the parameters, with defaults for those that are None."""
         return default.given(n_estimators=self.n_estimators, max_bins=self.max_bins)
 
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:

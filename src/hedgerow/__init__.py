@@ -71,11 +71,11 @@ if TYPE_CHECKING:
     from hedgerow.papers.cart import CARTDPsAdaBoostClassifier as CARTDPsAdaBoostClassifier
     from hedgerow.papers.dpada import *
     from hedgerow.papers.edprf import *
-    from hedgerow.papers.rivals import *
+    from hedgerow.papers.edprf import *
     from hedgerow.systems.cells import *
     from hedgerow.systems.forest import ForestClassifier as ForestClassifier
     from hedgerow.systems.hedgerow import HedgerowClassifier as HedgerowClassifier
-    from hedgerow.systems.regressor import HedgerowRegressor as HedgerowRegressor
+    from hedgerow.systems.hedgerow import HedgerowRegressor as HedgerowRegressor
     from hedgerow.systems.smooth_boost import SmoothBoostClassifier as SmoothBoostClassifier
     from hedgerow.systems.trees import *
     from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load

@@ -23,8 +23,15 @@ from hedgerow.papers.boosting import (
     PrintedBoosting,
     most_codes,
 )
-from hedgerow.papers.cart_coded import CodedStep, CodedTree, NoisyVotes, WholeRounds
-from hedgerow.papers.cart_pruning import Sketch, WeakestLink, errors_by_node
+from hedgerow.papers.cart_coded import (
+    CodedStep,
+    CodedTree,
+    NoisyVotes,
+    Sketch,
+    WeakestLink,
+    WholeRounds,
+    errors_by_node,
+)
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
 from hedgerow.papers.records import Branching, NodeRecords, OpenNodes, RawRecords, cut_ranges

@@ -48,7 +48,7 @@ from hedgerow.trees import (
     SelectTest,
     Split,
 )
-from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds
+from hedgerow.trees.parts import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds
 
 TIE = 1e-10  # weighted errors that differ by less are equal: sums of floats never are
 EQUAL = 1e-9  # weights that differ by less, relatively, are equal: they differ by rounding

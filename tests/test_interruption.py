@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +15,25 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
-from hedgerow.curator import Candidate, Cut, Nodes, Queryable, Round, Splits
+from hedgerow.curator import (
+    Candidate,
+    CompareMinorities,
+    Cut,
+    ModelScores,
+    Nodes,
+    Queryable,
+    Release,
+    Round,
+    SelectLabels,
+    SelectSpecializations,
+    SelectTests,
+    Splits,
+)
+from hedgerow.curator.queries import Noisy
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.scores import Gini, Majority, Specializations, multiway
+from hedgerow.table import CellCounts, ClassCounts, Histogram, Sizes
 
 HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)
 TESTS = multiway((2, 2))
@@ -25,6 +41,7 @@ GRADIENTS = Logistic(2, normal=False)
 CURATOR = (
     "curator/queryable.py",
     "curator/rounds.py",
+    "curator/queries.py",
     "table/memory.py",
     "privacy/filter.py",
     "mechanisms/randomness.py",
@@ -61,14 +78,17 @@ def leaf(curator, root):
 OFFERED = np.ones((1, 2), dtype=bool)
 CUT = Specializations(np.arange(4), [(0, 1, 2)], np.ones(1, dtype=np.int64))
 QUESTIONS = {
-    "count": lambda c, r: c.count(r, Geometric(HALF)),
-    "class_counts": lambda c, r: c.class_counts(r, Geometric(HALF)),
-    "histogram": lambda c, r: c.histogram(r, OFFERED, Geometric(HALF, 2)),
-    "select": lambda c, r: c.select(r, TESTS, OFFERED, Gini(), PermuteAndFlip(HALF, Gini().range)),
-    "select_label": lambda c, r: c.select_label(r, PermuteAndFlip(HALF, 1)),
-    "specialize": lambda c, r: c.specialize(r, [CUT], Majority(), PermuteAndFlip(HALF, Majority.range)),
-    "cell_counts": lambda c, r: c.cell_counts(r, OneCell(), Geometric(HALF)),
-    "minority_at_most": lambda c, r: c.minority_at_most(r, AtMost(Geometric(HALF), 10)),
+    "count": lambda c, r: c.answer(Sizes(r), Geometric(HALF)),
+    "class_counts": lambda c, r: c.answer(ClassCounts(r), Geometric(HALF)),
+    "histogram": lambda c, r: c.answer(Histogram(r, OFFERED), Geometric(HALF, 2)),
+    "select": lambda c, r: c.answer(SelectTests(r, TESTS, OFFERED, Gini()), PermuteAndFlip(HALF, Gini().range)),
+    "select_label": lambda c, r: c.answer(SelectLabels(r), PermuteAndFlip(HALF, 1)),
+    "specialize": lambda c, r: c.answer(
+        SelectSpecializations(r, [CUT], Majority()), PermuteAndFlip(HALF, Majority.range)
+    ),
+    "cell_counts": lambda c, r: c.answer(CellCounts(r, OneCell()), Geometric(HALF)),
+    "minority_at_most": lambda c, r: c.answer(CompareMinorities(r), AtMost(Geometric(HALF), 10)),
+    "model_scores": lambda c, r: c.answer(ModelScores(r), PermuteAndFlip(HALF, 1)),
 }
 SELECTION = PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1)
 ON_B, SPLITS = Cut(1, np.array([0, 1])), Splits([0], [np.arange(2)], [False])
@@ -113,13 +133,17 @@ def take_all(curator):
             nodes = Nodes(generation, np.array([index]))
             with contextlib.suppress(BudgetExceeded, ConfigurationError):
                 for _ in range(30):
-                    answered[generation, index] += int(curator.count(nodes, Geometric(EIGHTH))[0])
+                    answered[generation, index] += int(curator.answer(Sizes(nodes), Geometric(EIGHTH))[0])
     return sum(answered.values())
 
 
 def test_every_public_method_is_here():
     public = {name for name in vars(Queryable) if not name.startswith("_")}
-    assert public == {*QUESTIONS, *(name.split()[0] for name in FREE), *METHODS}
+    assert public == {"answer", *(name.split()[0] for name in FREE), *METHODS}
+    asked = []
+    for ask in QUESTIONS.values():
+        ask(SimpleNamespace(answer=lambda query, _: asked.append(type(query))), [0])
+    assert set(asked) == {Sizes, ClassCounts, CellCounts, Histogram, *Release.__subclasses__()} - {Noisy}
     assert {name for name in vars(Round) if not name.startswith("_")} == {*OF_ALL}
 
 
@@ -155,7 +179,7 @@ def test_an_interrupted_partition_does_not_multiply_the_budget(asked_before):
     def prepare():
         curator, root = opened()
         if asked_before:
-            curator.count(root, Geometric(asked_before * EIGHTH))
+            curator.answer(Sizes(root), Geometric(asked_before * EIGHTH))
         return curator, root
 
     ends = Counter()
@@ -166,7 +190,7 @@ def test_an_interrupted_partition_does_not_multiply_the_budget(asked_before):
         ends[answers] += 1
         if children is not None:
             with pytest.raises(ConfigurationError, match="partitioned"):
-                curator.count(root, Geometric(EIGHTH))
+                curator.answer(Sizes(root), Geometric(EIGHTH))
     assert ends[8 - asked_before] > 20  # what is left can still be had, once
 
 
@@ -220,7 +244,7 @@ def test_a_question_that_a_signals_handler_asks_in_between_is_charged(name):
     def handle(prepared):
         curator, root = prepared
         with contextlib.suppress(BudgetExceeded, ConfigurationError):
-            curator.count(root, Geometric(HALF))
+            curator.answer(Sizes(root), Geometric(HALF))
 
     def suppressed(prepared):
         with contextlib.suppress(BudgetExceeded, ConfigurationError):

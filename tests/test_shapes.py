@@ -13,7 +13,7 @@ from hedgerow.boosting.plan import Lookup, MadaBoost
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, Randomness
 from hedgerow.scores import Gini, multiway
 from hedgerow.survey import Ones
-from hedgerow.table import MemoryTable
+from hedgerow.table import MemoryTable, Sums
 from hedgerow.trees import Forest
 
 RECORDS = ((0, 1, 0), (1, 0, 1), (1, 1, 1))
@@ -47,7 +47,7 @@ WRONG = {
     "weights for fewer records": lambda: make_table(RECORDS).assign(
         Told.to(zeros(3), 1), lambda margins, labels: zeros(2, dtype=np.uint64)
     ),
-    "channels for fewer records": lambda: make_table(RECORDS).sums(TooFew()),
+    "channels for fewer records": lambda: make_table(RECORDS).answer(Sums(TooFew())),
     "margins for fewer records": lambda: MadaBoost().lookup(0)(zeros(2, 2), zeros(3, dtype=np.int16)),
     "margins of no class": lambda: Lookup(zeros(1, dtype=np.uint64))(zeros(3), zeros(3, dtype=np.int16)),
     "a histogram of fewer codes": lambda: Gini().score(zeros(1, 3, 2), TESTS, zeros(1, 2)),

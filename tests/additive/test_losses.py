@@ -17,7 +17,7 @@ from hedgerow.export import Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
 from hedgerow.survey import Ones
-from hedgerow.table import Layout, MemoryTable
+from hedgerow.table import Layout, MemoryTable, Sums
 
 margins_of = st.integers(-40 * VOTE_STEPS, 40 * VOTE_STEPS)
 TENTHS = [8, 5]  # of this version's cap, and of the one that some files of version 0.2 hold
@@ -398,7 +398,7 @@ def test_neighbors_scores_and_sums_differ_by_at_most_the_bounds(n_classes, norma
     def sums(size):
         table = MemoryTable(codes[:size], labels[:size], n_codes, n_classes)
         votes = Votes(rule.columns, lambda seen, margins: np.add(margins, start[number(seen, table)], out=margins))
-        return table.sums(rule, votes, parts).reshape(parts.cells.n_cells, -1, n_codes.sum(), rule.channels)
+        return table.answer(Sums(rule, votes, parts)).reshape(parts.cells.n_cells, -1, n_codes.sum(), rule.channels)
 
     for last in range(1, 60):
         before, after = sums(last), sums(last + 1)
@@ -425,7 +425,7 @@ def test_sums_agree_with_a_plain_loop(n_classes):
     )
     channels = np.array([plain(rule, *row) for row in zip(table._margins.tolist(), labels.tolist(), strict=True)])
     expected = [channels[codes[:, j] == code].sum(axis=0) for j, n in enumerate(n_codes) for code in range(n)]
-    assert np.array_equal(table.sums(rule), [expected])
+    assert np.array_equal(table.answer(Sums(rule)), [expected])
 
 
 @pytest.mark.parametrize("most", [1, 7, 1 << 16])
@@ -449,7 +449,7 @@ def test_sums_of_the_largest_channels_of_both_signs_are_exact(most, channels, mo
     table = MemoryTable(codes, np.zeros(500, np.int16), np.array([3]), 2)
     table.update_margins(Votes(2, lambda codes, margins: margins.__setitem__((slice(None), 0), number(codes, table))))
     expected = [rule.said[codes[:, 0] == code].sum(axis=0) for code in range(3)]
-    assert np.array_equal(table.sums(rule), [expected])
+    assert np.array_equal(table.answer(Sums(rule)), [expected])
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
@@ -481,7 +481,7 @@ def test_channels_are_worked_out_block_by_block(monkeypatch):
     monkeypatch.setattr("hedgerow.table.memory.BLOCK_CELLS", 100)
     table = MemoryTable(np.zeros((90, 1), np.uint8), np.zeros(90, np.int16), np.array([2]), 20)
     rule = Logistic(20, normal=True)
-    table.sums(rule)
+    table.answer(Sums(rule))
     assert [channels.shape for channels in asked] == [(2, 40)] * 45
 
 

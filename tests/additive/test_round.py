@@ -317,16 +317,16 @@ def round_scores(asked, ordered):
 
 
 def count_records_in_every_cell(patch):
-    right = MemoryTable.sums
+    right = MemoryTable.answer
 
-    def in_all(table, rule, votes=None, layout=None):
-        found = right(table, rule, votes, layout)
-        if layout is None or layout.cells.n_cells == 1:
+    def in_all(table, query):
+        found = right(table, query)
+        if query.layout.cells.n_cells == 1:
             return found
-        cells = found.reshape(layout.cells.n_cells, -1, *found.shape[1:])
+        cells = found.reshape(query.layout.cells.n_cells, -1, *found.shape[1:])
         return np.broadcast_to(cells.sum(axis=0), cells.shape).reshape(found.shape)
 
-    patch.setattr(MemoryTable, "sums", in_all)
+    patch.setattr(MemoryTable, "answer", in_all)
 
 
 def select_by_the_whole_share_each_time(patch):

@@ -26,7 +26,8 @@ FILES = (
     "curator/interactive.py",
     "analysis/search.py",
     "curator/values.py",
-    "curator/contest.py",
+    "curator/queryable.py",
+    "curator/queries.py",
     "ledgers/ledger.py",
 )
 

@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow.analysis.search import SHARES, Comparison, Parts, Scores, divided
-from hedgerow.curator.contest import Contest
-from hedgerow.mechanisms import PermuteAndFlip, Randomness
+from hedgerow.curator import ModelScores, Queryable
+from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
@@ -99,13 +99,14 @@ def test_a_model_is_right_where_it_predicts_the_label_and_records_without_one_co
     assert classes.tolist() == [-1] * 3 + [0] * 57
 
 
-def test_a_contest_stops_at_its_ceiling_and_refuses_what_is_too_fine():
+def test_a_comparison_stops_at_its_ceiling_and_refuses_what_is_too_fine():
     right = MemoryTable(np.array([[1, 0], [1, 1]], dtype=np.uint8), np.zeros(2, dtype=np.int16), np.array([2, 2]), 1)
     one = PermuteAndFlip(Fraction(1), 1)
-    contest = Contest(right, cost(one.event("w", "s")), Randomness(0))
-    assert contest.winner(one) in (0, 1)
+    curator = Queryable(right, cost(one.event("w", "s")), Randomness(0))
+    scores = ModelScores(curator.assign(PerRecordCoin(1)))
+    assert curator.answer(scores, one)[0] in (0, 1)
     with pytest.raises(hr.BudgetExceeded):
-        contest.winner(one)
+        curator.answer(scores, one)
 
 
 def test_it_finds_the_deeper_tree():

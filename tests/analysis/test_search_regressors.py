@@ -2,6 +2,7 @@
 
 import warnings
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from sklearn.base import is_classifier, is_regressor
 
 import hedgerow as hr
 from hedgerow.analysis.search import ERROR_STEPS, Scores
-from hedgerow.curator.contest import Contest
+from hedgerow.curator import ModelScores, Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import PermuteAndFlip, Randomness
+from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema.columns import read_columns
 from hedgerow.table import MemoryTable
@@ -34,16 +35,29 @@ def sample(size, seed):
     return X, 10 * (X[:, 0] > 0.5)
 
 
+def compared(table, event):
+    """What answers a mechanism by the scores of the models, with the budget of an event."""
+    curator = Queryable(table, cost(event), Randomness(0))
+    return partial(curator.answer, ModelScores(curator.assign(PerRecordCoin(1)), ERROR_STEPS))
+
+
 @pytest.fixture
 def contest():
     reading = Scores(SCHEMA, (Constant(5.0), Constant(1.25)), 4.0)
     table = MemoryTable.by(reading, [[0.1], [0.2], [0.3], [0.4]], [5, 2.5, 0, None])
-    return Contest(table, cost(PermuteAndFlip(Fraction(100), ERROR_STEPS).event("a", "b")), Randomness(0), ERROR_STEPS)
+    return compared(table, PermuteAndFlip(Fraction(100), ERROR_STEPS).event("a", "b"))
 
 
 def test_scores_are_sums_of_clipped_errors_in_integers(contest):
     # errors 0, 2.5, 5 of a largest of 4: 64 + 24 + 0; and 3.75, 1.25, 1.25: 4 + 44 + 44
-    assert contest._scores.tolist() == [88, 92]
+    query, table = contest.args[0], contest.func.__self__._table
+    ((scores, offered),) = query.statistics(PermuteAndFlip(Fraction(1), ERROR_STEPS), table, everyone(table))
+    assert scores.tolist() == [[88, 92]]
+    assert offered.all()
+
+
+def everyone(table):
+    return table.assign(Randomness(0).coins(PerRecordCoin(1)))
 
 
 def test_a_record_adds_at_most_the_range_whatever_it_is():
@@ -57,8 +71,8 @@ def test_a_record_adds_at_most_the_range_whatever_it_is():
 @pytest.mark.parametrize("wrong", [1, ERROR_STEPS - 1])
 def test_a_mechanism_of_a_smaller_range_is_refused(contest, wrong):
     with pytest.raises(ValueError, match="range"):
-        contest.winner(PermuteAndFlip(Fraction(1), wrong))
-    assert contest.winner(PermuteAndFlip(Fraction(90), ERROR_STEPS)) in (0, 1)
+        contest(PermuteAndFlip(Fraction(1), wrong))
+    assert contest(PermuteAndFlip(Fraction(90), ERROR_STEPS))[0] in (0, 1)
 
 
 def test_the_better_candidate_is_found_and_certified():

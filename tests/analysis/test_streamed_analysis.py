@@ -143,11 +143,11 @@ def test_a_search_that_breaks_off_leaves_no_codes_on_disk_while_its_error_is_hel
     spill.mkdir()
     records = spilling(next(sources(people, tmp_path)), spill)
 
-    def lost(self, mechanism):
+    def lost(self, *about):
         assert list(spill.iterdir()) != []
         raise hr.EngineError("lost")
 
-    monkeypatch.setattr("hedgerow.curator.contest.Contest.winner", lost)
+    monkeypatch.setattr("hedgerow.analysis.trials.Trials.scored", lost)
     with pytest.raises(hr.EngineError, match="lost") as caught:
         hr.PrivateSearchCV(*GRIDS["read alike"], epsilon=2).fit(records)
     assert caught.tb is not None  # which holds what the search held
@@ -195,11 +195,11 @@ def test_a_part_that_counts_its_rows_anew_is_noticed(people, monkeypatch):
     search = hr.PrivateSearchCV(*GRIDS["read alike"], epsilon=2, refit=0, random_state=5)
     whole = search.fit(X, y).predict_proba(X)
 
-    def keep(self, coins, first, last):
-        part = coins.parts(0, len(self.labels))
-        self._arrays["labels"] = np.where((first <= part) & (part < last), self.labels, -1)
+    def apply(self, records):
+        part = self.coins.parts(0, len(records.labels))
+        records.change(labels=np.where((self.first <= part) & (part < self.last), records.labels, -1))
 
-    monkeypatch.setattr("hedgerow.table.log.Records.keep", keep)
+    monkeypatch.setattr("hedgerow.table.log.Sample.apply", apply)
     records = hr.Records.from_batches([people], label="ill")
     assert not np.array_equal(search.fit(records).predict_proba(X), whole)
 
@@ -238,7 +238,7 @@ def test_a_partition_that_is_lost_ends_the_question_with_its_charge(people, monk
     X, y = split(people)
     model = hr.EDPRFClassifier(epsilon=5, schema=SCHEMA).fit(X, y)
     records = hr.Records.from_batches([people], label="ill")
-    monkeypatch.setattr(PartitionedTable, "histogram", lambda *_: (_ for _ in ()).throw(hr.EngineError("lost")))
+    monkeypatch.setattr(PartitionedTable, "answer", lambda *_: (_ for _ in ()).throw(hr.EngineError("lost")))
     asked = {
         "schema": lambda: hr.private_schema(records, **COLUMNS, epsilon=1, delta=1e-6, ledger=ledger),
         "card": lambda: hr.evaluate(model, records, epsilon=1, ledger=ledger),

@@ -17,7 +17,7 @@ from hedgerow.curator import Queryable
 from hedgerow.privacy.accounting import Cost
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
-from hedgerow.table import MemoryTable
+from hedgerow.table import ClassCounts, MemoryTable
 from hedgerow.trees import Recipe
 from hedgerow.trees.forest import ForestPlan
 from hedgerow.trees.grower import Layer
@@ -76,18 +76,19 @@ def take_bins_from_the_data(plant):
 
 
 def keep_raw_counts(plant):
-    class_counts, fit = Queryable.class_counts, ForestPlan.fit
+    answer, fit = Queryable.answer, ForestPlan.fit
 
-    def counted(self, nodes, noise):
-        self.raw = self._table.class_counts(self._state.value.frontier(nodes, self._table))
-        return class_counts(self, nodes, noise)
+    def counted(self, query, mechanism):
+        if isinstance(query, ClassCounts):
+            self.raw = self._table.answer(ClassCounts(self._state.value.frontier(query.of, self._table)))
+        return answer(self, query, mechanism)
 
     def kept(self, curator):
         model = fit(self, curator)
         object.__setattr__(model, "raw", curator.raw)
         return model
 
-    plant.setattr(Queryable, "class_counts", counted)
+    plant.setattr(Queryable, "answer", counted)
     plant.setattr(ForestPlan, "fit", kept)
 
 
@@ -100,7 +101,7 @@ def release_real_noise(plant):
         return Layer(layer.start, layer.test, layer.first_child, layer.released.astype(float), layer.size)
 
     def asked(self, curator, nodes):
-        counts = curator._table.class_counts(curator._charge(nodes, self.noise.event("noise")))
+        counts = curator._table.answer(ClassCounts(curator._charge(nodes, self.noise.event("noise"))))
         return counts + draws.laplace(scale=float(1 / self.noise.epsilon), size=counts.shape)
 
     plant.setattr(Layer, "of_leaves", classmethod(of_reals))

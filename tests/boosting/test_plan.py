@@ -14,13 +14,13 @@ from helpers import fit_plan
 import hedgerow as hr
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
 from hedgerow.boosting.plan import UNIT, VOTE_STEPS
-from hedgerow.curator import Queryable
+from hedgerow.curator import Queryable, SelectSpecializations, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.scores import Error, Majority, Max, Specializations
-from hedgerow.table import MemoryTable
+from hedgerow.table import ClassCounts, MemoryTable, Sizes
 from hedgerow.trees import (
     AllRecords,
     Binary,
@@ -123,10 +123,23 @@ def test_a_pure_plan_uses_nearly_all_of_its_epsilon(name, rounds, adjacency):
     assert spent.mu_squared == spent.draws == 0
 
 
+def watched(monkeypatch):
+    """The noises of class counts and the mechanisms that select tests, as they are asked."""
+    noises, selections, answer = [], [], Queryable.answer
+
+    def asked(curator, query, mechanism):
+        if isinstance(query, ClassCounts):
+            noises.append(mechanism)
+        if isinstance(query, SelectTests):
+            selections.append(mechanism)
+        return answer(curator, query, mechanism)
+
+    monkeypatch.setattr(Queryable, "answer", asked)
+    return noises, selections
+
+
 def test_many_rounds_are_cheaper_with_delta(monkeypatch):
-    noises = []
-    count = Queryable.class_counts
-    monkeypatch.setattr(Queryable, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
+    noises = watched(monkeypatch)[0]
     fit_plan(plan_of(RECIPES["stumps"], rounds=60), X, Y, Randomness(0))
     pure = noises[-1].deviation
     fit_plan(plan_of(RECIPES["stumps"], delta=Fraction(1, 10**5), rounds=60), X, Y, Randomness(0))
@@ -168,13 +181,13 @@ def test_a_curator_refuses_a_question_beyond_any_of_its_sums():
     curator = curator_of(plan, ceiling=ceiling)
     root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
     for asked in range(1, 11):
-        curator.class_counts(root, noise)
+        curator.answer(ClassCounts(root), noise)
         assert curator.total.mu_squared == asked * stated(noise)
         assert curator.total.draws == 3 * asked  # three classes
     with pytest.raises(BudgetExceeded):
-        curator.class_counts(root, noise)
+        curator.answer(ClassCounts(root), noise)
     with pytest.raises(BudgetExceeded):  # a pure step has a rho, which would come on top
-        curator.class_counts(root, Geometric(Fraction(1, 10**6), UNIT))
+        curator.answer(ClassCounts(root), Geometric(Fraction(1, 10**6), UNIT))
     assert curator.total == cost_of(mu_squared=ceiling.mu_squared, draws=30)
 
 
@@ -183,7 +196,7 @@ def test_a_curator_with_a_pure_ceiling_refuses_normal_noise():
     curator = curator_of(plan)
     root = curator.assign(PerRecordCoin(1))
     with pytest.raises(BudgetExceeded):
-        curator.count(root, RoundedNormal(Fraction(1, 10**6)))
+        curator.answer(Sizes(root), RoundedNormal(Fraction(1, 10**6)))
 
 
 def test_a_curator_counts_the_draws_of_a_question_before_it_answers():
@@ -191,9 +204,9 @@ def test_a_curator_counts_the_draws_of_a_question_before_it_answers():
     curator = curator_of(plan_of(RECIPES["stumps"]), ceiling=cost_of(mu_squared=1, draws=2))
     root = curator.assign(PerRecordCoin(1))
     with pytest.raises(BudgetExceeded):  # three classes are three draws
-        curator.class_counts(root, noise)
+        curator.answer(ClassCounts(root), noise)
     assert curator.total.draws == 0
-    curator.count(root, noise)
+    curator.answer(Sizes(root), noise)
     assert curator.total.draws == 1
 
 
@@ -203,7 +216,7 @@ def test_specializations_are_not_asked_of_weighted_records():
     choice = Specializations(np.arange(4), [(0, 1, 4)], np.ones(1, dtype=np.int64))
     root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
     with pytest.raises(ConfigurationError, match="records that count 1"):
-        curator.specialize(root, [choice], Majority(), PermuteAndFlip(HALF, Majority.range))
+        curator.answer(SelectSpecializations(root, [choice], Majority()), PermuteAndFlip(HALF, Majority.range))
     assert curator.spent == 0
 
 
@@ -306,10 +319,7 @@ def test_more_trees_than_rounds_are_refused():
 
 def test_only_weighted_counts_of_the_unit_are_asked_for(monkeypatch):
     """Each leaf's noise and each selection is for records of the largest weight."""
-    noises, selections = [], []
-    count, select = Queryable.class_counts, Queryable.select
-    monkeypatch.setattr(Queryable, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
-    monkeypatch.setattr(Queryable, "select", lambda c, *rest: selections.append(rest[-1]) or select(c, *rest))
+    noises, selections = watched(monkeypatch)
     fit_plan(plan_of(RECIPES["stumps"]), X, Y, Randomness(0))
     assert {(type(noise), noise.sensitivity) for noise in noises} == {(Geometric, UNIT)}
     assert {selection.score_range for selection in selections} == {Max().range * UNIT}

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from hedgerow.boosting import MadaBoost, SmoothBoost
 from hedgerow.boosting.plan import UNIT, VOTE_STEPS, Lookup
-from hedgerow.curator import Queryable
+from hedgerow.curator import CompareMinorities, Queryable, SelectLabels, SelectTests
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import (
     AtMost,
@@ -27,6 +27,7 @@ from hedgerow.mechanisms import (
     WeightedCoin,
 )
 from hedgerow.scores import Error, Gini, Max, multiway
+from hedgerow.table import ClassCounts, Histogram, Sizes
 
 FAMILIES = [MadaBoost(), SmoothBoost(), SmoothBoost(0.5), SmoothBoost(0.01)]
 ROUNDS = [0, 1, 7, 100]
@@ -178,19 +179,19 @@ def test_for_a_fixed_transcript_one_record_moves_one_cell_of_each_feature_by_its
     table, roots = weighted(records, votes, lookup)
     more, other = weighted([*records, added], votes, lookup)
     expected = plain(lookup, (votes[added[0]] + votes[2 + added[1]]).tolist(), added[2])
-    change = (more.histogram(other) - table.histogram(roots))[0]
+    change = (more.answer(Histogram(other)) - table.answer(Histogram(roots)))[0]
     for first, last in ((0, 2), (2, 5)):
         moved = change[first:last]
         assert moved.sum() == expected <= UNIT
         assert np.count_nonzero(moved) == (expected > 0)
     if expected:
         assert change[added[0], added[2]] == change[2 + added[1], added[2]] == expected
-    classes = (more.class_counts(other) - table.class_counts(roots))[0]
+    classes = (more.answer(ClassCounts(other)) - table.answer(ClassCounts(roots)))[0]
     assert np.count_nonzero(classes) == (expected > 0)
     assert classes.sum() == expected
     chosen = np.array([1])
-    below = more.class_counts(more.partition(other, TESTS, chosen)) - table.class_counts(
-        table.partition(roots, TESTS, chosen)
+    below = more.answer(ClassCounts(more.partition(other, TESTS, chosen))) - table.answer(
+        ClassCounts(table.partition(roots, TESTS, chosen))
     )
     assert below.sum() == expected
     assert np.count_nonzero(below) == (expected > 0)
@@ -226,26 +227,34 @@ def open_curator(weights, ceiling=Fraction(1)):
 
 SQUARED = UNIT**2
 TOO_LITTLE = {
-    "class counts": lambda c, r: c.class_counts(r, Geometric(Fraction(1), UNIT - 1)),
-    "class counts, normal": lambda c, r: c.class_counts(r, RoundedNormal(Fraction(1, 10), Fraction(SQUARED - 1))),
-    "histogram": lambda c, r: c.histogram(r, BOTH, Geometric(Fraction(1), 2 * UNIT - 1)),
-    "histogram, normal": lambda c, r: c.histogram(r, BOTH, RoundedNormal(Fraction(1, 10), Fraction(2 * SQUARED - 1))),
-    "minority": lambda c, r: c.minority_at_most(r, AtMost(Geometric(Fraction(1), UNIT - 1), 1)),
-    "label": lambda c, r: c.select_label(r, PermuteAndFlip(Fraction(1), UNIT - 1)),
-    "test": lambda c, r: c.select(
-        r, multiway((2, 2)), BOTH, Max(), PermuteAndFlip(Fraction(1), Max().range * UNIT - 1)
+    "class counts": lambda c, r: c.answer(ClassCounts(r), Geometric(Fraction(1), UNIT - 1)),
+    "class counts, normal": lambda c, r: c.answer(
+        ClassCounts(r), RoundedNormal(Fraction(1, 10), Fraction(SQUARED - 1))
     ),
-    "plain counts": lambda c, r: c.class_counts(r, Geometric(Fraction(1))),
+    "histogram": lambda c, r: c.answer(Histogram(r, BOTH), Geometric(Fraction(1), 2 * UNIT - 1)),
+    "histogram, normal": lambda c, r: c.answer(
+        Histogram(r, BOTH), RoundedNormal(Fraction(1, 10), Fraction(2 * SQUARED - 1))
+    ),
+    "minority": lambda c, r: c.answer(CompareMinorities(r), AtMost(Geometric(Fraction(1), UNIT - 1), 1)),
+    "label": lambda c, r: c.answer(SelectLabels(r), PermuteAndFlip(Fraction(1), UNIT - 1)),
+    "test": lambda c, r: c.answer(
+        SelectTests(r, multiway((2, 2)), BOTH, Max()), PermuteAndFlip(Fraction(1), Max().range * UNIT - 1)
+    ),
+    "plain counts": lambda c, r: c.answer(ClassCounts(r), Geometric(Fraction(1))),
 }
 ENOUGH = {
-    "class counts": lambda c, r: c.class_counts(r, Geometric(Fraction(1), UNIT)),
-    "class counts, normal": lambda c, r: c.class_counts(r, RoundedNormal(Fraction(1, 20), Fraction(SQUARED))),
-    "histogram": lambda c, r: c.histogram(r, BOTH, Geometric(Fraction(1), 2 * UNIT)),
-    "histogram, normal": lambda c, r: c.histogram(r, BOTH, RoundedNormal(Fraction(1, 20), Fraction(2 * SQUARED))),
-    "minority": lambda c, r: c.minority_at_most(r, AtMost(Geometric(Fraction(1), UNIT), 1)),
-    "label": lambda c, r: c.select_label(r, PermuteAndFlip(Fraction(1), UNIT)),
-    "test": lambda c, r: c.select(r, multiway((2, 2)), BOTH, Max(), PermuteAndFlip(Fraction(1), Max().range * UNIT)),
-    "numbers of records": lambda c, r: c.count(r, Geometric(Fraction(1))),
+    "class counts": lambda c, r: c.answer(ClassCounts(r), Geometric(Fraction(1), UNIT)),
+    "class counts, normal": lambda c, r: c.answer(ClassCounts(r), RoundedNormal(Fraction(1, 20), Fraction(SQUARED))),
+    "histogram": lambda c, r: c.answer(Histogram(r, BOTH), Geometric(Fraction(1), 2 * UNIT)),
+    "histogram, normal": lambda c, r: c.answer(
+        Histogram(r, BOTH), RoundedNormal(Fraction(1, 20), Fraction(2 * SQUARED))
+    ),
+    "minority": lambda c, r: c.answer(CompareMinorities(r), AtMost(Geometric(Fraction(1), UNIT), 1)),
+    "label": lambda c, r: c.answer(SelectLabels(r), PermuteAndFlip(Fraction(1), UNIT)),
+    "test": lambda c, r: c.answer(
+        SelectTests(r, multiway((2, 2)), BOTH, Max()), PermuteAndFlip(Fraction(1), Max().range * UNIT)
+    ),
+    "numbers of records": lambda c, r: c.answer(Sizes(r), Geometric(Fraction(1))),
 }
 
 
@@ -271,21 +280,21 @@ def test_children_of_weighted_nodes_are_weighted():
     children = curator.partition(root, multiway((2, 2)), np.array([0]))
     for nodes in (children, children[np.array([False, True])]):
         with pytest.raises(ConfigurationError, match="build the noise for that"):
-            curator.class_counts(nodes, Geometric(Fraction(1)))
+            curator.answer(ClassCounts(nodes), Geometric(Fraction(1)))
 
 
 def test_other_assignments_do_not_borrow_the_unit():
     curator, root = open_curator(MadaBoost().lookup(0))
     plain_root = curator.assign(PerRecordCoin(1))
-    curator.class_counts(plain_root, Geometric(Fraction(1, 2)))
+    curator.answer(ClassCounts(plain_root), Geometric(Fraction(1, 2)))
     with pytest.raises(ConfigurationError, match="build the noise for that"):
-        curator.class_counts(root, Geometric(Fraction(1, 2)))
+        curator.answer(ClassCounts(root), Geometric(Fraction(1, 2)))
 
 
 def test_a_rule_that_says_more_than_its_unit_is_cut_down_to_it():
     loud = Lookup(np.array([10**9], dtype=np.uint64), unit=UNIT)
     curator, root = open_curator(loud, Fraction(10**9))
-    counts = curator.class_counts(root, Geometric(Fraction(10**9), UNIT))
+    counts = curator.answer(ClassCounts(root), Geometric(Fraction(10**9), UNIT))
     assert counts.tolist() == [[10 * UNIT, 10 * UNIT]]
 
 
@@ -298,6 +307,6 @@ def test_what_a_record_weighs_is_what_was_learned_of_it():
     learn.columns = 2
     curator.update_margins(learn)
     root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(1))
-    counts = curator.class_counts(root, Geometric(Fraction(10**8), UNIT))
+    counts = curator.answer(ClassCounts(root), Geometric(Fraction(10**8), UNIT))
     light = round(UNIT * math.exp(-1))
     assert counts.tolist() == [[5 * light + 5 * UNIT, 5 * light + 5 * UNIT]]

@@ -130,7 +130,7 @@ def test_what_is_spent_is_said_where_a_question_breaks_off(patients, run, monkey
     def broken(*_):
         raise hr.EngineError("a partition is lost.")
 
-    monkeypatch.setattr("hedgerow.table.PartitionedTable.histogram", broken)
+    monkeypatch.setattr("hedgerow.table.PartitionedTable.answer", broken)
     for command in (
         ("schema", "release", "part-*.csv", "--epsilon", 3, *RELEASE, "--out", "s.toml"),
         ("evaluate", "m.hedgerow", "part-*.csv", "--epsilon", 3),

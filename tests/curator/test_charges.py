@@ -10,7 +10,17 @@ import pytest
 from costs import cost_of
 from helpers import make_table
 
-from hedgerow.curator import Candidate, Cut, Nodes, Queryable, Splits
+from hedgerow.curator import (
+    Candidate,
+    CompareMinorities,
+    Cut,
+    Nodes,
+    Queryable,
+    SelectLabels,
+    SelectSpecializations,
+    SelectTests,
+    Splits,
+)
 from hedgerow.curator.rounds import check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
@@ -18,7 +28,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Sequence
 from hedgerow.scores import Gini, Majority, Max, Specializations, multiway
 from hedgerow.survey import Ones
-from hedgerow.table import MemoryTable
+from hedgerow.table import CellCounts, ClassCounts, Histogram, MemoryTable, Sizes
 
 RECORDS = [(a, b, (a + b) % 3) for a in (0, 1) for b in (0, 1, 2) for _ in range(2 + a)]
 N_CODES = (2, 3)
@@ -78,10 +88,10 @@ def parted(weights=None):
 
 # The question, how many counts one record is in, whether its weight matters, and how many numbers are released.
 OF_NODES = {
-    "count": (lambda c, n, noise: c.count(n, noise), 1, False, 2),
-    "class_counts": (lambda c, n, noise: c.class_counts(n, noise), 1, True, 6),
-    "histogram": (lambda c, n, noise: c.histogram(n, ASKED, noise), 2, True, (5 + 3) * 3),
-    "cell_counts": (lambda c, n, noise: c.cell_counts(n[np.array([True, False])], Cells(), noise), 1, True, 9),
+    "count": (lambda c, n, noise: c.answer(Sizes(n), noise), 1, False, 2),
+    "class_counts": (lambda c, n, noise: c.answer(ClassCounts(n), noise), 1, True, 6),
+    "histogram": (lambda c, n, noise: c.answer(Histogram(n, ASKED), noise), 2, True, (5 + 3) * 3),
+    "cell_counts": (lambda c, n, noise: c.answer(CellCounts(n[np.array([True, False])], Cells()), noise), 1, True, 9),
 }
 # The question, the L1 and the squared L2 norm of what one record adds, and how many numbers are released.
 ON_A, ON_B = Cut(0, np.array([0, 1])), Cut(1, np.array([0, 1, 1]))
@@ -134,18 +144,18 @@ def test_a_minority_count_needs_noise_for_a_records_weight(weights):
     curator, nodes = parted(weights)
     unit = 1 if weights is None else 4
     with pytest.raises(ConfigurationError, match="build the noise"):
-        curator.minority_at_most(nodes, AtMost(Geometric(ONE, unit - Fraction(1, 2)), 1))
+        curator.answer(CompareMinorities(nodes), AtMost(Geometric(ONE, unit - Fraction(1, 2)), 1))
     assert curator.spent == 0
-    curator.minority_at_most(nodes, AtMost(Geometric(ONE, unit), 1))
+    curator.answer(CompareMinorities(nodes), AtMost(Geometric(ONE, unit), 1))
     assert curator.total == cost(Geometric(ONE, unit).event(""))
 
 
 SELECTIONS = {
     "select": (
-        lambda c, n, mechanism: c.select(n, TESTS, np.ones((len(n), 2), dtype=bool), Max(), mechanism),
+        lambda c, n, mechanism: c.answer(SelectTests(n, TESTS, np.ones((len(n), 2), dtype=bool), Max()), mechanism),
         lambda unit: Max().range * unit,
     ),
-    "select_label": (lambda c, n, mechanism: c.select_label(n, mechanism), lambda unit: unit),
+    "select_label": (lambda c, n, mechanism: c.answer(SelectLabels(n), mechanism), lambda unit: unit),
 }
 
 
@@ -223,16 +233,16 @@ def test_choices_that_one_record_may_concern_are_charged_each():
         ([cuts((2, 3, 4)), cuts((0, 1, 2))], 2),
     ]:
         curator, root = opened()
-        assert len(curator.specialize(root, choices, Majority(), mechanism)) == len(choices)
+        assert len(curator.answer(SelectSpecializations(root, choices, Majority()), mechanism)) == len(choices)
         assert curator.total == cost(mechanism.event("", "")).times(concerned)
     curator, root = opened()
     with pytest.raises(ConfigurationError, match="range"):
-        curator.specialize(root, [cuts((0, 1, 2))], Majority(), PermuteAndFlip(ONE, Fraction(1, 2)))
+        curator.answer(SelectSpecializations(root, [cuts((0, 1, 2))], Majority()), PermuteAndFlip(ONE, Fraction(1, 2)))
     curator, nodes = parted()
-    with pytest.raises(ConfigurationError, match="one node, not of 2"):
-        curator.specialize(nodes, [cuts((2, 3, 5))], Majority(), mechanism)
     with pytest.raises(ConfigurationError, match="one node, not in 2"):
-        curator.cell_counts(nodes, Cells(), Geometric(ONE))
+        curator.answer(SelectSpecializations(nodes, [cuts((2, 3, 5))], Majority()), mechanism)
+    with pytest.raises(ConfigurationError, match="one node, not in 2"):
+        curator.answer(CellCounts(nodes, Cells()), Geometric(ONE))
     assert curator.spent == 0
 
 
@@ -240,9 +250,9 @@ def test_choices_that_one_record_may_concern_are_charged_each():
 def test_what_squares_or_divides_counts_is_asked_of_records_that_count_one(unit):
     curator, root = opened(Weights(unit))
     with pytest.raises(ConfigurationError, match="count 1 only"):
-        curator.specialize(root, [cuts((0, 1, 2))], Majority(), PermuteAndFlip(ONE, unit))
+        curator.answer(SelectSpecializations(root, [cuts((0, 1, 2))], Majority()), PermuteAndFlip(ONE, unit))
     with pytest.raises(ConfigurationError, match="squares counts"):
-        curator.select(root, TESTS, ASKED[:1], Gini(), PermuteAndFlip(ONE, Gini().range * unit**2))
+        curator.answer(SelectTests(root, TESTS, ASKED[:1], Gini()), PermuteAndFlip(ONE, Gini().range * unit**2))
     assert curator.spent == 0
 
 
@@ -251,20 +261,20 @@ def test_what_is_asked_or_offered_has_a_row_for_each_node_and_a_column_for_each_
     curator, nodes = parted()
     for truth in (np.ones(shape, dtype=bool), np.ones((2, 2), dtype=np.int64)):
         with pytest.raises(ConfigurationError, match="a row for each node"):
-            curator.histogram(nodes, truth, Geometric(ONE, 9))
+            curator.answer(Histogram(nodes, truth), Geometric(ONE, 9))
         with pytest.raises(ConfigurationError, match="a row for each node"):
-            curator.select(nodes, TESTS, truth, Gini(), PermuteAndFlip(ONE, Gini().range))
+            curator.answer(SelectTests(nodes, TESTS, truth, Gini()), PermuteAndFlip(ONE, Gini().range))
     one_is_offered_nothing = np.array([[True, True], [False, False]])
     with pytest.raises(ConfigurationError, match="offered no test"):
-        curator.select(nodes, TESTS, one_is_offered_nothing, Gini(), PermuteAndFlip(ONE, Gini().range))
+        curator.answer(SelectTests(nodes, TESTS, one_is_offered_nothing, Gini()), PermuteAndFlip(ONE, Gini().range))
     assert curator.spent == 0
 
 
 def test_every_node_gets_a_test_of_its_own_scores_in_chunks_of_any_size(monkeypatch):
     for chunk in (1, 2, 4, 6, 1 << 22):
-        monkeypatch.setattr("hedgerow.curator.queryable.CHUNK", chunk)
+        monkeypatch.setattr("hedgerow.curator.queries.CHUNK", chunk)
         curator, nodes = parted()
-        chosen = curator.select(nodes, TESTS, ASKED, Max(), PermuteAndFlip(ONE, 1))
+        chosen = curator.answer(SelectTests(nodes, TESTS, ASKED, Max()), PermuteAndFlip(ONE, 1))
         scores = np.concatenate([drawn[1] for drawn in curator._randomness.drawn])
         offered = np.concatenate([drawn[2] for drawn in curator._randomness.drawn])
         # Of the node of a = 0 two records are in each of three cells; of a = 1 three are.
@@ -276,7 +286,7 @@ def test_every_node_gets_a_test_of_its_own_scores_in_chunks_of_any_size(monkeypa
 
 def test_labels_are_chosen_among_all_classes_by_their_counts():
     curator, nodes = parted()
-    assert curator.select_label(nodes, PermuteAndFlip(ONE, 1)).tolist() == [0, 0]
+    assert curator.answer(SelectLabels(nodes), PermuteAndFlip(ONE, 1)).tolist() == [0, 0]
     ((_, counts, offered),) = curator._randomness.drawn
     assert counts.tolist() == [[2, 2, 2], [3, 3, 3]]
     assert offered.all()
@@ -286,13 +296,13 @@ def test_labels_are_chosen_among_all_classes_by_their_counts():
 def test_no_node_may_be_asked_about_and_nothing_comes_back():
     curator, nodes = parted()
     none = nodes[np.zeros(2, dtype=np.bool_)]
-    assert curator.histogram(none, np.ones((0, 2), dtype=np.bool_), Geometric(ONE)).shape == (0, 5, 3)
+    assert curator.answer(Histogram(none, np.ones((0, 2), dtype=np.bool_)), Geometric(ONE)).shape == (0, 5, 3)
 
 
 def test_a_question_that_costs_nothing_is_refused_and_any_that_costs_is_not():
     curator, root = opened()
     for noise in (Geometric(Fraction(1, 10**6)), RoundedNormal(Fraction(1, 10**6))):
-        assert curator.count(root, noise).tolist() == [15]
+        assert curator.answer(Sizes(root), noise).tolist() == [15]
     with pytest.raises(ConfigurationError, match="costs nothing"):
         curator.for_learner(Sequence(()))
 
@@ -300,12 +310,12 @@ def test_a_question_that_costs_nothing_is_refused_and_any_that_costs_is_not():
 def test_a_sample_costs_less_and_all_roots_of_one_assignment_count_once():
     curator, _ = opened()
     sample = curator.assign(PoissonCoin(Fraction(1, 4)))
-    curator.count(sample, Geometric(ONE))
+    curator.answer(Sizes(sample), Geometric(ONE))
     noise = cost(Geometric(ONE).event(""))
     assert curator.total == noise.sampled(Fraction(1, 4))
     trees = curator.assign(PerRecordCoin(3))
     assert len(trees) == 3
-    curator.count(trees, Geometric(ONE))
+    curator.answer(Sizes(trees), Geometric(ONE))
     assert curator.total == noise.sampled(Fraction(1, 4)) + noise
 
 
@@ -315,10 +325,10 @@ def test_a_learner_gets_what_was_reserved_for_it_and_no_more():
     learner = curator.for_learner(plan)
     assert curator.total == cost(plan)
     asked = learner.assign(PerRecordCoin(1))
-    learner.count(asked, Geometric(HALF))
+    learner.answer(Sizes(asked), Geometric(HALF))
     for late, nodes, noise in ((learner, asked, Geometric(Fraction(1, 1000))), (curator, root, Geometric(ONE))):
         with pytest.raises(BudgetExceeded):
-            late.count(nodes, noise)
+            late.answer(Sizes(nodes), noise)
 
 
 def test_codes_are_merged_whole_and_before_nodes_hold_them():
@@ -335,7 +345,7 @@ def test_codes_are_merged_whole_and_before_nodes_hold_them():
     with pytest.raises(ConfigurationError, match="other features or codes"):
         fresh.partition(root, TESTS, np.array([0]))
     with pytest.raises(ConfigurationError, match="other features or codes"):
-        fresh.select(root, TESTS, np.ones((1, 2), dtype=bool), Max(), PermuteAndFlip(ONE, 1))
+        fresh.answer(SelectTests(root, TESTS, np.ones((1, 2), dtype=bool), Max()), PermuteAndFlip(ONE, 1))
     assert len(fresh.partition(root, multiway((1, 2)), np.array([1]))) == 2
 
 
@@ -384,8 +394,8 @@ def test_cuts_are_taken_where_each_record_is_in_one_cell_of_each_and_refused_els
 @pytest.mark.parametrize("index", [np.array([0, 1]), [0, 1], np.array([0, 1], dtype=np.int16)])
 def test_nodes_may_be_named_in_part_and_in_any_integers_of_a_sign(index):
     curator, children = parted()
-    assert curator.count(Nodes(children.generation, index), Geometric(ONE)).tolist() == [6, 9]
-    assert curator.count(Nodes(children.generation, np.array([1])), Geometric(ONE)).tolist() == [9]
+    assert curator.answer(Sizes(Nodes(children.generation, index)), Geometric(ONE)).tolist() == [6, 9]
+    assert curator.answer(Sizes(Nodes(children.generation, np.array([1]))), Geometric(ONE)).tolist() == [9]
 
 
 def test_a_histogram_of_a_node_is_read_once_for_all_its_specializations_and_never_for_another():
@@ -394,9 +404,9 @@ def test_a_histogram_of_a_node_is_read_once_for_all_its_specializations_and_neve
 
         asked = 0
 
-        def histogram(self, frontier):
+        def answer(self, query):
             type(self).asked += 1
-            return super().histogram(frontier)
+            return super().answer(query)
 
     table = make_table(RECORDS, N_CODES, 3)
     table.__class__ = Counted
@@ -404,7 +414,7 @@ def test_a_histogram_of_a_node_is_read_once_for_all_its_specializations_and_neve
     first, second = curator.assign(PerRecordCoin(1)), curator.assign(PoissonCoin(Fraction(1, 4)))
     mechanism = PermuteAndFlip(ONE, Majority.range)
     for node in (first, first, second):
-        curator.specialize(node, [cuts((0, 1, 2), (2, 3, 5))], Majority(), mechanism)
+        curator.answer(SelectSpecializations(node, [cuts((0, 1, 2), (2, 3, 5))], Majority()), mechanism)
     scores = [drawn[1].tolist() for drawn in curator._randomness.drawn]
     assert all(drawn[2].dtype == np.bool_ for drawn in curator._randomness.drawn)
     assert scores[0] == scores[1] != scores[2]

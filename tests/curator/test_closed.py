@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from helpers import make_table
 
-from hedgerow.curator import Nodes, Queryable
+from hedgerow.curator import CompareMinorities, Nodes, Queryable, SelectLabels, SelectSpecializations, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.scores import Majority, Max, Specializations, multiway
 from hedgerow.survey import Ones
-from hedgerow.table import MemoryTable
+from hedgerow.table import CellCounts, ClassCounts, Histogram, MemoryTable, Sizes
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
 TESTS = multiway((2, 2))
@@ -37,14 +37,14 @@ def learn(codes, margins):
 learn.columns = 1
 
 OF_NODES = {
-    "count": lambda c, n: c.count(n, NOISE),
-    "class_counts": lambda c, n: c.class_counts(n, NOISE),
-    "histogram": lambda c, n: c.histogram(n, BOTH, NOISE),
-    "cell_counts": lambda c, n: c.cell_counts(n, OneCell(), NOISE),
-    "minority_at_most": lambda c, n: c.minority_at_most(n, AtMost(NOISE, 1)),
-    "select": lambda c, n: c.select(n, TESTS, BOTH, Max(), PermuteAndFlip(Fraction(1, 8), 1)),
-    "select_label": lambda c, n: c.select_label(n, PermuteAndFlip(Fraction(1, 8), 1)),
-    "specialize": lambda c, n: c.specialize(n, [CUT], Majority(), PermuteAndFlip(Fraction(1, 8), 1)),
+    "count": lambda c, n: c.answer(Sizes(n), NOISE),
+    "class_counts": lambda c, n: c.answer(ClassCounts(n), NOISE),
+    "histogram": lambda c, n: c.answer(Histogram(n, BOTH), NOISE),
+    "cell_counts": lambda c, n: c.answer(CellCounts(n, OneCell()), NOISE),
+    "minority_at_most": lambda c, n: c.answer(CompareMinorities(n), AtMost(NOISE, 1)),
+    "select": lambda c, n: c.answer(SelectTests(n, TESTS, BOTH, Max()), PermuteAndFlip(Fraction(1, 8), 1)),
+    "select_label": lambda c, n: c.answer(SelectLabels(n), PermuteAndFlip(Fraction(1, 8), 1)),
+    "specialize": lambda c, n: c.answer(SelectSpecializations(n, [CUT], Majority()), PermuteAndFlip(Fraction(1, 8), 1)),
     "partition": lambda c, n: c.partition(n, TESTS, np.zeros(len(n), dtype=np.int64)),
 }
 OF_RECORDS = {
@@ -128,7 +128,7 @@ def test_a_partition_takes_a_test_for_each_node_and_nothing_else(chosen):
 def test_a_choice_among_nothing_costs_nothing_and_is_refused():
     curator, root = opened()
     with pytest.raises(ConfigurationError, match="costs nothing"):
-        curator.specialize(root, [], Majority(), PermuteAndFlip(Fraction(1), 1))
+        curator.answer(SelectSpecializations(root, [], Majority()), PermuteAndFlip(Fraction(1), 1))
 
 
 class Elsewhere:
@@ -168,19 +168,19 @@ def test_margins_do_not_change_while_records_are_scanned_and_do_afterwards():
 @pytest.mark.parametrize("kind", [Elsewhere, lambda table: table])
 def test_margins_change_between_reading_and_answering_only_where_nodes_hold_copies(kind, monkeypatch):
     curator, root = opened(kind(make_table(RECORDS)))
-    whole, said = MemoryTable.class_counts, []
+    whole, said = MemoryTable.answer, []
 
-    def meanwhile(table, frontier):
+    def meanwhile(table, query):
         try:
             curator.update_margins(learn)
             said.append("changed")
         except BudgetExceeded:
             said.append("refused")
-        return whole(table, frontier)
+        return whole(table, query)
 
-    monkeypatch.setattr(MemoryTable, "class_counts", meanwhile)
+    monkeypatch.setattr(MemoryTable, "answer", meanwhile)
     for _ in range(2):
-        curator.class_counts(root, NOISE)
+        curator.answer(ClassCounts(root), NOISE)
     assert set(said) == ({"refused"} if kind is Elsewhere else {"changed"})
     curator.update_margins(learn)
 
@@ -195,5 +195,7 @@ def test_tests_of_another_class_are_refused():
         with pytest.raises(ConfigurationError, match="other features or codes"):
             curator.partition(root, tests, np.array([0]))
         with pytest.raises(ConfigurationError, match="other features or codes"):
-            curator.select(root, tests, np.ones((1, len(tests)), dtype=bool), Max(), PermuteAndFlip(Fraction(1), 1))
+            curator.answer(
+                SelectTests(root, tests, np.ones((1, len(tests)), dtype=bool), Max()), PermuteAndFlip(Fraction(1), 1)
+            )
     assert curator.spent == 0

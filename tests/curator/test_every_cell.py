@@ -23,7 +23,7 @@ from test_splits import (
 
 from hedgerow.curator import Candidate, Queryable
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness
-from hedgerow.table import MemoryTable
+from hedgerow.table import ClassCounts, Histogram, MemoryTable
 
 FEATURES = len(N_CODES)
 ADDED = 1000  # drawn for every cell, so that a cell without it shows
@@ -86,9 +86,9 @@ def test_every_cell_of_nodes_gets_noise_whatever_records_hold(world):
     curator, _ = asked_of(world)
     root = curator.assign(PerRecordCoin(1))
     codes, labels = WORLDS[world]
-    assert (np.asarray(curator.class_counts(root, Geometric(Fraction(1)))) >= ADDED).all()
+    assert (np.asarray(curator.answer(ClassCounts(root), Geometric(Fraction(1)))) >= ADDED).all()
     every = Geometric(Fraction(1), FEATURES)
-    found = curator.histogram(root, np.ones((1, FEATURES), dtype=np.bool_), every)[0]
+    found = curator.answer(Histogram(root, np.ones((1, FEATURES), dtype=np.bool_)), every)[0]
     begins = np.concatenate([[0], np.cumsum(N_CODES)[:-1]])
     exact = np.zeros((int(N_CODES.sum()), len(SCHEMA.classes)), dtype=np.int64)
     for feature, begin in enumerate(begins):

@@ -21,7 +21,7 @@ from hedgerow.privacy.events import Pure
 from hedgerow.scores import Gini
 from hedgerow.systems import system_class
 from hedgerow.systems.trees import DiffPC45Classifier, DiffPID3Classifier, PINQID3Classifier, SuLQID3Classifier
-from hedgerow.table import MemoryTable
+from hedgerow.table import MemoryTable, Sizes
 
 SCHEMA = hr.Schema({"age": hr.Numeric(0, 10), "sex": hr.Categorical(["f", "m"])}, classes=["no", "yes"])
 GENERATOR = np.random.default_rng(0)
@@ -504,10 +504,10 @@ def test_a_learners_plan_is_charged_whole_before_it_asks_and_is_all_that_it_may_
     assert curator.spent == Fraction(1, 2)
     assert curator.questions[-1].text == "a learner"
     nodes = learner.assign(PerRecordCoin(1))
-    learner.count(nodes, Geometric(Fraction(1, 2)))
+    learner.answer(Sizes(nodes), Geometric(Fraction(1, 2)))
     assert curator.spent == Fraction(1, 2)  # out of what it reserved
     with pytest.raises(BudgetExceeded):
-        learner.count(nodes, Geometric(Fraction(1, 10)))
+        learner.answer(Sizes(nodes), Geometric(Fraction(1, 10)))
     with pytest.raises(BudgetExceeded):
         for_learner(curator, "another", Fraction(3, 5), Pure(Fraction(3, 5), "any", "any"))
     assert curator.spent == Fraction(1, 2)

@@ -13,11 +13,12 @@ import pytest
 from costs import cost_of
 from helpers import make_table
 
-from hedgerow.curator import Queryable
+from hedgerow.curator import CompareMinorities, Queryable, SelectLabels, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import amplified
 from hedgerow.scores import Gini, Max, multiway
+from hedgerow.table import ClassCounts, Histogram, Sizes
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
 TESTS = multiway((2, 2))
@@ -43,12 +44,12 @@ def offered(nodes):
 
 def test_costs_add_along_a_path_and_siblings_count_once():
     curator, root = open_curator()
-    chosen = curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(HALF, Gini().range))
+    chosen = curator.answer(SelectTests(root, TESTS, offered(root), Gini()), PermuteAndFlip(HALF, Gini().range))
     children = curator.partition(root, TESTS, chosen)
     assert len(children) == 2
-    curator.count(children, Geometric(Fraction(1, 4)))
+    curator.answer(Sizes(children), Geometric(Fraction(1, 4)))
     assert curator.spent == Fraction(3, 4)
-    curator.class_counts(children[np.array([True, False])], Geometric(Fraction(1, 4)))
+    curator.answer(ClassCounts(children[np.array([True, False])]), Geometric(Fraction(1, 4)))
     assert curator.spent == 1
 
 
@@ -56,22 +57,24 @@ def test_only_the_path_that_has_spent_its_budget_is_refused():
     curator, root = open_curator()
     children = curator.partition(root, TESTS, np.array([0]))
     first, second = np.array([True, False]), np.array([False, True])
-    curator.count(children[first], Geometric(Fraction(1)))
+    curator.answer(Sizes(children[first]), Geometric(Fraction(1)))
     with pytest.raises(BudgetExceeded, match="not answered"):
-        curator.count(children[first], Geometric(Fraction(1, 1000)))
-    assert len(curator.count(children[second], Geometric(Fraction(1)))) == 1
+        curator.answer(Sizes(children[first]), Geometric(Fraction(1, 1000)))
+    assert len(curator.answer(Sizes(children[second]), Geometric(Fraction(1)))) == 1
 
 
 def test_a_refused_question_draws_nothing():
     curator, root = open_curator()
     curator._randomness = Silent(0)
     for ask in (
-        lambda: curator.count(root, Geometric(Fraction(2))),
-        lambda: curator.class_counts(root, Geometric(Fraction(2))),
-        lambda: curator.histogram(root, np.array([[True, False]]), Geometric(Fraction(2))),
-        lambda: curator.select_label(root, PermuteAndFlip(Fraction(2), 1)),
-        lambda: curator.minority_at_most(root, AtMost(Geometric(Fraction(2)), 1)),
-        lambda: curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(Fraction(2), Gini().range)),
+        lambda: curator.answer(Sizes(root), Geometric(Fraction(2))),
+        lambda: curator.answer(ClassCounts(root), Geometric(Fraction(2))),
+        lambda: curator.answer(Histogram(root, np.array([[True, False]])), Geometric(Fraction(2))),
+        lambda: curator.answer(SelectLabels(root), PermuteAndFlip(Fraction(2), 1)),
+        lambda: curator.answer(CompareMinorities(root), AtMost(Geometric(Fraction(2)), 1)),
+        lambda: curator.answer(
+            SelectTests(root, TESTS, offered(root), Gini()), PermuteAndFlip(Fraction(2), Gini().range)
+        ),
     ):
         with pytest.raises(BudgetExceeded):
             ask()
@@ -84,7 +87,7 @@ def test_a_refusal_says_nothing_about_the_records():
         curator = Queryable(make_table(records), Fraction(1), Randomness(0))
         root = curator.assign(PerRecordCoin(1))
         with pytest.raises(BudgetExceeded) as refusal:
-            curator.count(root, Geometric(Fraction(2)))
+            curator.answer(Sizes(root), Geometric(Fraction(2)))
         messages.add(str(refusal.value))
     assert len(messages) == 1
 
@@ -93,7 +96,7 @@ def test_a_partitioned_node_answers_no_more():
     curator, root = open_curator()
     curator.partition(root, TESTS, np.array([0]))
     with pytest.raises(ConfigurationError, match="ask its children"):
-        curator.count(root, Geometric(HALF))
+        curator.answer(Sizes(root), Geometric(HALF))
 
 
 def test_a_node_cannot_be_asked_twice_in_one_question():
@@ -101,18 +104,18 @@ def test_a_node_cannot_be_asked_twice_in_one_question():
     children = curator.partition(root, TESTS, np.array([0]))
     twice = type(children)(children.generation, np.array([0, 0]))
     with pytest.raises(ConfigurationError, match="names a node"):
-        curator.count(twice, Geometric(HALF))
+        curator.answer(Sizes(twice), Geometric(HALF))
 
 
 def test_assignments_of_the_same_records_add_up():
     curator, root = open_curator()
-    curator.count(root, Geometric(HALF))
+    curator.answer(Sizes(root), Geometric(HALF))
     other = curator.assign(PerRecordCoin(3))
-    curator.count(other, Geometric(Fraction(1, 4)))
+    curator.answer(Sizes(other), Geometric(Fraction(1, 4)))
     assert curator.spent == Fraction(3, 4)
     with pytest.raises(BudgetExceeded):
-        curator.count(other, Geometric(HALF))
-    curator.count(root, Geometric(Fraction(1, 4)))
+        curator.answer(Sizes(other), Geometric(HALF))
+    curator.answer(Sizes(root), Geometric(Fraction(1, 4)))
     assert curator.spent == 1
 
 
@@ -120,51 +123,51 @@ def test_a_poisson_assignment_costs_its_amplified_budget():
     curator, _ = open_curator()
     coin = PoissonCoin(Fraction(1, 4))
     sample = curator.assign(coin)
-    curator.count(sample, Geometric(Fraction(2)))
+    curator.answer(Sizes(sample), Geometric(Fraction(2)))
     assert curator.spent == amplified(Fraction(2), Fraction(1, 4)) < 1
     with pytest.raises(BudgetExceeded):
-        curator.count(sample, Geometric(Fraction(1, 10)))
+        curator.answer(Sizes(sample), Geometric(Fraction(1, 10)))
 
 
 def test_a_mechanism_calibrated_for_a_smaller_range_is_refused():
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="range"):
-        curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(HALF, Gini().range - 1))
+        curator.answer(SelectTests(root, TESTS, offered(root), Gini()), PermuteAndFlip(HALF, Gini().range - 1))
 
 
 def test_a_node_that_is_offered_nothing_is_refused():
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="offered no test"):
-        curator.select(root, TESTS, ~offered(root), Gini(), PermuteAndFlip(HALF, Gini().range))
+        curator.answer(SelectTests(root, TESTS, ~offered(root), Gini()), PermuteAndFlip(HALF, Gini().range))
 
 
 def test_a_label_mechanism_calibrated_for_a_smaller_range_is_refused():
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="range"):
-        curator.select_label(root, PermuteAndFlip(HALF, HALF))
+        curator.answer(SelectLabels(root), PermuteAndFlip(HALF, HALF))
 
 
 def test_a_histogram_over_several_features_pays_for_each():
     curator, root = open_curator(Fraction(1000))
-    cells = curator.histogram(root, BOTH, Geometric(Fraction(1000), 2))
+    cells = curator.answer(Histogram(root, BOTH), Geometric(Fraction(1000), 2))
     assert curator.spent == 1000
     assert cells.tolist() == [[[5, 5]] * 4]
 
 
 def test_a_histogram_is_released_of_the_features_that_were_asked_for():
     curator, root = open_curator(Fraction(1000))
-    cells = curator.histogram(root, np.array([[False, True]]), Geometric(Fraction(1000)))
+    cells = curator.answer(Histogram(root, np.array([[False, True]])), Geometric(Fraction(1000)))
     assert cells.tolist() == [[[0, 0]] * 2 + [[5, 5]] * 2]
     with pytest.raises(ConfigurationError, match="in 2 of the counts"):
-        curator.histogram(root, BOTH, Geometric(Fraction(1)))
+        curator.answer(Histogram(root, BOTH), Geometric(Fraction(1)))
 
 
 @pytest.mark.parametrize(
     ("ask", "sensitivity"),
     [
-        (lambda curator, root: curator.count(root, Geometric(Fraction(1))) - 20, 1),
-        (lambda curator, root: curator.class_counts(root, Geometric(Fraction(1))) - 10, 1),
-        (lambda curator, root: curator.histogram(root, BOTH, Geometric(Fraction(1), 2)) - 5, 2),
+        (lambda curator, root: curator.answer(Sizes(root), Geometric(Fraction(1))) - 20, 1),
+        (lambda curator, root: curator.answer(ClassCounts(root), Geometric(Fraction(1))) - 10, 1),
+        (lambda curator, root: curator.answer(Histogram(root, BOTH), Geometric(Fraction(1), 2)) - 5, 2),
     ],
     ids=["count", "class counts", "histogram"],
 )
@@ -183,33 +186,33 @@ def test_answers_follow_the_law_of_their_sensitivity(ask, sensitivity):
 
 def test_answers_at_a_large_budget_are_the_counts():
     curator, root = open_curator(Fraction(5000))
-    assert curator.count(root, Geometric(Fraction(1000))).tolist() == [20]
-    assert curator.class_counts(root, Geometric(Fraction(1000))).tolist() == [[10, 10]]
-    assert curator.minority_at_most(root, AtMost(Geometric(Fraction(1000)), 9)).tolist() == [False]
-    assert curator.minority_at_most(root, AtMost(Geometric(Fraction(1000)), 10)).tolist() == [True]
+    assert curator.answer(Sizes(root), Geometric(Fraction(1000))).tolist() == [20]
+    assert curator.answer(ClassCounts(root), Geometric(Fraction(1000))).tolist() == [[10, 10]]
+    assert curator.answer(CompareMinorities(root), AtMost(Geometric(Fraction(1000)), 9)).tolist() == [False]
+    assert curator.answer(CompareMinorities(root), AtMost(Geometric(Fraction(1000)), 10)).tolist() == [True]
 
 
 def test_scores_are_the_same_in_one_chunk_or_many(monkeypatch):
-    import hedgerow.curator.queryable as module
-
     curator, root = open_curator()
     children = curator.partition(root, TESTS, np.array([0]))
     frontier = curator._state.value.frontiers[children.generation]
-    whole = curator._scores(frontier, slice(0, 2), TESTS, Gini())
-    parts = [curator._scores(frontier, slice(i, i + 1), TESTS, Gini()) for i in range(2)]
+    query, mechanism = SelectTests(children, TESTS, offered(children), Gini()), PermuteAndFlip(HALF, Gini().range)
+    ((whole, _),) = query.statistics(mechanism, curator._table, frontier)
+    monkeypatch.setattr("hedgerow.curator.queries.CHUNK", 1)
+    parts = [scores for scores, _ in query.statistics(mechanism, curator._table, frontier)]
+    assert len(parts) == 2
     assert np.array_equal(whole, np.concatenate(parts))
-    monkeypatch.setattr(module, "CHUNK", 1)
-    assert len(curator.select(children, TESTS, offered(children), Gini(), PermuteAndFlip(HALF, Gini().range))) == 2
+    assert len(curator.answer(query, mechanism)) == 2
 
 
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(-1)])
 def test_nothing_gives_budget_back(budget):
     curator, root = open_curator()
     for ask in (
-        lambda: curator.count(root, Geometric(budget)),
-        lambda: curator.class_counts(root, Geometric(budget)),
-        lambda: curator.select_label(root, PermuteAndFlip(budget, 1)),
-        lambda: curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(budget, Gini().range)),
+        lambda: curator.answer(Sizes(root), Geometric(budget)),
+        lambda: curator.answer(ClassCounts(root), Geometric(budget)),
+        lambda: curator.answer(SelectLabels(root), PermuteAndFlip(budget, 1)),
+        lambda: curator.answer(SelectTests(root, TESTS, offered(root), Gini()), PermuteAndFlip(budget, Gini().range)),
     ):
         with pytest.raises(ConfigurationError):
             ask()
@@ -219,14 +222,14 @@ def test_nothing_gives_budget_back(budget):
 def test_noise_for_a_smaller_sensitivity_is_refused():
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="build the noise for that"):
-        curator.minority_at_most(root, AtMost(Geometric(Fraction(1, 1000), Fraction(1, 10**6)), 10))
+        curator.answer(CompareMinorities(root), AtMost(Geometric(Fraction(1, 1000), Fraction(1, 10**6)), 10))
 
 
 @pytest.mark.parametrize("index", [[-1, 0], [-1], [1], [0, 0]])
 def test_nodes_that_are_not_the_curators_are_refused(index):
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="names a node"):
-        curator.count(type(root)(root.generation, np.array(index)), Geometric(HALF))
+        curator.answer(Sizes(type(root)(root.generation, np.array(index))), Geometric(HALF))
 
 
 def test_threads_cannot_overdraw_a_curator():
@@ -237,7 +240,7 @@ def test_threads_cannot_overdraw_a_curator():
         def ask(curator=curator, root=root, answers=answers, barrier=barrier):
             barrier.wait()
             with contextlib.suppress(BudgetExceeded):
-                answers.append(curator.count(root, Geometric(Fraction(1))))
+                answers.append(curator.answer(Sizes(root), Geometric(Fraction(1))))
 
         workers = [threading.Thread(target=ask) for _ in range(4)]
         for worker in workers:
@@ -301,7 +304,7 @@ def test_a_copy_of_a_curator_in_another_process_answers_nothing():
     child = os.fork()
     if child == 0:
         try:
-            curator.count(root, Geometric(HALF))
+            curator.answer(Sizes(root), Geometric(HALF))
             os.write(write, b"answered")
         except BudgetExceeded:
             os.write(write, b"refused")
@@ -309,7 +312,7 @@ def test_a_copy_of_a_curator_in_another_process_answers_nothing():
             os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read, 20) == b"refused"
-    assert len(curator.count(root, Geometric(HALF))) == 1
+    assert len(curator.answer(Sizes(root), Geometric(HALF))) == 1
 
 
 class Units:
@@ -325,10 +328,10 @@ def test_scores_that_square_counts_are_not_asked_of_weighted_records():
     curator = Queryable(make_table(RECORDS), Fraction(1), Randomness(0))
     root = curator.assign(PerRecordCoin(1), weights=Units())
     with pytest.raises(ConfigurationError, match="squares counts"):
-        curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(HALF, Gini().range << 16))
+        curator.answer(SelectTests(root, TESTS, offered(root), Gini()), PermuteAndFlip(HALF, Gini().range << 16))
     with pytest.raises(ConfigurationError, match="range"):
-        curator.select(root, TESTS, offered(root), Max(), PermuteAndFlip(HALF, Max().range))
-    chosen = curator.select(root, TESTS, offered(root), Max(), PermuteAndFlip(HALF, Max().range << 16))
+        curator.answer(SelectTests(root, TESTS, offered(root), Max()), PermuteAndFlip(HALF, Max().range))
+    chosen = curator.answer(SelectTests(root, TESTS, offered(root), Max()), PermuteAndFlip(HALF, Max().range << 16))
     assert chosen[0] in (0, 1)
 
 
@@ -337,5 +340,5 @@ def test_a_batch_of_normal_noise_is_refused_before_it_is_drawn_where_its_draws_p
     root = curator.assign(PerRecordCoin(1))
     curator._randomness = Silent(0)
     with pytest.raises(BudgetExceeded):
-        curator.class_counts(root, RoundedNormal(Fraction(1, 10**4)))
+        curator.answer(ClassCounts(root), RoundedNormal(Fraction(1, 10**4)))
     assert curator.total.draws == 0

@@ -11,7 +11,7 @@ from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.scores import multiway_or_binary
-from hedgerow.table import MemoryTable
+from hedgerow.table import ClassCounts, MemoryTable, Sizes
 
 N_CODES = np.array([2, 3])
 NOISE = Geometric(Fraction(1, 8), 1)
@@ -33,14 +33,14 @@ def opened(monkeypatch, broken):
 
 
 ASKED = {
-    "open_round": ("sums", lambda c, _: c.open_round(Logistic(2, normal=False))),
+    "open_round": ("answer", lambda c, _: c.open_round(Logistic(2, normal=False))),
     "merge": ("merge", lambda c, _: c.for_learner(NOISE.event("a plan")).merge([np.arange(2), np.arange(3)])),
     "update_margins": ("update_margins", lambda c, _: c.update_margins(VOTES)),
     "assign": ("assign", lambda c, _: c.assign(PerRecordCoin(2))),
     "partition": ("partition", lambda c, root: c.partition(root, TESTS, np.zeros(1, dtype=np.int64))),
     "for_learner": ("fresh", lambda c, _: c.for_learner(NOISE.event("a plan"))),
-    "count": ("sizes", lambda c, root: c.count(root, NOISE)),
-    "class_counts": ("class_counts", lambda c, root: c.class_counts(root, NOISE)),
+    "count": ("answer", lambda c, root: c.answer(Sizes(root), NOISE)),
+    "class_counts": ("answer", lambda c, root: c.answer(ClassCounts(root), NOISE)),
 }
 
 

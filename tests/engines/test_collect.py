@@ -9,7 +9,8 @@ import pytest
 
 from hedgerow.engines.local import Partial, Total, Wire, combined, narrowed
 from hedgerow.errors import EngineError
-from hedgerow.table.log import ClassCounts, Nodes, Sums
+from hedgerow.table import ClassCounts, Sums
+from hedgerow.table.log import Nodes
 
 OF = Nodes(1, 1, None, None)
 COUNTS, SUMS = ClassCounts(OF), Sums(None, None)
@@ -35,12 +36,12 @@ def test_counts_are_sent_in_the_fewest_bytes_that_hold_them_and_sums_as_they_are
 def test_partial_sums_are_widened_before_they_are_added_and_know_whose_they_are():
     many = [Partial((place,), np.array([200, 1], dtype=np.uint8)) for place in range(3)]
     both = combined(COUNTS, [*many[:2], Partial((), None, (5,)), many[2], Partial((), None, (7, 8), (6,))])
-    assert (both.places, both.behind, both.absent) == ((0, 1, 2), (5, 7, 8), (6,))
+    assert (both.places, both.outdated, both.absent) == ((0, 1, 2), (5, 7, 8), (6,))
     assert both.sum.tolist() == [600, 3]
     assert both.sum.dtype == np.uint16
     assert many[0].sum.tolist() == [200, 1]
     nothing = combined(COUNTS, [Partial((), None, (1,))])
-    assert (nothing.places, nothing.sum, nothing.behind) == ((), None, (1,))
+    assert (nothing.places, nothing.sum, nothing.outdated) == ((), None, (1,))
     negative = combined(SUMS, [Partial((0,), np.array([-5])), Partial((1,), np.array([2]))])
     assert negative.sum.tolist() == [-3]
 

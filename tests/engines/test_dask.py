@@ -115,7 +115,7 @@ def test_many_answers_are_added_up_on_the_workers(client, tmp_path, monkeypatch)
 
 def remembered():
     """How many partitions a worker holds with what a fit made of them."""
-    return sum(len(memos) for table in _TABLES.values() for memos in table._memos.values())
+    return sum(len(memos) for table in _TABLES.values() for memos in table._caches.values())
 
 
 def held():

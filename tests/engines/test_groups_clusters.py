@@ -24,7 +24,7 @@ from hedgerow.engines.values import ValueCounts
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.schema import Encoder
 from hedgerow.schema.persons import Groups
-from hedgerow.table import Keep, Share, keep_of
+from hedgerow.table import Keep, Share, Sizes, keep_of
 from hedgerow.table.persons import least
 
 pytestmark = pytest.mark.filterwarnings("default", "ignore:the noisy number of records")
@@ -117,7 +117,7 @@ def test_what_workers_hold_of_a_fit_is_without_ids(cluster):
             break
         time.sleep(0.1)
     assert not any(cluster._session.run(held_ids).values())
-    table.sizes(table.assign(Randomness(0).coins(PerRecordCoin(1))))
+    table.answer(Sizes(table.assign(Randomness(0).coins(PerRecordCoin(1)))))
     assert sum(cluster._session.run(held_rows).values()) == len(X)
     table.close()
 

@@ -13,7 +13,8 @@ from hedgerow.engines.local import Spill
 from hedgerow.engines.remote import Facts, Rows
 from hedgerow.errors import EngineError
 from hedgerow.mechanisms import PerRecordCoin, Randomness
-from hedgerow.table.log import Assign, Histogram, Nodes, Sizes, Task
+from hedgerow.table import Histogram, Sizes
+from hedgerow.table.log import Assign, Nodes, Task
 
 COUNTS = np.array([3, 4])
 SIZES = [50, 1, 0, 120]
@@ -80,13 +81,13 @@ def test_partitions_say_that_they_are_absent_or_lack_commands(tmp_path):
     assert ask(task()).absent == (0, 1, 2, 3)
     held_at(tmp_path, 1 << 20)
     news = task().after(1)
-    assert ask(news).behind == (0, 1, 2, 3)
+    assert ask(news).outdated == (0, 1, 2, 3)
     whole = ask(task())
     assert np.array_equal(ask(news).sum, whole.sum)
     forget("log")
-    assert ask(news).behind == (0, 1, 2, 3)
+    assert ask(news).outdated == (0, 1, 2, 3)
     assert answered("t", [9], pickle.dumps(task()), 1).absent == (9,)
-    assert ask(replace(task(), question=Sizes(Nodes(1, 2, None, None)))).sum.sum() == whole.sum.sum() // 2
+    assert ask(replace(task(), query=Sizes(Nodes(1, 2, None, None)))).sum.sum() == whole.sum.sum() // 2
 
 
 def test_a_partition_with_other_records_is_refused(tmp_path):
@@ -106,7 +107,7 @@ def test_older_tables_and_logs_give_way(tmp_path):
     for number in range(held.MOST_LOGS + 2):
         ask(task(f"log{number}"), table="t3")
     assert ask(task("log2").after(1), table="t3").places == (0, 1, 2, 3)
-    assert ask(task("log1").after(1), table="t3").behind == (0, 1, 2, 3)
+    assert ask(task("log1").after(1), table="t3").outdated == (0, 1, 2, 3)
     for number in range(held.MOST_TABLES + 2):
         close(f"t{number}")
     assert kept

@@ -488,7 +488,7 @@ def test_a_lack_of_memory_names_no_sizes(where, people, monkeypatch):
     records = hr.Records.from_batches(people, label="diagnosis")
     curator = hr.Curator(people[["age", "job"]], people["diagnosis"], SCHEMA, 1.0)
     monkeypatch.setattr("hedgerow.schema.Encoder.transform", too_large)
-    monkeypatch.setattr("hedgerow.table.MemoryTable.sizes", too_large)
+    monkeypatch.setattr("hedgerow.table.MemoryTable.answer", too_large)
     asked = {
         "frame": lambda: fitted(people[["age", "job"]], people["diagnosis"]),
         "records": lambda: fitted(records),

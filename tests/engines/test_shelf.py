@@ -56,7 +56,7 @@ def test_another_process_answers_from_what_this_one_made(shelved):
 
 def test_partitions_say_that_they_are_absent_or_lack_commands(shelved, tmp_path):
     kept, facts = shelved
-    assert [one.behind for one in ask(kept, facts, task().after(1))] == [(0,), (1,), (2,), (3,)]
+    assert [one.outdated for one in ask(kept, facts, task().after(1))] == [(0,), (1,), (2,), (3,)]
     assert Shelf(tmp_path, "other", KEY).answer(facts[0], pickle.dumps(task())).absent == (0,)
     assert Shelf(tmp_path, "t", bytes(32)).answer(facts[0], pickle.dumps(task())).absent == (0,)
     with pytest.raises(EngineError, match="not those that were read before"):
@@ -85,7 +85,7 @@ def test_what_a_log_made_is_made_again_where_it_was_altered(name, shelved):
     path = kept.folder / "log-log" / f"0.{name}"
     right = path.read_bytes()
     path.write_bytes(right[:-1] + bytes([right[-1] ^ 1]))
-    assert kept.answer(facts[0], pickle.dumps(task().after(1))).behind == (0,)
+    assert kept.answer(facts[0], pickle.dumps(task().after(1))).outdated == (0,)
     assert answers(kept, facts, task()) == whole
     assert answers(kept, facts, task().after(1)) == whole
 
@@ -108,7 +108,7 @@ def test_a_process_that_ends_while_it_counts_leaves_nothing_that_counts_twice(sh
         patch.setattr(type(task().commands[0][1]), "apply", broken)
         with pytest.raises(KeyboardInterrupt):
             kept.answer(facts[0], pickle.dumps(replace(task(), commands=((2, task().commands[0][1]),), end=2, since=1)))
-    assert kept.answer(facts[0], pickle.dumps(task().after(1))).behind == (0,)
+    assert kept.answer(facts[0], pickle.dumps(task().after(1))).outdated == (0,)
     assert answers(kept, facts, task()) == whole
 
 
@@ -117,7 +117,7 @@ def test_a_task_that_runs_twice_at_a_time_is_answered_without_the_memo(shelved):
     whole = answers(kept, facts, task())
     with open(kept.folder / "log-log" / "0.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert kept.answer(facts[0], pickle.dumps(task().after(1))).behind == (0,)
+        assert kept.answer(facts[0], pickle.dumps(task().after(1))).outdated == (0,)
         assert answers(kept, facts, task()) == whole
     assert answers(kept, facts, task().after(1)) == whole
 

@@ -17,6 +17,7 @@ from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, kernels
 from hedgerow.mechanisms.randomness import LAST_DRAW
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.systems import system_class
+from hedgerow.table import ClassCounts
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
 
@@ -114,7 +115,7 @@ def test_counts_of_one_curator_have_noise_of_their_own():
     """A thousand times the same question: no stretch of its noise comes again."""
     curator = Queryable(make_table([(0, 0, 0)] * 8), Fraction(1000), Randomness(0))
     nodes, noise = curator.assign(PerRecordCoin(4)), Geometric(Fraction(1, 1000))
-    answers = np.concatenate([curator.class_counts(nodes, noise).ravel() for _ in range(1000)])
+    answers = np.concatenate([curator.answer(ClassCounts(nodes), noise).ravel() for _ in range(1000)])
     stretches = np.lib.stride_tricks.sliding_window_view(answers, 8)[::8]
     assert len(np.unique(stretches, axis=0)) == 1000
 

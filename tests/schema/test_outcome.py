@@ -14,7 +14,7 @@ import hedgerow as hr
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.schema import Encoder
 from hedgerow.schema.types import STEPS, OutcomeGrid, grid_of
-from hedgerow.table import Coded, MemoryTable
+from hedgerow.table import ClassCounts, Coded, Histogram, MemoryTable, Sums
 
 FEATURES = {"a": hr.Numeric(0, 1)}
 PRICE = hr.Schema(FEATURES, outcome=hr.Numeric(0, 20_000), target="price", missing=["-9"])
@@ -185,10 +185,15 @@ def test_a_table_holds_outcomes_and_its_frontiers_one_class():
             return np.maximum(labels, 0).astype(np.int64)[:, None]
 
     grid = COUNT.outcome_grid
-    assert table.sums(Told())[0, :, 0].tolist() == [*(grid.codes([50, 0]).astype(int)), 0, grid.codes([7])[0], 0]
+    assert table.answer(Sums(Told()))[0, :, 0].tolist() == [
+        *(grid.codes([50, 0]).astype(int)),
+        0,
+        grid.codes([7])[0],
+        0,
+    ]
     everyone = table.assign(Randomness(0).coins(PerRecordCoin(1)))
-    assert table.class_counts(everyone).tolist() == [[3]]
-    assert table.histogram(everyone)[0, :, 0].tolist() == [1, 1, 0, 1, 0]
+    assert table.answer(ClassCounts(everyone)).tolist() == [[3]]
+    assert table.answer(Histogram(everyone))[0, :, 0].tolist() == [1, 1, 0, 1, 0]
 
 
 def test_check_counts_what_is_out_of_range_and_what_is_no_number():

@@ -24,7 +24,7 @@ from hedgerow.mechanisms import (
     Randomness,
     RoundedNormal,
 )
-from hedgerow.table import MemoryTable
+from hedgerow.table import Histogram, MemoryTable
 
 QUESTIONS = [
     (kind, name)
@@ -85,29 +85,18 @@ class World:
         def lie(shape, low=0):
             return made_up.integers(self.lies // 2 if self.rising else low, self.lies, shape)
 
-        def histogram(table, nodes, first, last):
-            """A node has one number of records, whatever feature counts them: all stand in one code of each."""
-            begins, codes = table.offsets[:-1], np.diff(table.offsets)
-            out = np.zeros((last - first, int(table.offsets[-1]), table.n_classes), dtype=np.int64)
-            out[:, begins + made_up.integers(0, codes)] = lie((last - first, 1, table.n_classes))
+        def answer(table, query):
+            shape = query.shape(np.diff(table.offsets), table.n_classes)
+            if not isinstance(query, Histogram):
+                return lie(shape, -self.lies if query.signed else 0)
+            # A node has one number of records, whatever feature counts them: all stand in one code of each.
+            out = np.zeros(shape, dtype=np.int64)
+            out[:, table.offsets[:-1] + made_up.integers(0, np.diff(table.offsets))] = lie((shape[0], 1, shape[2]))
             return out
 
         with pytest.MonkeyPatch.context() as plant:
-            plant.setattr(MemoryTable, "class_counts", lambda table, nodes: lie((len(nodes), table.n_classes)))
-            plant.setattr(MemoryTable, "cell_counts", lambda table, nodes, rule: lie((rule.n_cells, table.n_classes)))
-            plant.setattr(MemoryTable, "_histogram", histogram)
-            plant.setattr(
-                MemoryTable,
-                "sums",
-                lambda table, rule, votes=None, layout=None: lie(shape_of_sums(table, rule, layout), -self.lies),
-            )
+            plant.setattr(MemoryTable, "answer", answer)
             yield
-
-
-def shape_of_sums(table, rule, layout):
-    if layout is None:
-        return 1, int(table.offsets[-1]), rule.channels
-    return layout.n_parts, int(layout.offsets(table.offsets)[-1]), rule.channels
 
 
 def fit_in(world: World, estimator, seed: int):

@@ -24,6 +24,7 @@ from hedgerow.margins import ClassWeights
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
 from hedgerow.systems.cells import CellsPlan
+from hedgerow.table import Sizes
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.parts import SelectLabel
 
@@ -162,7 +163,7 @@ SHIPPED = RoundSchedule.next_cuts
 
 
 def sizes_of(curator, nodes):
-    return curator._table.sizes(curator._state.value.frontier(nodes, curator._table))
+    return curator._table.answer(Sizes(curator._state.value.frontier(nodes, curator._table)))
 
 
 def close_nodes_without_records(plant):

@@ -10,7 +10,7 @@ from costs import stated
 from helpers import make_table
 
 import hedgerow as hr
-from hedgerow.curator import Queryable
+from hedgerow.curator import Queryable, SelectSpecializations
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
@@ -18,6 +18,7 @@ from hedgerow.privacy.events import Pure
 from hedgerow.schema import Encoder
 from hedgerow.scores import Majority, Purity, Specializations
 from hedgerow.systems.cells import CellCut, CellsPlan
+from hedgerow.table import CellCounts
 
 SCHEMA = hr.Schema(
     {
@@ -145,18 +146,18 @@ def test_the_curator_charges_disjoint_intervals_once():
     other = Specializations(np.arange(24), [(9, 10, 18)], np.ones(1, dtype=np.int64))
     mechanism = PermuteAndFlip(Fraction(1, 4), Majority.range)
     curator, node = curator_of(Fraction(1))
-    assert curator.specialize(node, choices, Majority(), mechanism) == [0, 0]
+    assert curator.answer(SelectSpecializations(node, choices, Majority()), mechanism).tolist() == [0, 0]
     assert curator.spent == stated(mechanism)
-    curator.specialize(node, [*choices, other], Majority(), mechanism)
+    curator.answer(SelectSpecializations(node, [*choices, other], Majority()), mechanism)
     assert curator.spent == 3 * stated(mechanism)
     with pytest.raises(BudgetExceeded):
-        curator.specialize(node, [*choices, other], Majority(), mechanism)
+        curator.answer(SelectSpecializations(node, [*choices, other], Majority()), mechanism)
 
 
 def test_the_curator_refuses_a_mechanism_of_another_range():
     curator, node = curator_of(Fraction(1))
     choice = Specializations(np.arange(24), [(0, 1, 4)], np.ones(1, dtype=np.int64))
     with pytest.raises(ConfigurationError, match="purity score"):
-        curator.specialize(node, [choice], Purity(), PermuteAndFlip(Fraction(1), 1))
+        curator.answer(SelectSpecializations(node, [choice], Purity()), PermuteAndFlip(Fraction(1), 1))
     with pytest.raises(BudgetExceeded):
-        curator.cell_counts(node, CellCut.root(Encoder(SCHEMA, 8)), Geometric(Fraction(2)))
+        curator.answer(CellCounts(node, CellCut.root(Encoder(SCHEMA, 8))), Geometric(Fraction(2)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hedgerow.table import MemoryTable
+from hedgerow.table import Histogram, MemoryTable, Sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,25 +74,15 @@ class PartsTable:
     def partition(self, frontier, candidates, chosen):
         return self._frontier(lambda place, table: table.partition(frontier.pieces[place], candidates, chosen))
 
-    def sizes(self, frontier):
-        return self._sum(lambda place, table: table.sizes(frontier.pieces[place]))
-
-    def class_counts(self, frontier):
-        return self._sum(lambda place, table: table.class_counts(frontier.pieces[place]))
-
-    def cell_counts(self, frontier, rule):
-        return self._sum(lambda place, table: table.cell_counts(frontier.pieces[place], rule))
-
-    def histogram(self, frontier):
-        return self._sum(lambda place, table: table.histogram(frontier.pieces[place]))
+    def answer(self, query):
+        if isinstance(query, Sums):
+            return self._sum(lambda place, table: table.answer(query))
+        return self._sum(lambda place, table: table.answer(replace(query, of=query.of.pieces[place])))
 
     def for_histograms(self, frontier, first, last, work):
-        whole = self.histogram(frontier)
+        whole = self.answer(Histogram(frontier))
         for node in self.order.permutation(np.arange(first, last)).tolist():
             work(node, node + 1, whole[node : node + 1])
 
     def update_margins(self, votes):
         self._each(lambda place, table: table.update_margins(votes))
-
-    def sums(self, rule, votes=None, layout=None):
-        return self._sum(lambda place, table: table.sums(rule, votes, layout))

@@ -13,36 +13,29 @@ from hedgerow import compiled
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.scores import binary, multiway
 from hedgerow.table import (
-    Behind,
+    Cache,
+    CellCounts,
     Cells,
+    ClassCounts,
     CodeGroups,
+    Histogram,
     Layout,
-    Memo,
     MemoryTable,
+    OutdatedCache,
     Partition,
     PartitionedTable,
-    partitioned,
-)
-from hedgerow.table.log import (
-    AddVotes,
-    Assign,
-    CellCounts,
-    ClassCounts,
-    Histogram,
-    Merge,
-    Nodes,
-    Sample,
     Sizes,
     Sums,
-    Task,
+    partitioned,
 )
+from hedgerow.table.log import AddVotes, Assign, Merge, Nodes, Sample, Task
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 TESTS = multiway(N_CODES)
 GROUPS = CodeGroups(np.array([0, 2]), np.array([[0, 1, 0], [2, 3, 0]]))
 CUTS = Cells(np.array([1, 0]), np.array([[0, 1, 1, 0, 1], [1, 0, 1, 9, 9]]))
 LAYOUTS = (
-    None,
+    Layout(),
     Layout(groups=GROUPS),
     Layout(CUTS),
     Layout(CUTS, GROUPS),
@@ -64,16 +57,16 @@ class Everywhere:
             Partition(start, {"codes": CODES[start:stop].copy(), "labels": LABELS[start:stop].copy()})
             for start, stop in pairwise(ends)
         ]
-        self.memos, self.tasks, self.forgotten, self.closed = {}, [], [], False
+        self.caches, self.tasks, self.forgotten, self.closed = {}, [], [], False
 
     def ask(self, task):
         self.tasks.append(task)
         total = 0
         for place, partition in enumerate(self.partitions):
-            answer = task.answer(partition, self.memos.setdefault((task.log, place), Memo()))
-            assert np.array_equal(answer, task.answer(partition, Memo()))
-            assert answer.size == task.question.cells(task.n_codes, task.n_classes)
-            assert not task.question.counts or answer.min(initial=0) >= 0
+            answer = task.answer(partition, self.caches.setdefault((task.log, place), Cache()))
+            assert np.array_equal(answer, task.answer(partition, Cache()))
+            assert answer.size == task.size
+            assert task.query.signed or answer.min(initial=0) >= 0
             total = total + answer
         return total
 
@@ -134,14 +127,19 @@ def answers(table, nodes):
         blocks[begin:end] = counts
 
     table.for_histograms(nodes, 0, len(nodes), work)
-    assert np.array_equal(blocks, table.histogram(nodes))
-    return [table.sizes(nodes), table.class_counts(nodes), table.cell_counts(nodes, FourCells()), blocks]
+    assert np.array_equal(blocks, table.answer(Histogram(nodes)))
+    return [
+        table.answer(Sizes(nodes)),
+        table.answer(ClassCounts(nodes)),
+        table.answer(CellCounts(nodes, FourCells())),
+        blocks,
+    ]
 
 
 def session(table):
     """Ask everything of every kind of node, after every kind of change, and return all answers."""
     found = [table.offsets, np.array([table.n_classes])]
-    found += [table.sums(Channels(), votes, layout) for layout in LAYOUTS for votes in (None, learn)]
+    found += [table.answer(Sums(Channels(), votes, layout)) for layout in LAYOUTS for votes in (None, learn)]
     table.update_margins(learn)
     coins = Randomness(1).coins(PerRecordCoin(4))
     plain = table.assign(coins)
@@ -183,7 +181,7 @@ def test_samples_and_fresh_tables_are_apart_from_what_was_told_before():
     pairs.append([table.fresh() for table in pairs[2]])
     pairs.append([table.sampled(Randomness(4).coins(PerRecordCoin(2)), 0, 1) for table in pairs[2]])
     for here, there in pairs:
-        assert_same([here.sums(Channels())], [there.sums(Channels())])
+        assert_same([here.answer(Sums(Channels()))], [there.answer(Sums(Channels()))])
     for here, there in pairs[1:]:
         here.merge(INTO)
         there.merge(INTO)
@@ -192,7 +190,7 @@ def test_samples_and_fresh_tables_are_apart_from_what_was_told_before():
         assert here.offsets.tolist() == there.offsets.tolist() == [0, 2, 5, 7]
     again = [table.fresh() for table in pairs[1]]  # as the schema has them, or as they were merged
     assert again[0].offsets.tolist() == [0, 3, 8, 10]
-    assert_same([pairs[0][0].sums(Channels())], [pairs[0][1].sums(Channels())])
+    assert_same([pairs[0][0].answer(Sums(Channels()))], [pairs[0][1].answer(Sums(Channels()))])
 
 
 @pytest.mark.parametrize("most", [1, 60, 1 << 20])
@@ -207,9 +205,11 @@ def test_histograms_come_in_any_blocks_of_nodes(most, few, monkeypatch):
         blocks = []
         here.for_histograms(roots[0], first, last, lambda *block, blocks=blocks: blocks.append(block))
         assert [node for begin, end, _ in blocks for node in range(begin, end)] == list(range(first, last))
-        assert all(np.array_equal(counts, there.histogram(roots[1])[begin:end]) for begin, end, counts in blocks)
+        assert all(
+            np.array_equal(counts, there.answer(Histogram(roots[1]))[begin:end]) for begin, end, counts in blocks
+        )
         assert all(end - begin <= max(1, min(most, few) // 30) for begin, end, _ in blocks)
-        asked = [task.question for task in here._engine.tasks]
+        asked = [task.query for task in here._engine.tasks]
         assert all(len(question.of) <= max(1, most // 30) for question in asked)
         here._engine.tasks.clear()
 
@@ -219,23 +219,23 @@ def test_what_nobody_holds_any_more_is_neither_sent_nor_kept():
     coins = Randomness(1).coins(PerRecordCoin(2))
     first, second = table.assign(coins, weights=Weighs()), table.assign(coins)
     children = table.partition(second, TESTS, np.array([0, 1]))
-    table.sizes(first)
+    table.answer(Sizes(first))
     task = table._engine.tasks[-1]
     assert [number for number, _ in task.commands] == [1, 2, 3]
     assert task.live == {"part-1", "weights-1", "part-2", "part-3"}
     del first, second  # the second made the children, so it is held by them
-    table.sizes(children)
+    table.answer(Sizes(children))
     task = table._engine.tasks[-1]
     assert [number for number, _ in task.commands] == [2, 3]
     assert task.live == {"part-2", "part-3"}
     assert task.end == 3
-    assert set(table._engine.memos[task.log, 0].arrays) == {"part-2", "part-3"}
+    assert set(table._engine.caches[task.log, 0].arrays) == {"part-2", "part-3"}
     del children
     table.update_margins(learn)
-    table.sums(Channels())
+    table.answer(Sums(Channels()))
     task = table._engine.tasks[-1]
     assert ([number for number, _ in task.commands], task.end, task.live) == ([4], 4, set())
-    assert set(table._engine.memos[task.log, 0].arrays) == {"margins"}
+    assert set(table._engine.caches[task.log, 0].arrays) == {"margins"}
     engine, log = table._engine, table._log
     del table
     assert engine.forgotten == [log]
@@ -257,55 +257,55 @@ def test_logs_are_told_apart_and_an_engine_is_closed():
 def test_a_memo_goes_on_where_it_is_and_says_where_it_lacks_something():
     table = both()[0]
     for _ in range(3):
-        table.sums(Channels(), learn)
+        table.answer(Sums(Channels(), learn))
     first, second, third = table._engine.tasks
-    partition, memo = table._engine.partitions[0], Memo()
-    expected = [task.answer(partition, Memo()) for task in (first, second, third)]
-    with pytest.raises(Behind):
-        second.after(1).answer(partition, memo)
-    assert np.array_equal(first.answer(partition, memo), expected[0])
-    assert memo.position == 1
+    partition, cache = table._engine.partitions[0], Cache()
+    expected = [task.answer(partition, Cache()) for task in (first, second, third)]
+    with pytest.raises(OutdatedCache):
+        second.after(1).answer(partition, cache)
+    assert np.array_equal(first.answer(partition, cache), expected[0])
+    assert cache.position == 1
     assert [number for number, _ in third.after(1).commands] == [2, 3]
     assert third.after(1).since == 1
-    with pytest.raises(Behind):
-        third.after(2).answer(partition, memo)
-    assert np.array_equal(third.after(1).answer(partition, memo), expected[2])
-    assert memo.position == 3
-    assert np.array_equal(third.after(3).answer(partition, memo), expected[2])
-    assert np.array_equal(first.answer(partition, memo), expected[0])  # an older one, without this memo
-    assert memo.position == 3
-    assert not memo.taken
+    with pytest.raises(OutdatedCache):
+        third.after(2).answer(partition, cache)
+    assert np.array_equal(third.after(1).answer(partition, cache), expected[2])
+    assert cache.position == 3
+    assert np.array_equal(third.after(3).answer(partition, cache), expected[2])
+    assert np.array_equal(first.answer(partition, cache), expected[0])  # an older one, without this cache
+    assert cache.position == 3
+    assert not cache.taken
     again = replace(third, commands=(), since=0)
-    assert np.array_equal(again.answer(partition, memo), expected[2])
+    assert np.array_equal(again.answer(partition, cache), expected[2])
 
 
 def test_a_task_that_a_handler_asks_at_any_line_of_another_changes_nothing_for_it():
-    """A later task of the same log, which has more votes: whoever comes first has the memo, and nobody votes twice."""
+    """A later task of the same log, which has more votes: whoever comes first has the cache, and nobody votes twice."""
     table = both()[0]
     for _ in range(4):
-        table.sums(Channels(), learn)
+        table.answer(Sums(Channels(), learn))
     tasks, partition = table._engine.tasks, table._engine.partitions[0]
-    expected = [task.answer(partition, Memo()) for task in tasks]
+    expected = [task.answer(partition, Cache()) for task in tasks]
     lines, line = count(1), 0
     for line in lines:
-        memo, left, asked = Memo(), [line], []
-        tasks[0].answer(partition, memo)
+        cache, left, asked = Cache(), [line], []
+        tasks[0].answer(partition, cache)
 
-        def handle(frame, event, _, memo=memo, left=left, asked=asked):
+        def handle(frame, event, _, cache=cache, left=left, asked=asked):
             if event == "line" and frame.f_code.co_filename.endswith("log.py"):
                 left[0] -= 1
                 if left[0] == 0:
-                    asked.append(tasks[2].answer(partition, memo))
+                    asked.append(tasks[2].answer(partition, cache))
             return handle
 
         sys.settrace(handle)
         try:
-            found = tasks[1].answer(partition, memo)
+            found = tasks[1].answer(partition, cache)
         finally:
             sys.settrace(None)
         assert np.array_equal(found, expected[1])
         assert all(np.array_equal(answer, expected[2]) for answer in asked)
-        assert np.array_equal(tasks[3].answer(partition, memo), expected[3])
+        assert np.array_equal(tasks[3].answer(partition, cache), expected[3])
         if not asked:
             break
     assert line > 20
@@ -320,19 +320,19 @@ def test_a_command_that_fails_leaves_a_memo_that_begins_anew(question):
     table = both()[0]
     roots = table.assign(Randomness(1).coins(PerRecordCoin(1)))
     table.update_margins(learn)
-    table.sizes(roots)
-    task = replace(table._engine.tasks[-1], question=question)
-    partition, memo = table._engine.partitions[0], Memo()
+    table.answer(Sizes(roots))
+    task = replace(table._engine.tasks[-1], query=question)
+    partition, cache = table._engine.partitions[0], Cache()
     broken = replace(task, commands=(*task.commands, (3, Fails())), end=3)
     for _ in range(2):
         with pytest.raises(MemoryError):
-            broken.answer(partition, memo)
-        assert memo.position == -1
-        assert not memo.taken
-    with pytest.raises(Behind):
-        task.after(1).answer(partition, memo)
-    assert np.array_equal(task.answer(partition, memo), task.answer(partition, Memo()))
-    assert memo.position == 2
+            broken.answer(partition, cache)
+        assert cache.position == -1
+        assert not cache.taken
+    with pytest.raises(OutdatedCache):
+        task.after(1).answer(partition, cache)
+    assert np.array_equal(task.answer(partition, cache), task.answer(partition, Cache()))
+    assert cache.position == 2
 
 
 def test_a_sum_that_fails_over_its_votes_leaves_a_memo_that_begins_anew():
@@ -344,17 +344,17 @@ def test_a_sum_that_fails_over_its_votes_leaves_a_memo_that_begins_anew():
 
     table = both()[0]
     for _ in range(2):
-        table.sums(Channels(), learn)
+        table.answer(Sums(Channels(), learn))
     first, second = table._engine.tasks
     partition, kept = table._engine.partitions[0], {}
-    memo = Memo(kept)
-    first.answer(partition, memo)
+    cache = Cache(kept)
+    first.answer(partition, cache)
     with pytest.raises(MemoryError):
-        replace(second, question=Sums(Fails(), None)).answer(partition, memo)
-    assert memo.position == -1
-    assert np.array_equal(second.answer(partition, memo), second.answer(partition, Memo()))
-    assert memo.position == 2
-    assert np.array_equal(second.answer(partition, memo), second.answer(partition, Memo()))
+        replace(second, query=Sums(Fails(), None)).answer(partition, cache)
+    assert cache.position == -1
+    assert np.array_equal(second.answer(partition, cache), second.answer(partition, Cache()))
+    assert cache.position == 2
+    assert np.array_equal(second.answer(partition, cache), second.answer(partition, Cache()))
 
 
 @pytest.mark.parametrize("commands", [1, 2, 3])
@@ -364,17 +364,17 @@ def test_votes_are_remembered_whatever_is_asked_next(commands):
     roots = table.assign(Randomness(1).coins(PerRecordCoin(1)))
     for _ in range(commands):
         table.update_margins(learn)
-    table.sizes(roots)
-    table.sums(Channels())
+    table.answer(Sizes(roots))
+    table.answer(Sums(Channels()))
     sizes, sums = table._engine.tasks
-    partition, memo = table._engine.partitions[0], Memo(kept)
-    sizes.answer(partition, memo)
+    partition, cache = table._engine.partitions[0], Cache(kept)
+    sizes.answer(partition, cache)
     codes = partition.arrays["codes"]
     expected = np.zeros((len(codes), N_CLASSES), dtype=np.int32)
     for _ in range(commands):
         learn(codes, expected)
     assert np.array_equal(kept["margins"], expected)
-    assert np.array_equal(sums.answer(partition, memo), sums.answer(partition, Memo()))
+    assert np.array_equal(sums.answer(partition, cache), sums.answer(partition, Cache()))
     assert np.array_equal(kept["margins"], expected)
 
 
@@ -387,10 +387,10 @@ def test_every_command_sees_what_those_before_it_changed():
     codes = np.stack([INTO[feature][codes[:, feature]] for feature in range(3)], axis=1).astype(np.uint8)
     learn(codes, margins)
     sizes = np.array([2, 3, 2])
-    expected = MemoryTable(codes, labels, sizes, N_CLASSES, margins=margins).sums(Channels())
+    expected = MemoryTable(codes, labels, sizes, N_CLASSES, margins=margins).answer(Sums(Channels()))
     commands = enumerate([AddVotes(learn), Merge(tuple(INTO)), AddVotes(learn), Sample(coins, 1, 2)], 1)
     task = Task("log", sizes, N_CLASSES, tuple(commands), 4, Sums(Channels(), None), frozenset())
-    assert np.array_equal(task.answer(Partition(0, {"codes": CODES, "labels": LABELS}), Memo()), expected)
+    assert np.array_equal(task.answer(Partition(0, {"codes": CODES, "labels": LABELS}), Cache()), expected)
 
 
 def test_commands_told_at_once_do_what_they_do_one_by_one():
@@ -401,18 +401,18 @@ def test_commands_told_at_once_do_what_they_do_one_by_one():
     partition = Partition(0, {"codes": CODES, "labels": LABELS})
     for order in set(permutations((votes, Merge(tuple(INTO)), sample, votes, assign))):
         commands = tuple(enumerate(order, 1))
-        memo = Memo()
+        cache = Cache()
         for end in range(1, len(order) + 1):
             merged = any(isinstance(command, Merge) for command in order[:end])
             sizes = np.array([2, 3, 2] if merged else N_CODES)
             whole = Task(
                 "log", sizes, N_CLASSES, commands[:end], end, Sums(Channels(), None), frozenset({"part-7", "weights-7"})
             )
-            one_by_one = whole.answer(partition, memo)
-        assert np.array_equal(whole.answer(partition, Memo()), one_by_one)
+            one_by_one = whole.answer(partition, cache)
+        assert np.array_equal(whole.answer(partition, Cache()), one_by_one)
         for asked in (ClassCounts(of), Histogram(of)):
-            task = replace(whole, question=asked)
-            assert np.array_equal(task.answer(partition, Memo()), task.answer(partition, memo))
+            task = replace(whole, query=asked)
+            assert np.array_equal(task.answer(partition, Cache()), task.answer(partition, cache))
 
 
 def test_the_records_of_a_partition_are_never_written_to():
@@ -420,7 +420,7 @@ def test_the_records_of_a_partition_are_never_written_to():
     table.merge(INTO)
     table = table.sampled(Randomness(0).coins(PerRecordCoin(2)), 0, 1)
     table.merge(INTO)
-    table.sums(Channels(), learn)
+    table.answer(Sums(Channels(), learn))
     codes = np.concatenate([partition.arrays["codes"] for partition in table._engine.partitions])
     labels = np.concatenate([partition.arrays["labels"] for partition in table._engine.partitions])
     assert np.array_equal(codes, CODES)
@@ -430,29 +430,29 @@ def test_the_records_of_a_partition_are_never_written_to():
 def test_answers_have_as_many_cells_as_their_questions_say():
     of = Nodes(1, 4, np.array([2, 0]), None)
     assert (len(of), len(Nodes(1, 4, None, None))) == (2, 4)
-    for question, cells, counts in (
-        (Sizes(of), 2, True),
-        (ClassCounts(of), 2 * 3, True),
-        (Histogram(of), 2 * 10 * 3, True),
-        (CellCounts(of, FourCells()), 4 * 3, True),
-        (Sums(Channels(), Layout()), 10 * 3, False),
+    for query, size, signed in (
+        (Sizes(of), 2, False),
+        (ClassCounts(of), 2 * 3, False),
+        (Histogram(of), 2 * 10 * 3, False),
+        (CellCounts(of, FourCells()), 4 * 3, False),
+        (Sums(Channels()), 10 * 3, True),
         *(
-            (Sums(Channels(), own), cells, False)
-            for own, cells in zip(LAYOUTS[1:], (120, 120, 480, 60, 6), strict=True)
+            (Sums(Channels(), None, own), size, True)
+            for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6), strict=True)
         ),
     ):
-        assert question.cells(N_CODES, 3) == cells
-        assert question.counts == counts
+        assert query.size(N_CODES, 3) == size
+        assert query.signed == signed
 
 
 def test_a_memo_is_kept_where_it_is_told_to():
     table, kept = both()[0], {}
-    table.sums(Channels(), learn)
+    table.answer(Sums(Channels(), learn))
     (task,), partition = table._engine.tasks, table._engine.partitions[0]
-    memo = Memo(kept)
-    answer = task.answer(partition, memo)
+    cache = Cache(kept)
+    answer = task.answer(partition, cache)
     assert set(kept) == {"margins"}
-    assert np.array_equal(task.after(1).answer(partition, memo), answer)
+    assert np.array_equal(task.after(1).answer(partition, cache), answer)
 
 
 def test_the_records_of_a_partition_are_not_shown():
@@ -469,6 +469,6 @@ def test_a_thinned_table_answers_in_partitions_as_in_memory():
     coins = Randomness(4).coins(PerRecordCoin(4))
     some, same = parted.thinned(coins), memory.thinned(coins)
     for votes in (None, learn, None):
-        found = some.sums(Channels(), votes)
-        assert np.array_equal(found, same.sums(Channels(), votes))
-        assert not np.array_equal(found, parted.sums(Channels(), votes))
+        found = some.answer(Sums(Channels(), votes))
+        assert np.array_equal(found, same.answer(Sums(Channels(), votes)))
+        assert not np.array_equal(found, parted.answer(Sums(Channels(), votes)))

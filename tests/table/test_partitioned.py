@@ -13,7 +13,7 @@ from hedgerow.curator import Queryable
 from hedgerow.engines.local import Partial, Total
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
-from hedgerow.table import Behind, Memo, MemoryTable, Partition, PartitionedTable
+from hedgerow.table import Cache, ClassCounts, MemoryTable, OutdatedCache, Partition, PartitionedTable, Sizes, Sums
 from hedgerow.table.log import AddVotes
 from hedgerow.table.partitioned import _Made
 
@@ -32,27 +32,27 @@ class Answers:
     def __init__(self, partitions, seed, lost=0.3):
         self.partitions, self.lost = partitions, lost
         self.generator = np.random.default_rng(seed)
-        self.memos, self.sent = {}, {}
+        self.caches, self.sent = {}, {}
 
     def ask(self, task):
         total = Total(len(self.partitions))
         for place in self.generator.permutation(len(self.partitions)).tolist():
             key = task.log, place
             if self.generator.random() < self.lost:
-                self.memos.pop(key, None)
-            memo = self.memos.setdefault(key, Memo())
+                self.caches.pop(key, None)
+            cache = self.caches.setdefault(key, Cache())
             try:
-                answer = task.after(self.sent.get(key, 0)).answer(self.partitions[place], memo)
-            except Behind:
-                answer = task.answer(self.partitions[place], memo)
-            again = task.answer(self.partitions[place], memo if self.generator.random() < 0.5 else Memo())
+                answer = task.after(self.sent.get(key, 0)).answer(self.partitions[place], cache)
+            except OutdatedCache:
+                answer = task.answer(self.partitions[place], cache)
+            again = task.answer(self.partitions[place], cache if self.generator.random() < 0.5 else Cache())
             assert np.array_equal(answer, again)
             self.sent[key] = task.end
             total.add(Partial((place,), answer))
         return total.sum
 
     def forget(self, log):
-        self.memos = {key: memo for key, memo in self.memos.items() if key[0] != log}
+        self.caches = {key: cache for key, cache in self.caches.items() if key[0] != log}
 
 
 def table_of(ends, seed, lost=0.3):
@@ -86,7 +86,7 @@ def test_a_memo_that_carries_a_command_out_twice_is_noticed(monkeypatch):
 
 
 def test_a_command_that_is_dropped_too_early_is_noticed(monkeypatch):
-    """The planted bug: what made the parents of held nodes is forgotten, so a lost memo cannot be made again."""
+    """The planted bug: what made the parents of held nodes is forgotten, so a lost cache cannot be made again."""
     case = CASES["forest"]
     without_parents = _Made.__init__
 
@@ -101,24 +101,24 @@ def test_a_command_that_is_dropped_too_early_is_noticed(monkeypatch):
 def test_a_change_that_was_broken_off_is_carried_out_anew():
     codes, labels = np.zeros((10, 1), dtype=np.uint8), np.zeros(10, dtype=np.int16)
     (partition,) = cut(codes, labels, [])
-    memo, asked = Memo(), []
+    cache, asked = Cache(), []
 
     class Engine:
         def ask(self, task):
             asked.append(task)
-            return task.answer(partition, memo)
+            return task.answer(partition, cache)
 
         def forget(self, log):
             pass
 
     table = PartitionedTable(Engine(), np.array([1]), 2)
     table.update_margins(Ones())
-    first = table.sums(Counted())
-    memo.arrays["margins"] += 5  # half a change
-    memo.position = -1
-    assert np.array_equal(asked[0].answer(partition, memo), first)
-    with pytest.raises(Behind):
-        asked[0].after(1).answer(partition, Memo())
+    first = table.answer(Sums(Counted()))
+    cache.arrays["margins"] += 5  # half a change
+    cache.position = -1
+    assert np.array_equal(asked[0].answer(partition, cache), first)
+    with pytest.raises(OutdatedCache):
+        asked[0].after(1).answer(partition, Cache())
 
 
 @pytest.fixture
@@ -137,35 +137,35 @@ def asked():
     table = PartitionedTable(Engine(), np.array([1]), 2)
     for _ in range(2):
         table.update_margins(Ones())
-        table.sums(Counted())
+        table.answer(Sums(Counted()))
     return partition, *tasks
 
 
 def test_an_older_task_changes_nothing_that_is_remembered(asked):
     """One that comes late, or twice, or that was under way when the handler of a signal asked on."""
     partition, older, newer = asked
-    memo = Memo()
+    cache = Cache()
     for task, votes in [(older, 10), (newer, 20), (older, 10), (newer, 20)]:
-        assert task.answer(partition, memo).ravel().tolist() == [votes]
-    with pytest.raises(Behind):
-        older.after(1).answer(partition, memo)
-    assert newer.after(2).answer(partition, memo).ravel().tolist() == [20]
+        assert task.answer(partition, cache).ravel().tolist() == [votes]
+    with pytest.raises(OutdatedCache):
+        older.after(1).answer(partition, cache)
+    assert newer.after(2).answer(partition, cache).ravel().tolist() == [20]
 
 
 def test_a_task_that_is_asked_within_another_sees_nothing_of_it(asked):
     """On the same thread, as the handler of a signal asks; it neither waits for the other nor disturbs it."""
     partition, older, newer = asked
-    memo, answers = Memo(), []
+    cache, answers = Cache(), []
 
     class Between:
         def apply(self, records):
-            answers.append(newer.answer(partition, memo).ravel().tolist())
+            answers.append(newer.answer(partition, cache).ravel().tolist())
 
     (first, vote), *_ = older.commands
     task = replace(older, commands=((first, vote), (first, Between()), (first, Between())))
-    assert_answered_in_time(lambda: answers.append(task.answer(partition, memo).ravel().tolist()))
+    assert_answered_in_time(lambda: answers.append(task.answer(partition, cache).ravel().tolist()))
     assert answers == [[20], [20], [10]]
-    assert newer.answer(partition, memo).ravel().tolist() == [20]
+    assert newer.answer(partition, cache).ravel().tolist() == [20]
 
 
 def assert_answered_in_time(work):
@@ -202,7 +202,7 @@ def test_what_questions_about_nodes_read_does_not_change_meanwhile():
                 with pytest.raises(BudgetExceeded, match="are being read"):
                     handler()
                 refused.append(handler)
-            return task.answer(partition, Memo())
+            return task.answer(partition, Cache())
 
         def forget(self, log):
             pass
@@ -210,8 +210,8 @@ def test_what_questions_about_nodes_read_does_not_change_meanwhile():
     curator = Queryable(PartitionedTable(Engine(), np.array([1]), 2), Fraction(8), Randomness(0))
     root = curator.assign(PerRecordCoin(1))
     handler = partial(curator.open_round, Counted(), Ones())
-    for ask in (curator.count, curator.class_counts):
+    for query in (Sizes, ClassCounts):
         handlers.append(handler)
-        ask(root, Geometric(Fraction(1)))
+        curator.answer(query(root), Geometric(Fraction(1)))
     assert refused == [handler] * 2
     curator.open_round(Counted(), Ones())

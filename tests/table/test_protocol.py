@@ -10,7 +10,7 @@ from hedgerow.curator import Queryable
 from hedgerow.engines.local import LocalEngine, Spill
 from hedgerow.engines.progress import Silent
 from hedgerow.mechanisms import Geometric, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
-from hedgerow.table import MemoryTable, Partition, PartitionedTable
+from hedgerow.table import ClassCounts, Histogram, MemoryTable, Partition, PartitionedTable, Sizes
 from parts import PartsTable
 
 ENDS = {"one": [], "two": [613], "eight": [0, 7, 7, 300, 301, 820, 900]}  # uneven, with empty ones at all places
@@ -73,10 +73,10 @@ def test_sampled_tables_hold_the_records_of_their_coins_in_any_parts():
         for table in tables:
             own = table.sampled(coins, first, last).fresh()  # what a learner is given is fresh
             root = own.assign(once)
-            assert own.sizes(root).tolist() == [mine.sum()]
+            assert own.answer(Sizes(root)).tolist() == [mine.sum()]
             own.merge([np.array([0, 1, 1]), np.array([0, 0, 1])])
-            counts.append(own.histogram(own.assign(once)).tolist())
-            assert table.histogram(table.assign(once)).shape == (1, 6, 2)  # the whole table is as it was
+            counts.append(own.answer(Histogram(own.assign(once))).tolist())
+            assert table.answer(Histogram(table.assign(once))).shape == (1, 6, 2)  # the whole table is as it was
         assert counts.count(counts[0]) == len(tables)
         total += int(mine.sum())
     assert total == np.count_nonzero(labels >= 0)
@@ -97,8 +97,11 @@ def test_parts_that_start_counting_anew_are_noticed():
 
 def test_a_part_that_answers_twice_is_noticed():
     class Twice(PartsTable):
-        def class_counts(self, frontier):
-            return super().class_counts(frontier) + self.tables[0].class_counts(frontier.pieces[0])
+        def answer(self, query):
+            whole = super().answer(query)
+            if not isinstance(query, ClassCounts):
+                return whole
+            return whole + self.tables[0].answer(ClassCounts(query.of.pieces[0]))
 
     case = CASES["forest"]
     assert released(*case, lambda *records: Twice.cut(*records, ENDS["two"])) != released(*case, MemoryTable)
@@ -109,5 +112,5 @@ def test_a_question_of_parts_is_charged_once():
     table = PartsTable.cut(encoder_codes, np.zeros(10, dtype=np.int16), np.array([2]), 2, [3, 3])
     curator = Queryable(table, Fraction(1), Randomness(0))
     root = curator.assign(PerRecordCoin(1))
-    curator.count(root, Geometric(Fraction(1, 2)))
+    curator.answer(Sizes(root), Geometric(Fraction(1, 2)))
     assert curator.spent == Fraction(1, 2)

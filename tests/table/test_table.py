@@ -8,7 +8,7 @@ from helpers import Told
 
 from hedgerow import compiled
 from hedgerow.scores import binary, multiway
-from hedgerow.table import MemoryTable
+from hedgerow.table import ClassCounts, Histogram, MemoryTable
 from hedgerow.table import memory as table_module
 
 N_CODES = np.array([3, 5, 2])
@@ -41,7 +41,7 @@ def test_roots_hold_the_labeled_records_of_each_part_and_counts_agree_with_a_pla
     codes, labels, part = records
     table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
     roots = table.assign(Told.to(part, 4))
-    histogram, counts = table.histogram(roots), table.class_counts(roots)
+    histogram, counts = table.answer(Histogram(roots)), table.answer(ClassCounts(roots))
     for tree in range(4):
         rows = rows_of(part, labels, tree)
         assert np.array_equal(histogram[tree], plain_histogram(rows, codes, labels))
@@ -55,7 +55,7 @@ def test_partition_sends_every_record_to_the_branch_of_its_code(records):
     chosen = np.array([1, 0, 2, 1])
     children = table.partition(table.assign(Told.to(part, 4)), candidates, chosen)
     assert len(children) == 5 + 3 + 2 + 5
-    histogram = table.histogram(children)
+    histogram = table.answer(Histogram(children))
     child = 0
     for tree, feature in enumerate(chosen):
         for code in range(N_CODES[feature]):
@@ -71,7 +71,7 @@ def test_partition_by_a_binary_test_follows_the_order_of_the_codes(records):
     candidates = binary(N_CODES, [True] * 3).ordered(order.astype(np.int32))
     table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
     children = table.partition(table.assign(Told.to(part, 4)), candidates, np.full(4, 3))
-    counts = table.class_counts(children)
+    counts = table.answer(ClassCounts(children))
     for tree in range(4):
         rows = rows_of(part, labels, tree)
         for branch, members in enumerate(([0, 2], [1, 3, 4])):
@@ -84,7 +84,7 @@ def test_take_keeps_the_records_of_the_nodes_asked_for(records):
     table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
     roots = table.assign(Told.to(part, 4))
     taken = table.take(roots, np.array([1, 3]))
-    assert np.array_equal(table.histogram(taken), table.histogram(roots)[[1, 3]])
+    assert np.array_equal(table.answer(Histogram(taken)), table.answer(Histogram(roots))[[1, 3]])
 
 
 def test_threads_and_blocks_change_nothing(monkeypatch):
@@ -103,7 +103,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
             seen[first:last] = histogram
 
         table.for_histograms(roots, 0, 9, keep)
-        return seen, table.histogram(table.partition(roots, candidates, np.arange(9) % 3))
+        return seen, table.answer(Histogram(table.partition(roots, candidates, np.arange(9) % 3)))
 
     alone = outcome()
     monkeypatch.setattr(compiled, "available_threads", lambda: 4)
@@ -116,5 +116,5 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
 def test_a_table_without_records_has_empty_nodes():
     table = MemoryTable(np.empty((0, 3), np.uint8), np.empty(0, np.int16), N_CODES, N_CLASSES)
     roots = table.assign(Told.to(np.empty(0), 2))
-    assert table.histogram(roots).sum() == 0
+    assert table.answer(Histogram(roots)).sum() == 0
     assert len(table.partition(roots, multiway(N_CODES), np.array([0, 1]))) == 8

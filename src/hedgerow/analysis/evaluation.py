@@ -32,7 +32,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.events import Event
-from hedgerow.table import keep_of
+from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",
@@ -243,4 +243,5 @@ class Missed(Labelled):
 def cell_counts(curator: Queryable, histograms: int, noise: Noise) -> Integers:
     """Return the noisy counts of all cells, all histograms in a row."""
     everyone = curator.assign(PerRecordCoin(1))
-    return curator.histogram(everyone, np.ones((1, histograms), dtype=np.bool_), noise)[0, :, 0]
+    counts: Integers = curator.answer(Histogram(everyone), noise)
+    return counts[0, :, 0]

@@ -26,7 +26,7 @@ from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import Columns, read_labels
 from hedgerow.schema.features import Feature
 from hedgerow.schema.formats import SECONDS, DateFormat, DateReader, date_text
-from hedgerow.table import Keep
+from hedgerow.table import Histogram, Keep
 from hedgerow.table.reading import Codes, Labels
 
 DAY = SECONDS["day"]
@@ -344,7 +344,7 @@ class RangePlan:
         with table_of(X, y, reading, keep) as table:
             curator = Queryable(table, cost(noise.event("numbers")), randomness)
             everyone = curator.assign(PerRecordCoin(1))
-            counts = curator.histogram(everyone, np.ones((1, len(grids)), dtype=np.bool_), noise)[0, :, 0]
+            counts = curator.answer(Histogram(everyone), noise)[0, :, 0]
         return [part[:-1] for part in np.split(counts, np.cumsum(reading.n_codes)[:-1])]
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.readings import Labelled
-from hedgerow.curator.contest import Contest
+from hedgerow.curator import ModelScores, Queryable
 from hedgerow.curator.interactive import RULES, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
@@ -188,9 +188,9 @@ class Comparison:
             for (plan, _), part in zip(self.plans, trained, strict=True)
         ]
         scores = Scores(self.schema, tuple(model for model, _ in fits), self.largest_error)
-        most = largest_score(self.largest_error)
-        contest = Contest(parts.table(scores, compared), cost(self._choice), randomness, most)
-        best = contest.winner(self.mechanism)
+        curator = Queryable(parts.table(scores, compared), cost(self._choice), randomness)
+        asked = ModelScores(curator.assign(PerRecordCoin(1)), largest_score(self.largest_error))
+        best = int(curator.answer(asked, self.mechanism)[0])
         return best, *fits[best]
 
 

@@ -1,7 +1,32 @@
 """Batched queries about records, each charged before it is answered: for learners, and for analysts."""
 
 from hedgerow.curator.interactive import Curator, Question
-from hedgerow.curator.queryable import Nodes, Queryable
+from hedgerow.curator.queries import (
+    CompareMinorities,
+    ModelScores,
+    Nodes,
+    Release,
+    SelectLabels,
+    SelectSpecializations,
+    SelectTests,
+)
+from hedgerow.curator.queryable import Queryable
 from hedgerow.curator.rounds import Candidate, Cut, Round, Splits, cells_of
 
-__all__ = ["Candidate", "Curator", "Cut", "Nodes", "Queryable", "Question", "Round", "Splits", "cells_of"]
+__all__ = [
+    "Candidate",
+    "CompareMinorities",
+    "Curator",
+    "Cut",
+    "ModelScores",
+    "Nodes",
+    "Queryable",
+    "Question",
+    "Release",
+    "Round",
+    "SelectLabels",
+    "SelectSpecializations",
+    "SelectTests",
+    "Splits",
+    "cells_of",
+]

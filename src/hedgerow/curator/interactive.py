@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers
-from hedgerow.curator.queryable import Nodes, Queryable
+from hedgerow.curator.queries import Nodes, SelectTests
+from hedgerow.curator.queryable import Queryable
 from hedgerow.curator.sklearn_tools import Call, check_call
 from hedgerow.doubts import class_doubts, column_doubts
 from hedgerow.engines.records import Records
@@ -32,7 +33,7 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import check_same_order, read_records
 from hedgerow.schema.persons import Groups, read_groups, split_groups, split_target
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
-from hedgerow.table import MemoryTable, keep_of
+from hedgerow.table import ClassCounts, Histogram, MemoryTable, Sizes, keep_of
 from hedgerow.texts import counted, html_table, short_repr
 
 RULES: Mapping[str, Constraint] = {
@@ -336,7 +337,7 @@ class Curator:
 
     def count(self, nodes: Nodes, epsilon: float) -> Integers:
         """Return the number of records in each node, of shape (nodes,), with two-sided geometric noise."""
-        answer = self._queryable.count(nodes, Geometric(self._budget(epsilon)))
+        answer = self._queryable.answer(Sizes(nodes), Geometric(self._budget(epsilon)))
         return self._asked("number of records", nodes, epsilon, answer)
 
     def class_counts(self, nodes: Nodes, epsilon: float) -> Integers:
@@ -344,7 +345,7 @@ class Curator:
 
         It warns of classes of which no count so far stands out from its noise.
         """
-        answer = self._queryable.class_counts(nodes, Geometric(self._budget(epsilon)))
+        answer = self._queryable.answer(ClassCounts(nodes), Geometric(self._budget(epsilon)))
         self._warn()
         return self._asked("class counts", nodes, epsilon, answer)
 
@@ -362,7 +363,7 @@ class Curator:
             raise ConfigurationError(f"features are {names!r}; pass different names of the schema.")
         asked = np.array([name in wanted for name in self._schema.features])
         noise = Geometric(self._budget(epsilon), len(names))
-        counts = self._queryable.histogram(nodes, np.tile(asked, (len(nodes), 1)), noise)
+        counts = self._queryable.answer(Histogram(nodes, np.tile(asked, (len(nodes), 1))), noise)
         self._asked(f"counts of {', '.join(names)} by class", nodes, epsilon, counts)
         ends = np.cumsum(self._encoder.n_codes)
         parts = dict(zip(self._schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
@@ -408,7 +409,7 @@ class Curator:
         if allowed.shape != (len(nodes), len(tests)) or allowed.dtype != np.bool_:
             raise ConfigurationError("offered must be truth values of shape (nodes, tests).")
         selection = SELECTIONS[mechanism](self._budget(epsilon), SCORES[score].range)
-        chosen = self._queryable.select(nodes, tests, allowed, SCORES[score], selection)
+        chosen = self._queryable.answer(SelectTests(nodes, tests, allowed, SCORES[score]), selection)
         return self._asked(f"a test by {SCORES[score].name}", nodes, epsilon, chosen)
 
     def partition(self, nodes: Nodes, tests: Candidates, chosen: npt.ArrayLike) -> Nodes:

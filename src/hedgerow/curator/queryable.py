@@ -9,75 +9,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from hedgerow.arrays import Integers, frozen_copy
-from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cost, check_cuts, check_noise, check_range
+from hedgerow.arrays import Integers, Truth
+from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
+from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cost, check_cuts
 from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
-from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection
+from hedgerow.mechanisms import Coin, Mechanism, Noise, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event, Pure
-from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.schema import Encoder
-from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
+from hedgerow.scores import Candidates
 from hedgerow.table import (
-    CellRule,
     ChannelRule,
     Frontier,
+    Histogram,
     Layout,
     MemoryTable,
+    Query,
     RecordRule,
     RecordVotes,
+    Sums,
     Table,
     WeightRule,
 )
-
-CHUNK = 1 << 22  # scores that are held at once; a public number, so that the draws do not depend on the records
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """Names of nodes: disjoint sets of records inside one curator. They hold no records and no counts.
-
-    They are numbers, so another curator would read them as nodes of its own.
-
-    Parameters
-    ----------
-    generation : int
-        The assignment of the records to nodes that they belong to.
-    index : ndarray of shape (n_nodes,), int
-        The numbers of the nodes.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-    >>> curator = hr.Curator([["x"], ["y"]], ["no", "yes"], schema, epsilon=1.0)
-    >>> len(curator.root.index)
-    1
-    """
-
-    generation: int
-    index: npt.NDArray[np.intp]
-
-    def __post_init__(self) -> None:
-        index = np.asarray(self.index)
-        if index.ndim != 1 or index.dtype.kind != "i":
-            raise ConfigurationError("nodes are named by signed integers in one dimension.")
-        # A read-only copy: what was checked is what is queried and charged.
-        object.__setattr__(self, "index", frozen_copy(index, np.intp))
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Nodes:
-        return Nodes(self.generation, self.index[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,134 +184,38 @@ class Queryable:
             self._roots.add(assigned.generation)
             return assigned
 
-    def count(self, nodes: Nodes, noise: Noise) -> Integers:
-        """Return the number of records in each node, whatever they weigh, with noise."""
-        check_noise(noise, 1, 1)
-        frontier = self._charge(nodes, noise.event("numbers of records", draws=len(nodes)))
-        return self._add(noise, self._asked(self._table.sizes, frontier))
+    @without_sizes()
+    def answer(self, query: Query | Release, mechanism: Any) -> Any:
+        """Return the answer of a query about nodes, as a mechanism draws it; each node is charged on its path before that.
 
-    def class_counts(self, nodes: Nodes, noise: Noise) -> Integers:
-        """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
-        check_noise(noise, 1, self._unit(nodes))
-        frontier = self._charge(nodes, noise.event("class counts", draws=len(nodes) * self.n_classes))
-        return self._by_class(noise, self._asked(self._table.class_counts, frontier), self._unit(nodes))
-
-    def _by_class(self, noise: Noise, counts: Integers, unit: int) -> Integers:
-        """Return counts (..., classes) with noise, which are evidence of the classes from now on; a record counts ``unit``."""
-        noisy = self._add(noise, counts)
-        self.evidence.add(noisy / unit, noise.deviation / unit)
-        return noisy
-
-    def _add(self, noise: Noise, counts: Integers) -> Integers:
-        noisy: Integers = self._randomness.draw(noise, counts)
-        return noisy
-
-    def histogram(self, nodes: Nodes, asked: npt.NDArray[np.bool_], noise: Noise) -> Integers:
-        """Return the records of each node by code and class, (nodes, codes of all features, classes), with noise.
-
-        ``asked`` (nodes, features) marks the features whose histograms are released; the others are zero. A record is in one
-        cell of each, so the sensitivity is the largest number of marked features of any node.
+        What a table counts is answered with noise, everything else as its class says.
         """
-        if asked.dtype != np.bool_ or asked.shape != (len(nodes), len(self._table.offsets) - 1):
-            raise ConfigurationError(
-                "what is asked must be truth values, a row for each node and a column for each feature."
-            )
-        check_noise(noise, int(asked.sum(axis=1).max(initial=0)), self._unit(nodes))
-        released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
-        draws = int(np.count_nonzero(released)) * self.n_classes
-        frontier = self._charge(nodes, noise.event("histograms", draws=draws))
-        counts: Integers = self._asked(self._table.histogram, frontier)
-        counts[~released] = 0
-        counts[released] = self._by_class(noise, counts[released], self._unit(nodes))
-        if nodes.generation in self._roots:  # within other nodes a column may well have one value
-            by_code = np.split(counts.sum(axis=(0, 2)), self._table.offsets[1:-1])
-            draws = asked.sum(axis=0) * self.n_classes
-            for place in np.flatnonzero(draws).tolist():
-                found = by_code[place], noise.deviation * math.sqrt(draws[place])
-                self._of_roots.setdefault(place, found)
-        return counts
+        release = Noisy(query) if isinstance(query, Query) else query
+        unit = self._unit(release.of)
+        release.check(mechanism, unit, self._table)
+        frontier = self._charge(release.of, release.event(mechanism, self._table))
+        statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)
+        drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
+        answer = release.answer(drawn, self._table)
+        if isinstance(query, Query):
+            if query.by_class:
+                self.evidence.add(drawn[0] / unit, mechanism.deviation / unit)
+            if isinstance(query, Histogram) and query.of.generation in self._roots:
+                self._keep_columns(answer, query.asked, mechanism)
+        return answer
+
+    def _keep_columns(self, counts: Integers, asked: Truth | None, noise: Noise) -> None:
+        """Keep the first counts of each feature among all records; within other nodes a column may well have one value."""
+        nodes = len(counts)
+        draws = np.full(len(self._table.offsets) - 1, nodes) if asked is None else asked.sum(axis=0)
+        by_code = np.split(counts.sum(axis=(0, 2)), self._table.offsets[1:-1])
+        for place in np.flatnonzero(draws).tolist():
+            deviation = noise.deviation * math.sqrt(draws[place] * self.n_classes)
+            self._of_roots.setdefault(place, (by_code[place], deviation))
 
     def draw_public(self, mechanism: Mechanism, *public: Any) -> Any:
         """Return outcomes of a mechanism that reads public or released values only; it is free."""
         return self._randomness.draw(mechanism, *public)
-
-    def select(
-        self, nodes: Nodes, candidates: Candidates, offered: npt.NDArray[np.bool_], score: Score, mechanism: Selection
-    ) -> Integers:
-        """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
-        check_range(mechanism, score.name, score.range * self._unit(nodes))
-        self._check_tests(candidates)
-        if self._unit(nodes) > 1 and not score.weighs:
-            raise ConfigurationError(f"the {score.name} squares counts, so it is asked of records that count 1 only.")
-        offered = np.array(offered)  # a copy that nobody else can change
-        if offered.dtype != np.bool_ or offered.shape != (len(nodes), len(candidates)):
-            raise ConfigurationError(
-                "what is offered must be truth values, a row for each node and a column for each test."
-            )
-        if not offered.any(axis=1).all():
-            raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
-        frontier = self._charge(nodes, mechanism.event("tests", score.name))
-        chosen = np.empty(len(nodes), dtype=np.int64)
-        step = max(1, CHUNK // len(candidates))
-        for start in range(0, len(nodes), step):
-            chunk = slice(start, min(start + step, len(nodes)))
-            scores = self._scores(frontier, chunk, candidates, score)
-            chosen[chunk] = self._randomness.draw(mechanism, scores, mechanism.mass(offered[chunk], candidates.weight))
-        return chosen
-
-    def _scores(self, frontier: Frontier, chunk: slice, candidates: Candidates, score: Score) -> Integers:
-        scores = np.empty((chunk.stop - chunk.start, len(candidates)), dtype=np.int64)
-
-        def work(first: int, last: int, counts: Integers) -> None:
-            score.score(counts, candidates, scores[first - chunk.start : last - chunk.start])
-
-        self._asked(self._table.for_histograms, frontier, chunk.start, chunk.stop, work)
-        return scores
-
-    def select_label(self, nodes: Nodes, mechanism: Selection) -> Integers:
-        """Return one class for each node, chosen by the mechanism with the class counts as scores."""
-        check_range(mechanism, ClassCount.name, ClassCount.range * self._unit(nodes))
-        frontier = self._charge(nodes, mechanism.event("labels", ClassCount.name))
-        counts = self._asked(self._table.class_counts, frontier)
-        labels: Integers = self._randomness.draw(mechanism, counts, np.ones(counts.shape, dtype=np.bool_))
-        return labels
-
-    def specialize(
-        self, node: Nodes, choices: Sequence[Specializations], score: BranchScore, mechanism: Selection
-    ) -> list[int]:
-        """Return one specialization for each of the choices, all of them in one node.
-
-        Each choice costs the mechanism's cost for the records that it reads. Choices among the cuts of disjoint intervals of
-        one feature share no record, so they count once.
-        """
-        if self._unit(node) > 1:
-            raise ConfigurationError("specializations are asked of records that count 1 only.")
-        check_range(mechanism, score.name, score.range)
-        if len(node) != 1:
-            raise ConfigurationError(f"specializations are asked of one node, not of {len(node)}.")
-        together = (mechanism.event("specializations", score.name),) * most_concerned(choices, self._table.offsets)
-        frontier = self._charge(node, InSequence(together))
-        counted = self._counted  # read once: another thread may query another node
-        if counted is None or counted[0] is not frontier:
-            counted = self._counted = (frontier, self._asked(self._table.histogram, frontier)[0])
-        histogram = counted[1]
-        chosen = []
-        for choice in choices:
-            scores = choice.scores(histogram, score)[None]
-            offered = mechanism.mass(np.ones(scores.shape, dtype=np.bool_), choice.weight)
-            chosen.append(int(self._randomness.draw(mechanism, scores, offered)[0]))
-        return chosen
-
-    def cell_counts(self, node: Nodes, rule: CellRule, noise: Noise) -> Integers:
-        """Return the number of one node's records of each class in each cell of a rule, (cells, classes), with noise.
-
-        A record is in one cell, whatever the other records are. All cells are counted, also empty ones.
-        """
-        if len(node) != 1:
-            raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
-        check_noise(noise, 1, self._unit(node))
-        frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
-        return self._by_class(noise, self._asked(self._table.cell_counts, frontier, rule), self._unit(node))
 
     @without_sizes()
     def open_round(
@@ -395,7 +259,7 @@ class Queryable:
                     raise ConfigurationError(
                         "the round before is of other records, margins or cuts; open this one without it."
                     )
-                sums = table.sums(rule, votes, layout)
+                sums = table.answer(Sums(rule, votes, layout))
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
             if before is not None and skipped is not None:
                 by_cell = before._completed(by_cell, skipped)
@@ -451,14 +315,6 @@ class Queryable:
             with self._lock:
                 self._scans -= 1
 
-    @without_sizes()
-    def _asked(self, question: Callable[..., Any], *about: Any) -> Any:
-        """Return the table's answer about nodes; their records must not change meanwhile unless nodes hold copies."""
-        if isinstance(self._table, MemoryTable):
-            return question(*about)
-        with self._scan_of_records():
-            return question(*about)
-
     def _charge_all(self, event: Event) -> None:
         """Charge a query about all records, or raise BudgetExceeded."""
         amount = cost(event)
@@ -467,20 +323,13 @@ class Queryable:
             self._check_answers()
             self._state.update(lambda state: state.charged_all(amount))
 
-    def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
-        """Return for each node whether its noisy number of records outside its largest class is at most the threshold."""
-        check_noise(mechanism.noise, Minority.sensitivity, self._unit(nodes))
-        frontier = self._charge(nodes, mechanism.noise.event("minority counts"))
-        minority = Minority().of(self._asked(self._table.class_counts, frontier))
-        return np.asarray(self._randomness.draw(mechanism, minority), dtype=np.bool_)
-
     @without_sizes()
     def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
 
         This is free, because the tests are public or released. The nodes themselves are closed.
         """
-        self._check_tests(candidates)
+        check_tests(candidates, self._table)
         chosen = np.array(chosen)  # a copy: what was checked is what moves records and paths
         fits = chosen.dtype.kind in "iu" and chosen.shape == nodes.index.shape
         if not fits or np.any((chosen < 0) | (chosen >= len(candidates))):
@@ -498,11 +347,6 @@ class Queryable:
             self._check_answers()
             return self._newest(partitioned)
 
-    def _check_tests(self, candidates: Candidates) -> None:
-        """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
-        if type(candidates) is not Candidates or not np.array_equal(candidates.offsets, self._table.offsets):
-            raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
-
     def _newest(self, change: Callable[[_State], _State]) -> Nodes:
         """Return the nodes of the generation that follows from a change."""
         state = self._state.update(change)
@@ -515,7 +359,6 @@ class Queryable:
         state.check_open(nodes)
         return state.filter.unit(nodes.generation)
 
-    @without_sizes()
     def _charge(self, nodes: Nodes, event: Event) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to read."""
         amount = cost(event)
@@ -535,3 +378,31 @@ class Queryable:
             raise BudgetExceeded(
                 "this curator was interrupted while its records' codes or margins changed, so it is closed; make a new one."
             )
+
+
+class _Reader:
+    """A curator's table as a query about nodes reads it."""
+
+    def __init__(self, curator: Queryable) -> None:
+        self._curator, self._table = curator, curator._table
+        self.offsets, self.n_classes = self._table.offsets, self._table.n_classes
+
+    def answer(self, query: Query) -> Integers:
+        """Return an exact answer. The last histogram of one node is kept: specializations read it again and again."""
+        kept = self._curator._counted  # read once: another thread may query another node
+        if isinstance(query, Histogram) and kept is not None and kept[0] is query.of:
+            return kept[1]
+        counts: Integers = self._read(self._table.answer, query)
+        if isinstance(query, Histogram) and len(query.of) == 1:
+            self._curator._counted = (query.of, counts)
+        return counts
+
+    def for_histograms(self, *about: Any) -> None:
+        self._read(self._table.for_histograms, *about)
+
+    def _read(self, question: Callable[..., Any], *about: Any) -> Any:
+        """Read records, which must not change meanwhile unless nodes hold copies of them."""
+        if isinstance(self._table, MemoryTable):
+            return question(*about)
+        with self._curator._scan_of_records():
+            return question(*about)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, Truth, frozen_copy
+from hedgerow.curator.queries import check_range
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, Randomness, Selection
@@ -25,14 +26,6 @@ def check_cost(amount: Cost) -> None:
         )
 
 
-def check_noise(noise: Noise, cells: int, unit: int) -> None:
-    """Raise ConfigurationError if the noise covers less than one record adds to this many cells."""
-    if not noise.covers(cells * unit, cells * unit**2):
-        raise ConfigurationError(
-            f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
-        )
-
-
 def check_sums(noise: Noise, rule: ChannelRule) -> None:
     """Raise ConfigurationError if the noise covers less than one record adds to the sums of a rule."""
     if not noise.covers(rule.l1, rule.l2_squared):
@@ -45,15 +38,6 @@ def check_scores(rule: ChannelRule) -> None:
     """Raise ConfigurationError if a rule has no channel that ranks features."""
     if not rule.scored:
         raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
-
-
-def check_range(mechanism: Selection, name: str, score_range: int) -> None:
-    """Raise ConfigurationError if a mechanism covers a smaller range than that of the score."""
-    if mechanism.score_range < score_range:
-        raise ConfigurationError(
-            f"the mechanism is calibrated for scores that one record moves by at most {mechanism.score_range}, but the {name} "
-            f"moves by up to {score_range}; build the mechanism with the score's range."
-        )
 
 
 def check_cuts(

@@ -29,7 +29,7 @@ from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Candidates, Keep, PartitionedTable, Question, Reading, Share, Task
+from hedgerow.table import Candidates, Keep, PartitionedTable, Query, Reading, Share, Task
 
 Future = Any
 
@@ -282,7 +282,7 @@ class DaskEngine:
         A worker that is lost, or fails, gives no answer.
         """
         groups = [group for group in self._shares.groups(places, patience, together=True) if group.worker is not None]
-        if task.question.cells(task.n_codes, task.n_classes) * len(groups) > MANY_CELLS:
+        if task.size * len(groups) > MANY_CELLS:
             return self._answers(task, places, patience, groups)
         packed = pickle.dumps(task)
         self._wire.sent += len(packed) * len(groups)
@@ -330,11 +330,11 @@ class DaskEngine:
         )  # lets go of the last query's futures; their release goes out with these tasks
         try:
             workers = {future: {group.worker} - {None} for future, group in zip(futures, groups, strict=True)}
-            cells = task.question.cells(task.n_codes, task.n_classes)
+            cells = task.size
             while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
                 parts = [futures[i : i + TOGETHER] for i in range(0, len(futures), TOGETHER)]
                 futures = [
-                    self._client.submit(_combined, task.question, *part, pure=False, retries=RETRIES) for part in parts
+                    self._client.submit(_combined, task.query, *part, pure=False, retries=RETRIES) for part in parts
                 ]
                 workers |= {
                     future: set().union(*(workers[one] for one in part))
@@ -440,5 +440,5 @@ async def _prepare() -> None:
     remote.prepare()
 
 
-def _combined(question: Question, *partials: Partial) -> Partial:
-    return combined(question, partials)
+def _combined(query: Query, *partials: Partial) -> Partial:
+    return combined(query, partials)

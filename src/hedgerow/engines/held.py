@@ -15,24 +15,24 @@ from hedgerow.compiled import for_each, single
 from hedgerow.engines.encode import Spill, changed
 from hedgerow.engines.local import Partial, combined
 from hedgerow.engines.remote import Facts, Rows, writable
-from hedgerow.table import Behind, Memo, Partition, Task
+from hedgerow.table import Cache, OutdatedCache, Partition, Task
 
 MOST_TABLES = 4  # that a process keeps: the oldest is dropped, because a dead driver never closes its own
 MOST_LOGS = 4  # of a table
 
 
 class Held:
-    """The partitions of one table that this process holds: their codes and classes, and a memo for each log.
+    """The partitions of one table that this process holds: their codes and classes, and a cache for each log.
 
     All of it stays in memory while that fits the budget of the process, and goes to files otherwise. Nothing rests on it: a
-    partition that is gone is encoded again, and a memo that is gone is made again from the whole log.
+    partition that is gone is encoded again, and a cache that is gone is made again from the whole log.
     """
 
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
         self._partitions: dict[int, Partition] = {}
         self._arrays: dict[int, MutableMapping[str, npt.NDArray[Any]]] = {}  # of the partitions
-        self._memos: dict[str, dict[int, Memo]] = {}
+        self._caches: dict[str, dict[int, Cache]] = {}
         self._lock = threading.RLock()
 
     def put(self, facts: Facts, rows: Rows) -> None:
@@ -52,30 +52,30 @@ class Held:
         if partition is None:
             return Partial((), None, absent=(place,))
         try:
-            return Partial((place,), task.answer(partition, self._memo(task.log, place)))
-        except Behind:
-            return Partial((), None, behind=(place,))
+            return Partial((place,), task.answer(partition, self._cache(task.log, place)))
+        except OutdatedCache:
+            return Partial((), None, outdated=(place,))
 
-    def _memo(self, log: str, place: int) -> Memo:
+    def _cache(self, log: str, place: int) -> Cache:
         with self._lock:
-            if log not in self._memos:
-                for old in list(self._memos)[: -MOST_LOGS + 1]:
+            if log not in self._caches:
+                for old in list(self._caches)[: -MOST_LOGS + 1]:
                     self.forget(old)
-            memos = self._memos.setdefault(log, {})
-            return memos.setdefault(place, Memo(self._spill.arrays()))
+            caches = self._caches.setdefault(log, {})
+            return caches.setdefault(place, Cache(self._spill.arrays()))
 
     def forget(self, log: str) -> None:
         """Drop the partitions' state of a log."""
         with self._lock:
-            memos = self._memos.pop(log, {})
-        for memo in memos.values():
-            with memo.lock:  # an abandoned task may still use it
-                memo.arrays.clear()
-                memo.position = 0
+            caches = self._caches.pop(log, {})
+        for cache in caches.values():
+            with cache.lock:  # an abandoned task may still use it
+                cache.arrays.clear()
+                cache.position = 0
 
     def close(self) -> None:
         """Drop everything."""
-        for log in list(self._memos):
+        for log in list(self._caches):
             self.forget(log)
         for place in list(self._partitions):
             del self._partitions[place]
@@ -115,10 +115,10 @@ def answered(table: str, places: Sequence[int], packed: bytes, threads: int) -> 
 
     def work(group: Sequence[int]) -> None:
         with single():
-            partials.append(combined(task.question, (held.answer(task, place) for place in group)))
+            partials.append(combined(task.query, (held.answer(task, place) for place in group)))
 
     for_each([places[first::threads] for first in range(min(threads, len(places)))], work, threads)
-    return combined(task.question, partials)
+    return combined(task.query, partials)
 
 
 def forget(log: str) -> None:

@@ -20,7 +20,7 @@ from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError
 from hedgerow.schema import Schema
 from hedgerow.sources.streams import Block, Layout, Stream
-from hedgerow.table import Keep, Memo, Partition, PartitionedTable, Question, Reading, Task
+from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,32 +29,32 @@ class Partial:
 
     places: tuple[int, ...]
     sum: npt.NDArray[np.integer] | None
-    behind: tuple[int, ...] = ()
+    outdated: tuple[int, ...] = ()
     absent: tuple[int, ...] = ()
 
 
-def narrowed(question: Question, answer: Integers) -> npt.NDArray[np.integer]:
+def narrowed(query: Query, answer: Integers) -> npt.NDArray[np.integer]:
     """Return an answer as it is sent: counts in the fewest bytes that hold them all, sums of channels as they are."""
-    if not question.counts or not answer.size:
+    if query.signed or not answer.size:
         return answer
     return answer.astype(np.min_scalar_type(int(answer.max())))
 
 
-def combined(question: Question, partials: Iterable[Partial]) -> Partial:
+def combined(query: Query, partials: Iterable[Partial]) -> Partial:
     """Return several partial sums as one, widened before they are added up; raise EngineError where a partition is in two."""
     places: list[int] = []
-    behind: list[int] = []
+    outdated: list[int] = []
     absent: list[int] = []
     total: Integers | None = None
     for partial in partials:
         places += partial.places
-        behind += partial.behind
+        outdated += partial.outdated
         absent += partial.absent
         if partial.sum is not None:
             total = partial.sum.astype(np.int64) if total is None else _added(total, partial.sum)
     if len(set(places)) < len(places):
         raise _twice()
-    return Partial(tuple(places), None if total is None else narrowed(question, total), tuple(behind), tuple(absent))
+    return Partial(tuple(places), None if total is None else narrowed(query, total), tuple(outdated), tuple(absent))
 
 
 def _added(total: Integers, answer: npt.NDArray[np.integer]) -> Integers:
@@ -124,18 +124,18 @@ class LocalEngine:
 
     def __init__(self, partitions: Sequence[Partition], spill: Spill, progress: Progress) -> None:
         self._partitions, self._spill, self._progress = list(partitions), spill, progress
-        self._memos: dict[str, list[Memo]] = {}
+        self._caches: dict[str, list[Cache]] = {}
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
         """Return the sum of every partition's answer, each of them once."""
         total, question, done = Total(len(self._partitions)), next(self._questions), count(1)
-        if task.log not in self._memos:
-            self._memos[task.log] = [Memo(self._spill.arrays()) for _ in self._partitions]
-        memos = self._memos[task.log]
+        if task.log not in self._caches:
+            self._caches[task.log] = [Cache(self._spill.arrays()) for _ in self._partitions]
+        caches = self._caches[task.log]
 
         def work(place: int) -> None:
-            total.add(Partial((place,), task.answer(self._partitions[place], memos[place])))
+            total.add(Partial((place,), task.answer(self._partitions[place], caches[place])))
             self._progress.counted(question, next(done) / len(self._partitions))
 
         for_each(range(len(self._partitions)), work)
@@ -143,12 +143,12 @@ class LocalEngine:
 
     def forget(self, log: str) -> None:
         """Drop the state of a log."""
-        for memo in self._memos.pop(log, ()):
-            memo.arrays.clear()
+        for cache in self._caches.pop(log, ()):
+            cache.arrays.clear()
 
     def close(self) -> None:
         """Drop everything, and remove spilled files."""
-        self._memos.clear()
+        self._caches.clear()
         self._partitions.clear()
         self._spill.close()
 

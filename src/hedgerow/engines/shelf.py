@@ -25,7 +25,7 @@ from hedgerow.compiled import single
 from hedgerow.engines.encode import ArrayChecksums, changed
 from hedgerow.engines.local import Partial, narrowed
 from hedgerow.engines.remote import Facts, Rows
-from hedgerow.table import Behind, Memo, Partition, Task
+from hedgerow.table import Cache, OutdatedCache, Partition, Task
 
 Array = npt.NDArray[Any]
 
@@ -58,11 +58,11 @@ def _folder_of(parent: Path, table: str) -> Path:
 
 @dataclass(frozen=True)
 class Shelf:
-    """The partitions of one table, with their memos, in a folder that only this user may enter.
+    """The partitions of one table, with their caches, in a folder that only this user may enter.
 
     Every array is a file. An index beside it holds its name and its checksum, by a key that the driver sends with each task.
     hedgerow writes that key to no file; Spark may, where it spills the data of its tasks. A file that is gone, altered or half
-    written counts as absent: its partition is encoded again, or its memo made again from the whole log.
+    written counts as absent: its partition is encoded again, or its cache made again from the whole log.
 
     Parameters
     ----------
@@ -107,33 +107,33 @@ class Shelf:
         with suppress(OSError):
             os.utime(self.folder)  # a table that answers is in use
         try:
-            with single(), self._memo(task.log, facts.place) as memo:
-                answer = task.answer(Partition(facts.first_row, found[1]), memo)
-        except Behind:
-            return Partial((), None, behind=(facts.place,))
-        return Partial((facts.place,), narrowed(task.question, answer))
+            with single(), self._cache(task.log, facts.place) as cache:
+                answer = task.answer(Partition(facts.first_row, found[1]), cache)
+        except OutdatedCache:
+            return Partial((), None, outdated=(facts.place,))
+        return Partial((facts.place,), narrowed(task.query, answer))
 
     @contextmanager
-    def _memo(self, log: str, place: int) -> Iterator[Memo]:
+    def _cache(self, log: str, place: int) -> Iterator[Cache]:
         """Lend what a log made of a partition; where another task has it, or the table was removed meanwhile, an empty one."""
         folder = self.folder / f"log-{log}"
         with suppress(FileNotFoundError):
             _make(folder, "log-*", MOST_LOGS)
         with _locked(folder / f"{place}.lock") as free:
             if not free:
-                yield Memo()
+                yield Cache()
                 return
             files = Files(folder, str(place), self.key)
             position, arrays = files.read(CHANGING) or ("0", {})
-            memo, before = Memo(arrays), dict(arrays)
-            memo.position = int(position)
+            cache, before = Cache(arrays), dict(arrays)
+            cache.position = int(position)
             files.forget()  # whoever is killed while it changes leaves none
             try:
-                yield memo
+                yield cache
             finally:
-                if memo.position > 0:
+                if cache.position > 0:
                     with suppress(OSError):  # made again from the whole log, then
-                        files.write(memo.arrays, str(memo.position), before)
+                        files.write(cache.arrays, str(cache.position), before)
 
 
 class Files:

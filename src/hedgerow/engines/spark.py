@@ -29,7 +29,7 @@ from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Candidates, Keep, PartitionedTable, Reading, Share, Task
+from hedgerow.table import Candidates, Keep, PartitionedTable, Query, Reading, Share, Task
 
 Cells = tuple[bytes, bytes, bytes, bytes, int]  # codes, classes, ids, checksum and number of records of a partition
 
@@ -290,8 +290,8 @@ class SparkEngine:
         absent = self._add(total, question, partial(self._first, task.after(self._sent.get(task.log, 0))))
         packed = pickle.dumps(task)
         while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
-            behind = total.missing - absent
-            ask, places = (self._shelves.asked_of, behind) if behind else (self._shelves.made_again, set(absent))
+            outdated = total.missing - absent
+            ask, places = (self._shelves.asked_of, outdated) if outdated else (self._shelves.made_again, set(absent))
             absent -= places
             absent |= self._add(total, question, partial(self._sent_to, ask, sorted(places), packed))
         self._sent[task.log] = task.end
@@ -300,7 +300,7 @@ class SparkEngine:
 
     def _first(self, task: Task) -> list[bytes]:
         """Return what all partitions answer, as partial sums."""
-        packed, cells, asked = pickle.dumps(task), task.question.cells(task.n_codes, task.n_classes), task.question
+        packed, cells, asked = pickle.dumps(task), task.size, task.query
         self._count(packed, self._partitions)
         answers = self._shelves.asked(self._facts, packed)
         if cells * self._partitions <= MANY_CELLS:
@@ -467,6 +467,6 @@ def _kept_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], Iterator
     return keep
 
 
-def _joined(question: Any, one: bytes, other: bytes) -> bytes:
+def _joined(query: Query, one: bytes, other: bytes) -> bytes:
     partials: list[Partial] = [pickle.loads(one), pickle.loads(other)]  # noqa: S301 - from our own executors
-    return pickle.dumps(combined(question, partials))
+    return pickle.dumps(combined(query, partials))

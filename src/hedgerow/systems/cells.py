@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
-from hedgerow.curator import Queryable
+from hedgerow.curator import Queryable, SelectSpecializations
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins
 from hedgerow.export import Mean, ScoringForm, Trees
@@ -34,6 +34,7 @@ from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.features import Feature
 from hedgerow.scores import BRANCH_SCORES, BranchScore, Specializations
 from hedgerow.systems.base import ENOUGH
+from hedgerow.table import CellCounts
 from hedgerow.texts import short_repr
 
 Edges = tuple[int, ...]
@@ -170,7 +171,10 @@ class CellsPlan:
         cut, steps, cut_of = self._root, list[Edges](), dict[Run, Edges]()
 
         def ask(choices: list[Specializations]) -> list[int]:
-            return curator.specialize(nodes, choices, self._score, self._selection)
+            chosen: list[int] = curator.answer(
+                SelectSpecializations(nodes, choices, self._score), self._selection
+            ).tolist()
+            return chosen
 
         def choose_cuts(runs: Sequence[Run]) -> None:
             """Choose where each interval among the runs would be cut, whether or not it has records."""
@@ -195,7 +199,7 @@ class CellsPlan:
             cut = cut.specialized(steps[-1])
             if len(steps) < self._specializations:
                 choose_cuts(list(pairwise(steps[-1])))
-        return steps, curator.cell_counts(nodes, cut, self._counts)
+        return steps, curator.answer(CellCounts(nodes, cut), self._counts)
 
     def _ways(self, run: Run, cut_of: Mapping[Run, Edges]) -> list[Edges]:
         if self._cuts and self._root.is_interval(run):

@@ -1,19 +1,25 @@
 """The records of one fit, and exact integer counts over them."""
 
-from hedgerow.table.log import Behind, Memo, Partition, Question, Task
+from hedgerow.table.log import Cache, OutdatedCache, Partition, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
 from hedgerow.table.persons import SHARE_BITS, Bits, Candidates, Keep, PersonPart, Share, keep_of, only, unpacked
 from hedgerow.table.reading import Coded, Reading, classes_of
 from hedgerow.table.table import (
+    CellCounts,
     CellRule,
     Cells,
     ChannelRule,
+    ClassCounts,
     CodeGroups,
     Frontier,
+    Histogram,
     Layout,
+    Query,
     RecordRule,
     RecordVotes,
+    Sizes,
+    Sums,
     Table,
     WeightRule,
 )
@@ -21,28 +27,33 @@ from hedgerow.table.table import (
 __all__ = [
     "MOST_RECORDS",
     "SHARE_BITS",
-    "Behind",
     "Bits",
+    "Cache",
     "Candidates",
+    "CellCounts",
     "CellRule",
     "Cells",
     "ChannelRule",
+    "ClassCounts",
     "CodeGroups",
     "Coded",
     "Engine",
     "Frontier",
+    "Histogram",
     "Keep",
     "Layout",
-    "Memo",
     "MemoryTable",
+    "OutdatedCache",
     "Partition",
     "PartitionedTable",
     "PersonPart",
-    "Question",
+    "Query",
     "Reading",
     "RecordRule",
     "RecordVotes",
     "Share",
+    "Sizes",
+    "Sums",
     "Table",
     "Task",
     "WeightRule",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,17 @@ from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.table.persons import Keep
 from hedgerow.table.reading import Coded, Reading
-from hedgerow.table.table import CellRule, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.table import (
+    CellCounts,
+    CodeGroups,
+    Histogram,
+    Query,
+    RecordRule,
+    RecordVotes,
+    Sizes,
+    Sums,
+    WeightRule,
+)
 
 # Cells of a histogram block, or channels of a block of records: 2 MiB, which fit a core's cache.
 BLOCK_CELLS = 1 << 18
@@ -46,6 +56,27 @@ class MemoryFrontier:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def between(self, first: int, last: int) -> MemoryFrontier:
+        """Return the nodes first to last - 1, without a copy of their records."""
+        return replace(self, starts=self.starts[first : last + 1])
+
+
+def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
+    """Return the exact answer of a query about the nodes of a ``MemoryFrontier``."""
+    nodes: MemoryFrontier = query.of
+    if isinstance(query, Sizes):
+        return np.diff(nodes.starts)
+    if isinstance(query, CellCounts):
+        first, last = nodes.starts[[0, -1]].tolist()
+        place = query.rule.cell(nodes.codes[first:last]) * n_classes + nodes.labels[first:last]
+        return np.bincount(place, minlength=query.rule.n_cells * n_classes).reshape(query.rule.n_cells, n_classes)
+    out = np.zeros(query.shape(np.diff(offsets), n_classes), dtype=np.int64)
+    if isinstance(query, Histogram):
+        kernels.histogram(nodes.codes, nodes.labels, nodes.weights, nodes.starts, 0, len(nodes), offsets, out)
+    else:
+        kernels.class_counts(nodes.labels, nodes.weights, nodes.starts, out)
+    return out
 
 
 class MemoryTable:
@@ -83,8 +114,8 @@ class MemoryTable:
             raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
         self._codes = codes
         self._labels = labels
-        self._offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)
-        self._n_classes = n_classes
+        self.offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)
+        self.n_classes = n_classes
         self._first_row = first_row
         self._margins = margins
         self._shares_codes = False
@@ -101,16 +132,6 @@ class MemoryTable:
         return cls(codes, labels if keep is None else keep.labels(labels), reading.n_codes, reading.n_classes)
 
     @property
-    def offsets(self) -> Integers:
-        """The position of each feature's first code among the codes of all features, and their number."""
-        return self._offsets
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes the schema has."""
-        return self._n_classes
-
-    @property
     def margins(self) -> npt.NDArray[np.int32]:
         """The votes of released trees for each record so far, of shape (records, classes)."""
         return self._seen()
@@ -120,7 +141,7 @@ class MemoryTable:
 
     def fresh(self) -> MemoryTable:
         """Return a table of the same records with margins of zero, whose codes can be merged independently of this table."""
-        other = MemoryTable(self._codes, self._labels, np.diff(self._offsets), self._n_classes, self._first_row)
+        other = MemoryTable(self._codes, self._labels, np.diff(self.offsets), self.n_classes, self._first_row)
         self._shares_codes = other._shares_codes = True
         return other
 
@@ -135,7 +156,7 @@ class MemoryTable:
         chosen = coins.parts(self._first_row, len(self)) == 0
         margins = None if self._margins is None else self._margins[chosen]
         return MemoryTable(
-            self._codes[chosen], self._labels[chosen], np.diff(self._offsets), self._n_classes, margins=margins
+            self._codes[chosen], self._labels[chosen], np.diff(self.offsets), self.n_classes, margins=margins
         )
 
     def merge(self, into: Sequence[Integers]) -> None:
@@ -143,14 +164,14 @@ class MemoryTable:
         sizes = [int(codes.max()) + 1 for codes in into]
         together = np.concatenate(into).astype(self._codes.dtype)
         codes = self._codes.copy() if self._shares_codes else self._codes
-        for_slices(len(self), lambda rows: kernels.merge(codes[rows], self._offsets, together))
+        for_slices(len(self), lambda rows: kernels.merge(codes[rows], self.offsets, together))
         self._codes, self._shares_codes = codes, False
-        self._offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
         """Return one node for each part of the coins, with the records that they assign to it."""
         weight = NO_WEIGHTS if weights is None else self.weights(weights)
-        classes = classes_among(self._labels, self._n_classes)
+        classes = classes_among(self._labels, self.n_classes)
         return grouped(self._codes, classes, weight, self.parts(coins, rule), coins.coin.parts)
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
@@ -174,22 +195,26 @@ class MemoryTable:
         margins = self._seen(votes.columns)
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
-    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
-        """Add votes to the margins, then return the sums of a rule's channels by part and code, (parts, codes, channels).
+    def answer(self, query: Query) -> Integers:
+        """Return the exact answer of a query."""
+        return self._sums(query) if isinstance(query, Sums) else count(query, self.offsets, self.n_classes)
 
-        It is one scan. For a few records at a time it adds votes, computes channels and adds these up. Two channels are added as
-        the halves of one integer, for so few records that neither half can overflow. All numbers are integers, so any blocks and
-        any number of threads give the same sums.
+    def _sums(self, query: Sums) -> Integers:
+        """Answer in one scan, which for a few records at a time adds votes, computes channels and adds these up.
+
+        Two channels are added as the halves of one integer, for so few records that neither half can overflow. All numbers are
+        integers, so any blocks and any number of threads give the same sums.
         """
-        layout = Layout() if layout is None else layout
-        columns = rule.columns if votes is None else votes.columns
-        margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), rule.channels
-        offsets = layout.offsets(self._offsets)
+        rule, votes, layout = query.rule, query.votes, query.layout
+        margins = self._seen(rule.columns if votes is None else votes.columns)
+        most, used = LARGEST_HALF // max(rule.l1, 1), rule.channels
+        offsets = layout.offsets(self.offsets)
         shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
         parts_of = cells.by, cells.side, groups.feature, groups.group, layout.n_parts // cells.n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
-        check_packable(step)
+        if step < 1:
+            raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
         parts: list[Integers] = []
 
         def work(rows: slice) -> None:
@@ -197,9 +222,9 @@ class MemoryTable:
             pairs = -(-used // 2)
             packed = out if used == 1 else np.zeros((*shape, pairs), dtype=np.int64)
             row, part = np.empty(pairs, dtype=np.int64), np.empty(step, dtype=np.uint64)
-            unpacked = 0
-            for start in range(rows.start, min(rows.stop, len(self)), step):
-                block = slice(start, min(start + step, rows.stop, len(self)))
+            unpacked, end = 0, min(rows.stop, len(self._labels))
+            for start in range(rows.start, end, step):
+                block = slice(start, min(start + step, end))
                 codes, seen = self._codes[block], margins[block]
                 if votes is not None:
                     votes(codes, seen)
@@ -223,7 +248,7 @@ class MemoryTable:
                 kernels.unpack(packed, out)
             parts.append(out)
 
-        for_slices(len(self), work)
+        for_slices(len(self._labels), work)
         return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, used), dtype=np.int64)
 
     def _seen(self, columns: int | None = None) -> npt.NDArray[np.int32]:
@@ -231,12 +256,8 @@ class MemoryTable:
         if columns == 0:
             return np.empty((len(self), 0), dtype=np.int32)
         if self._margins is None:
-            self._margins = np.zeros((len(self), self._n_classes if columns is None else columns), dtype=np.int32)
+            self._margins = np.zeros((len(self), self.n_classes if columns is None else columns), dtype=np.int32)
         return self._margins
-
-    def sizes(self, frontier: MemoryFrontier) -> Integers:
-        """Return the number of records in each node, of shape (nodes,)."""
-        return np.diff(frontier.starts)
 
     def take(self, frontier: MemoryFrontier, nodes: npt.NDArray[np.intp]) -> MemoryFrontier:
         """Return some of the nodes, in the order given."""
@@ -246,39 +267,17 @@ class MemoryTable:
         weights = frontier.weights[rows] if len(frontier.weights) else frontier.weights
         return MemoryFrontier(frontier.codes[rows], frontier.labels[rows], starts, weights)
 
-    def class_counts(self, frontier: MemoryFrontier) -> Integers:
-        """Return the number of records of each class in each node, of shape (nodes, classes)."""
-        out = np.zeros((len(frontier), self._n_classes), dtype=np.int64)
-        kernels.class_counts(frontier.labels, frontier.weights, frontier.starts, out)
-        return out
-
-    def cell_counts(self, frontier: MemoryFrontier, rule: CellRule) -> Integers:
-        """Return the number of records of each class in each cell of a rule, over all records, of shape (cells, classes)."""
-        first, last = frontier.starts[[0, -1]].tolist()
-        place = rule.cell(frontier.codes[first:last]) * self._n_classes + frontier.labels[first:last]
-        return np.bincount(place, minlength=rule.n_cells * self._n_classes).reshape(rule.n_cells, self._n_classes)
-
-    def histogram(self, frontier: MemoryFrontier) -> Integers:
-        """Return the records of each node by code and class, of shape (nodes, codes, classes).
-
-        The codes of all features follow each other. ``offsets`` has the position of each feature's first code.
-        """
-        return self._histogram(frontier, 0, len(frontier))
-
     def for_histograms(
         self, frontier: MemoryFrontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
         """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1."""
-        most = max(1, BLOCK_CELLS // (int(self._offsets[-1]) * self._n_classes))
-        some = MemoryFrontier(frontier.codes, frontier.labels, frontier.starts[first : last + 1], frontier.weights)
-        _on_threads(some, most, lambda begin, end: work(first + begin, first + end, self._histogram(some, begin, end)))
+        most = max(1, BLOCK_CELLS // (int(self.offsets[-1]) * self.n_classes))
+        some = frontier.between(first, last)
 
-    def _histogram(self, frontier: MemoryFrontier, first: int, last: int) -> Integers:
-        out = np.zeros((last - first, int(self._offsets[-1]), self._n_classes), dtype=np.int64)
-        kernels.histogram(
-            frontier.codes, frontier.labels, frontier.weights, frontier.starts, first, last, self._offsets, out
-        )
-        return out
+        def block(begin: int, end: int) -> None:
+            work(first + begin, first + end, self.answer(Histogram(some.between(begin, end))))
+
+        _on_threads(some, most, block)
 
     def partition(self, frontier: MemoryFrontier, candidates: Candidates, chosen: Integers) -> MemoryFrontier:
         """Return the children of all nodes, including empty ones, each node's in the order of its test's branches."""
@@ -335,12 +334,6 @@ def grouped(
     )
     kernels.group(codes, labels, weights, part, roots.starts, roots.codes, roots.labels, roots.weights)
     return roots
-
-
-def check_packable(records: int) -> None:
-    """Raise ValueError if a record's channels may exceed 31 bits."""
-    if records < 1:
-        raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
 
 
 def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:

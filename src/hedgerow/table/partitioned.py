@@ -6,7 +6,7 @@ import secrets
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,24 +16,8 @@ from hedgerow.arrays import Integers
 from hedgerow.compiled import for_each
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
-from hedgerow.table.log import (
-    AddVotes,
-    Assign,
-    CellCounts,
-    ClassCounts,
-    Command,
-    Histogram,
-    Merge,
-    Move,
-    Nodes,
-    Question,
-    Sample,
-    Sizes,
-    Sums,
-    Task,
-    Thin,
-)
-from hedgerow.table.table import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.log import AddVotes, Assign, Command, Merge, Move, Nodes, Sample, Task, Thin
+from hedgerow.table.table import Histogram, Query, RecordRule, RecordVotes, Sums, WeightRule
 
 MOST_CELLS = 1 << 23  # of one query about histograms: 64 MiB in every partition's answer
 BLOCK_CELLS = 1 << 18  # that are worked on together
@@ -89,7 +73,7 @@ class PartitionedTable:
     """
 
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
-        self._engine, self._n_classes = engine, n_classes
+        self._engine, self.n_classes = engine, n_classes
         self._samples: tuple[Sample, ...] = ()
         self._changes: list[Merge | AddVotes] = []
         self._first_codes = self._n_codes = np.asarray(n_codes, dtype=np.int64)
@@ -105,11 +89,6 @@ class PartitionedTable:
         """The position of each feature's first code among the codes of all features, and their number."""
         return np.concatenate(([0], np.cumsum(self._n_codes))).astype(np.int64)
 
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return self._n_classes
-
     def fresh(self) -> PartitionedTable:
         """Return a table of the same records, with a log of its own."""
         return self._with(self._samples)
@@ -119,7 +98,7 @@ class PartitionedTable:
         return self._with((*self._samples, Sample(coins, first, last)))
 
     def _with(self, samples: tuple[Sample, ...]) -> PartitionedTable:
-        other = PartitionedTable(self._engine, self._first_codes, self._n_classes)
+        other = PartitionedTable(self._engine, self._first_codes, self.n_classes)
         other._samples = samples
         for sample in samples:
             other._tell(sample)
@@ -184,31 +163,24 @@ class PartitionedTable:
         self._made.add(made)
         return Frontier(Nodes(made.number, n_nodes, None, made.weights), made)
 
-    def sizes(self, frontier: Frontier) -> Integers:
-        """Return the number of records in each node, of shape (nodes,)."""
-        return self._ask(Sizes(frontier.nodes))
-
-    def class_counts(self, frontier: Frontier) -> Integers:
-        """Return the weight of the records of each class in each node, of shape (nodes, classes)."""
-        return self._ask(ClassCounts(frontier.nodes))
-
-    def cell_counts(self, frontier: Frontier, rule: CellRule) -> Integers:
-        """Return the number of records of each class in each cell of a rule, over all records, (cells, classes)."""
-        return self._ask(CellCounts(frontier.nodes, rule))
-
-    def histogram(self, frontier: Frontier) -> Integers:
-        """Return the weight of the records of each node by code and class, (nodes, codes of all features, classes)."""
-        return self._ask(Histogram(frontier.nodes))
+    def answer(self, query: Query) -> Integers:
+        """Return the exact answer of a query, the sum of the partitions' answers."""
+        with self._lock:
+            if isinstance(query, Sums):
+                if query.votes is not None:
+                    self.update_margins(query.votes)
+                return self._ask(replace(query, votes=None))
+            return self._ask(replace(query, of=query.of.nodes))
 
     def for_histograms(
         self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
         """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1."""
-        cells = int(self._n_codes.sum()) * self._n_classes
+        cells = int(self._n_codes.sum()) * self.n_classes
         most, few = max(1, MOST_CELLS // cells), max(1, BLOCK_CELLS // cells)
         for start in range(first, last, most):
             nodes = np.arange(start, min(start + most, last))
-            counts = self.histogram(self.take(frontier, nodes))
+            counts = self.answer(Histogram(self.take(frontier, nodes)))
             begins = range(0, len(nodes), few)
             for_each(
                 begins,
@@ -216,13 +188,6 @@ class PartitionedTable:
                     start + begin, start + min(begin + few, len(counts)), counts[begin : begin + few]
                 ),
             )
-
-    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
-        """Add votes to the margins, then return the sums of a rule's channels by part and code, (parts, codes, channels)."""
-        with self._lock:
-            if votes is not None:
-                self.update_margins(votes)
-            return self._ask(Sums(rule, Layout() if layout is None else layout))
 
     def close(self) -> None:
         """Drop all that the engine keeps of the records. There may be no queries after this."""
@@ -232,7 +197,7 @@ class PartitionedTable:
         self._commands[self._end + 1] = command
         self._end += 1
 
-    def _ask(self, question: Question) -> Integers:
+    def _ask(self, query: Query) -> Integers:
         """Query all partitions, and drop the commands of frontiers that nobody holds any more."""
         with self._lock:
             kept, live = set(), set()
@@ -248,5 +213,5 @@ class PartitionedTable:
                 if number in kept or not isinstance(command, Assign | Move)
             }
             commands = tuple(self._commands.items())
-            task = Task(self._log, self._n_codes, self._n_classes, commands, self._end, question, frozenset(live))
+            task = Task(self._log, self._n_codes, self.n_classes, commands, self._end, query, frozenset(live))
             return self._engine.ask(task)

@@ -1,10 +1,12 @@
-"""The interface of a table, which holds the records of one fit and answers with exact sums."""
+"""The interface of a table, which holds the records of one fit and answers queries with exact sums."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -163,6 +165,96 @@ class CellRule(Protocol):
         """Return the cell of each record of ``codes`` (records, features). A record's cell depends on that record alone."""
 
 
+@dataclass(frozen=True, eq=False)
+class Query(ABC):
+    """A query whose answer is a sum of integers over records.
+
+    The same value goes from a curator to its table and to every partition. ``of`` names the nodes that it is about: in a
+    curator by numbers, in a table by that table's frontier.
+    """
+
+    of: Any
+
+    purpose: ClassVar[str]  # in events and certificates
+    by_class: ClassVar[bool] = True  # whether the last axis of the answer is the classes
+    weighted: ClassVar[bool] = True  # whether a record adds its weight, and not 1
+    reads_codes: ClassVar[bool] = False
+    signed: ClassVar[bool] = False  # whether integers of the answer may be negative
+
+    @abstractmethod
+    def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
+        """Return the shape of the answer, given the number of codes of each feature, (features,)."""
+
+    def size(self, n_codes: Integers, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return math.prod(self.shape(n_codes, n_classes))
+
+
+class Sizes(Query):
+    """The number of records in each node, without weights, (nodes,)."""
+
+    purpose, by_class, weighted = "numbers of records", False, False
+
+    def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
+        return (len(self.of),)
+
+
+class ClassCounts(Query):
+    """The weight of the records of each class in each node, (nodes, classes)."""
+
+    purpose = "class counts"
+
+    def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
+        return len(self.of), n_classes
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts(Query):
+    """The number of records of each class in each cell of a rule, over all nodes, (cells, classes)."""
+
+    rule: CellRule
+
+    purpose, reads_codes = "class counts of cells", True
+
+    def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
+        return self.rule.n_cells, n_classes
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram(Query):
+    """The weight of the records of each node by code and class, (nodes, codes of all features, classes).
+
+    A curator releases the features that are marked in ``asked`` (nodes, features); the others are zero. None: all of them.
+    """
+
+    asked: Truth | None = None
+
+    purpose, reads_codes = "histograms", True
+
+    def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
+        return len(self.of), int(n_codes.sum()), n_classes
+
+
+@dataclass(frozen=True, eq=False)
+class Sums(Query):
+    """The sums of a rule's channels by part and code, over all records, (parts, codes of all features, channels).
+
+    It is (1, 1, channels) for a whole layout. ``votes`` are added to the margins first, in the same scan. That is an effect:
+    if it is interrupted, any records may have changed, and the caller must make no further query.
+    """
+
+    of: None = field(default=None, init=False)
+    rule: ChannelRule
+    votes: RecordVotes | None = None
+    layout: Layout = field(default_factory=Layout)
+
+    purpose, by_class, weighted, reads_codes, signed = "sums", False, False, True, True
+
+    def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
+        codes = self.layout.offsets(np.concatenate(([0], np.cumsum(n_codes))))[-1]
+        return self.layout.n_parts, int(codes), self.rule.channels
+
+
 class Frontier(Protocol):
     """A handle of disjoint sets of records, the nodes, inside one table. Only the table knows its contents."""
 
@@ -186,7 +278,7 @@ class Table(Protocol):
     - All arguments (coins, rules, votes, tests, merges) are public or released. The number of nodes of a frontier is, too.
     - Answers are not private. Only a curator queries a table. It charges first and adds noise. A table draws nothing but the
       coins, whose key is used for nothing else.
-    - ``merge``, ``update_margins`` and the votes of ``sums`` change what later queries see. They change every record. If one is
+    - ``merge``, ``update_margins`` and the votes of ``Sums`` change what later queries see. They change every record. If one is
       interrupted, any records may have changed, and the caller must make no further query. No other method has an effect, and
       a frontier never changes.
     """
@@ -198,6 +290,15 @@ class Table(Protocol):
     @property
     def n_classes(self) -> int:
         """How many classes there are."""
+
+    def answer(self, query: Query) -> Integers:
+        """Return the exact answer of a query."""
+
+    def for_histograms(self, frontier: Any, first: int, last: int, work: Callable[[int, int, Integers], None]) -> None:
+        """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1, in any order.
+
+        Several threads may work on blocks at the same time.
+        """
 
     def fresh(self) -> Table:
         """Return a table of the same records with margins of zero, whose codes can be merged independently of this table."""
@@ -211,7 +312,7 @@ class Table(Protocol):
     def thinned(self, coins: Coins) -> Table:
         """Return a table of only the records that the coins assign to part 0, with their present codes and margins.
 
-        It accepts ``sums`` and votes, and no other query, because its records have no row numbers.
+        It accepts ``Sums`` and votes, and no other query, because its records have no row numbers.
         """
 
     def merge(self, into: Sequence[Integers]) -> None:
@@ -229,30 +330,5 @@ class Table(Protocol):
     def partition(self, frontier: Any, candidates: Candidates, chosen: Integers) -> Any:
         """Return the children of all nodes, including empty ones, each node's in the order of its test's branches."""
 
-    def sizes(self, frontier: Any) -> Integers:
-        """Return the number of records in each node, without weights, of shape (nodes,)."""
-
-    def class_counts(self, frontier: Any) -> Integers:
-        """Return the weight of the records of each class in each node, of shape (nodes, classes)."""
-
-    def cell_counts(self, frontier: Any, rule: CellRule) -> Integers:
-        """Return the number of records of each class in each cell of a rule, over all records, (cells, classes)."""
-
-    def histogram(self, frontier: Any) -> Integers:
-        """Return the weight of the records of each node by code and class, (nodes, codes of all features, classes)."""
-
-    def for_histograms(self, frontier: Any, first: int, last: int, work: Callable[[int, int, Integers], None]) -> None:
-        """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1, in any order.
-
-        Several threads may work on blocks at the same time.
-        """
-
     def update_margins(self, votes: RecordVotes) -> None:
         """Add the votes of released trees for each record to its margins."""
-
-    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
-        """Add votes to the margins, then return the sums of a rule's channels by part and code.
-
-        The answer has the shape (parts, codes of all features, channels), or (1, 1, channels) for a whole layout. Without a
-        ``layout`` all records are one part.
-        """

@@ -15,7 +15,7 @@ from typing import ClassVar, Self, TypeVar
 import numpy as np
 
 from hedgerow.arrays import Integers, Truth
-from hedgerow.curator import Nodes, Queryable
+from hedgerow.curator import CompareMinorities, Nodes, Queryable, SelectLabels
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import (
@@ -34,6 +34,7 @@ from hedgerow.mechanisms import (
 from hedgerow.privacy.accounting import before_amplification
 from hedgerow.privacy.events import Event, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.scores import Candidates, ClassCount, binary, mixed, multiway
+from hedgerow.table import ClassCounts, Sizes
 
 NOTHING = Budget(Fraction(0))
 Amount = TypeVar("Amount", Fraction, Budget)
@@ -264,7 +265,7 @@ class NoisyMinority(Stop):
         return self.mechanism.noise.event("noisy minority count, as a stop", level)
 
     def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
-        return curator.minority_at_most(nodes, self.mechanism), None
+        return curator.answer(CompareMinorities(nodes), self.mechanism), None
 
 
 @dataclass(frozen=True)
@@ -282,7 +283,7 @@ class NoisySize(Stop):
         return self.noise.event("noisy number of records, as a stop", level)
 
     def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
-        sizes = curator.count(nodes, self.noise)
+        sizes = curator.answer(Sizes(nodes), self.noise)
         return sizes < self.noise.deviation * widest * curator.n_classes, sizes
 
 
@@ -317,7 +318,8 @@ class SelectLabel(Leaf):
         return self.mechanism.event("leaf label", ClassCount.name, level)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
-        return curator.select_label(nodes, self.mechanism)[:, None]
+        labels: Integers = curator.answer(SelectLabels(nodes), self.mechanism)
+        return labels[:, None]
 
 
 @dataclass(frozen=True)
@@ -334,7 +336,8 @@ class NoisyCounts(Leaf):
         return self.noise.event("class counts of a leaf", level, draws=cells)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
-        return curator.class_counts(nodes, self.noise)
+        counts: Integers = curator.answer(ClassCounts(nodes), self.noise)
+        return counts
 
 
 class RoundSchedule:

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, Truth
-from hedgerow.curator import Nodes, Queryable
+from hedgerow.curator import Nodes, Queryable, SelectTests
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, PermuteAndFlip, PublicChoice, Selection
 from hedgerow.privacy.events import Event, Parallel
 from hedgerow.scores import Candidates, Gini, Score
+from hedgerow.table import Histogram
 from hedgerow.trees.parts import Part
 
 # Noisy counts in memory at once; a public number, so that the draws do not depend on the records.
@@ -54,7 +55,8 @@ class SelectTest(Split):
         return (self.mechanism.event("test of a node", self.score.detail, level),)
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        return curator.select(nodes, candidates, offered, self.score, self.mechanism)
+        chosen: Integers = curator.answer(SelectTests(nodes, candidates, offered, self.score), self.mechanism)
+        return chosen
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class NoisyHistograms(Split):
             for start in range(0, len(group), step):
                 part = np.zeros(len(nodes), dtype=np.bool_)
                 part[group[start : start + step]] = True
-                counts = curator.histogram(nodes[part], asked[part], self._noise(int(count)))
+                counts = curator.answer(Histogram(nodes[part], asked[part]), self._noise(int(count)))
                 gain = np.add.reduceat(_information(counts), candidates.offsets[:-1], axis=1)
                 chosen[part] = np.where(offered[part], gain[:, candidates.feature], -np.inf).argmax(axis=1)
         return chosen

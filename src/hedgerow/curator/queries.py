@@ -1,0 +1,297 @@
+"""What mechanisms make of queries about nodes: noise on a table's counts, and selections by scores of these.
+
+Each is a frozen value that says what it costs and what the mechanism draws from. A curator charges first and then draws.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.arrays import Integers, Truth, frozen_copy
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import AtMost, Noise, Selection
+from hedgerow.privacy.events import Event
+from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
+from hedgerow.table import CellCounts, ClassCounts, Frontier, Histogram, Query, Table
+
+CHUNK = 1 << 22  # scores that are held at once; a public number, so that the draws do not depend on the records
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Names of nodes: disjoint sets of records inside one curator. They hold no records and no counts.
+
+    They are numbers, so another curator would read them as nodes of its own.
+
+    Parameters
+    ----------
+    generation : int
+        The assignment of the records to nodes that they belong to.
+    index : ndarray of shape (n_nodes,), int
+        The numbers of the nodes.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> curator = hr.Curator([["x"], ["y"]], ["no", "yes"], schema, epsilon=1.0)
+    >>> len(curator.root.index)
+    1
+    """
+
+    generation: int
+    index: npt.NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        index = np.asarray(self.index)
+        if index.ndim != 1 or index.dtype.kind != "i":
+            raise ConfigurationError("nodes are named by signed integers in one dimension.")
+        # A read-only copy: what was checked is what is queried and charged.
+        object.__setattr__(self, "index", frozen_copy(index, np.intp))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Nodes:
+        return Nodes(self.generation, self.index[chosen])
+
+
+def check_noise(noise: Noise, cells: int, unit: int) -> None:
+    """Raise ConfigurationError if the noise covers less than one record adds to this many cells."""
+    if not noise.covers(cells * unit, cells * unit**2):
+        raise ConfigurationError(
+            f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
+        )
+
+
+def check_range(mechanism: Selection, name: str, score_range: int) -> None:
+    """Raise ConfigurationError if a mechanism covers a smaller range than that of the score."""
+    if mechanism.score_range < score_range:
+        raise ConfigurationError(
+            f"the mechanism is calibrated for scores that one record moves by at most {mechanism.score_range}, but the {name} "
+            f"moves by up to {score_range}; build the mechanism with the score's range."
+        )
+
+
+def check_tests(candidates: Candidates, table: Table) -> None:
+    """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
+    if type(candidates) is not Candidates or not np.array_equal(candidates.offsets, table.offsets):
+        raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
+
+
+def check_one(nodes: Nodes, what: str) -> None:
+    """Raise ConfigurationError unless this is one node."""
+    if len(nodes) != 1:
+        raise ConfigurationError(f"{what} in one node, not in {len(nodes)}.")
+
+
+class Release(ABC):
+    """A query about the nodes ``of``, and what a mechanism draws to answer it."""
+
+    of: Nodes
+
+    @abstractmethod
+    def check(self, mechanism: Any, unit: int, table: Table) -> None:
+        """Raise ConfigurationError if the mechanism covers less than what a record of weight up to ``unit`` adds."""
+
+    @abstractmethod
+    def event(self, mechanism: Any, table: Table) -> Event:
+        """Return what it costs every node."""
+
+    @abstractmethod
+    def statistics(self, mechanism: Any, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
+        """Yield what the mechanism draws from, one draw after another, by exact counts of the nodes, a frontier of the table."""
+
+    def answer(self, drawn: Sequence[Any], table: Table) -> Any:
+        """Return the outcomes of all draws as one answer."""
+        return drawn[0] if len(drawn) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy(Release):
+    """What a table counts, with noise. A record is in one count, or in a histogram in one of each feature that is released."""
+
+    query: Query
+
+    @property
+    def of(self) -> Nodes:  # type: ignore[override]
+        nodes: Nodes = self.query.of
+        return nodes
+
+    def check(self, noise: Noise, unit: int, table: Table) -> None:
+        query, cells = self.query, 1
+        if isinstance(query, CellCounts):
+            check_one(self.of, "cells are counted")
+        if isinstance(query, Histogram):
+            features = len(table.offsets) - 1
+            asked = np.ones((1, features), dtype=np.bool_) if query.asked is None else query.asked
+            if query.asked is not None and (asked.dtype != np.bool_ or asked.shape != (len(self.of), features)):
+                raise ConfigurationError(
+                    "what is asked must be truth values, a row for each node and a column for each feature."
+                )
+            cells = int(asked.sum(axis=1).max(initial=0))
+        check_noise(noise, cells, unit if query.weighted else 1)
+
+    def event(self, noise: Noise, table: Table) -> Event:
+        released = self._released(table)
+        draws = self.query.size(np.diff(table.offsets), table.n_classes)
+        if released is not None:
+            draws = int(np.count_nonzero(released)) * table.n_classes
+        return noise.event(self.query.purpose, draws=draws)
+
+    def statistics(self, noise: Noise, table: Table, nodes: Frontier) -> Iterator[tuple[Integers]]:
+        counts, released = table.answer(replace(self.query, of=nodes)), self._released(table)
+        yield (counts if released is None else counts[released],)
+
+    def answer(self, drawn: Sequence[Any], table: Table) -> Integers:
+        released = self._released(table)
+        if released is None:
+            noisy: Integers = drawn[0]
+            return noisy
+        counts = np.zeros((*released.shape, table.n_classes), dtype=np.int64)
+        counts[released] = drawn[0]
+        return counts
+
+    def _released(self, table: Table) -> Truth | None:
+        """Return which codes of each node are released, (nodes, codes of all features); None: all."""
+        asked = self.query.asked if isinstance(self.query, Histogram) else None
+        return None if asked is None else np.repeat(asked, np.diff(table.offsets), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectTests(Release):
+    """One test for each node, among those ``offered`` (nodes, tests) to it, by their scores."""
+
+    of: Nodes
+    candidates: Candidates
+    offered: Truth
+    score: Score
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offered", frozen_copy(self.offered, np.asarray(self.offered).dtype))
+
+    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+        check_range(mechanism, self.score.name, self.score.range * unit)
+        check_tests(self.candidates, table)
+        if unit > 1 and not self.score.weighs:
+            raise ConfigurationError(
+                f"the {self.score.name} squares counts, so it is asked of records that count 1 only."
+            )
+        if self.offered.dtype != np.bool_ or self.offered.shape != (len(self.of), len(self.candidates)):
+            raise ConfigurationError(
+                "what is offered must be truth values, a row for each node and a column for each test."
+            )
+        if not self.offered.any(axis=1).all():
+            raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
+
+    def event(self, mechanism: Selection, table: Table) -> Event:
+        return mechanism.event("tests", self.score.name)
+
+    def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
+        step = max(1, CHUNK // len(self.candidates))
+        for start in range(0, len(self.of), step):
+            stop = min(start + step, len(self.of))
+            scores = np.empty((stop - start, len(self.candidates)), dtype=np.int64)
+
+            def score(first: int, last: int, counts: Integers, scores: Integers = scores, start: int = start) -> None:
+                self.score.score(counts, self.candidates, scores[first - start : last - start])
+
+            table.for_histograms(nodes, start, stop, score)
+            yield scores, mechanism.mass(self.offered[start:stop], self.candidates.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectLabels(Release):
+    """One class for each node, with the class counts as scores."""
+
+    of: Nodes
+
+    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+        check_range(mechanism, ClassCount.name, ClassCount.range * unit)
+
+    def event(self, mechanism: Selection, table: Table) -> Event:
+        return mechanism.event("labels", ClassCount.name)
+
+    def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
+        counts = table.answer(ClassCounts(nodes))
+        yield counts, np.ones(counts.shape, dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class CompareMinorities(Release):
+    """For each node whether its number of records outside its largest class is at most the mechanism's threshold."""
+
+    of: Nodes
+
+    def check(self, mechanism: AtMost, unit: int, table: Table) -> None:
+        check_noise(mechanism.noise, Minority.sensitivity, unit)
+
+    def event(self, mechanism: AtMost, table: Table) -> Event:
+        return mechanism.noise.event("minority counts")
+
+    def statistics(self, mechanism: AtMost, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
+        yield (Minority().of(table.answer(ClassCounts(nodes))),)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectSpecializations(Release):
+    """One specialization for each of the choices, all of them in one node.
+
+    Each choice costs the mechanism's cost for the records that it reads. Choices among the cuts of disjoint intervals of one
+    feature share no record, so they count once.
+    """
+
+    of: Nodes
+    choices: Sequence[Specializations]
+    score: BranchScore
+
+    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+        if unit > 1:
+            raise ConfigurationError("specializations are asked of records that count 1 only.")
+        check_range(mechanism, self.score.name, self.score.range)
+        check_one(self.of, "specializations are asked")
+
+    def event(self, mechanism: Selection, table: Table) -> Event:
+        concerned = most_concerned(self.choices, table.offsets)
+        return InSequence((mechanism.event("specializations", self.score.name),) * concerned)
+
+    def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
+        histogram = table.answer(Histogram(nodes))[0]
+        for choice in self.choices:
+            scores = choice.scores(histogram, self.score)[None]
+            yield scores, mechanism.mass(np.ones(scores.shape, dtype=np.bool_), choice.weight)
+
+
+MODEL_SCORE = "a score of records"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelScores(Release):
+    """The best of released models, by scores that are sums over the records of one node.
+
+    The table has a code for each model, from 0 to ``most``: what the record adds to the model's score, by the record and the
+    model alone. Where ``most`` is 1 that is whether the model is right about it. One record more adds from 0 to ``most`` to each
+    score, so that is the range of a selection.
+    """
+
+    of: Nodes
+    most: int = 1
+
+    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+        check_one(self.of, "models are scored")
+        check_range(mechanism, MODEL_SCORE, self.most * unit)
+
+    def event(self, mechanism: Selection, table: Table) -> Event:
+        return mechanism.event("the best candidate", MODEL_SCORE)
+
+    def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
+        by_code = table.answer(Histogram(nodes))[0, :, 0].reshape(-1, self.most + 1)
+        scores = (by_code @ np.arange(self.most + 1))[None]
+        yield scores, np.ones(scores.shape, dtype=np.bool_)

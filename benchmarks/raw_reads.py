@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow.papers.cart import CARTDPsAdaBoostClassifier
-from hedgerow.papers.edprf import TraditionClassifier
+from hedgerow.papers.edprf import TpDPRFClassifier, TraditionClassifier
 from hedgerow.papers.forest import PrintedForest
 from hedgerow.papers.records import schema_bins
 from hedgerow.papers.reproduce.fits import load_split
 from hedgerow.papers.reproduce.readings import AllocationForest
-from hedgerow.papers.rivals import TpDPRFClassifier
 from hedgerow.schema import Schema
 from hedgerow.trees import Recipe
 

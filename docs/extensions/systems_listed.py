@@ -1,24 +1,27 @@
-"""Sphinx: what the site lists of systems, from the catalogue and the table in ``docs/systems.md``.
+"""Sphinx: what the site lists of systems, from the catalogue and the docstrings of their classes.
 
 A comment ``.. systems: ours`` or ``.. systems: of papers`` becomes a summary of the classes of these systems, each with its page;
-``<!-- proofs of systems -->`` becomes the entries of the proof pages that the table links to.
+``<!-- table of systems -->`` a table of all, and ``<!-- proofs of systems -->`` the entries of their proof pages.
 """
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from hedgerow.catalogue import REGRESSORS, SYSTEMS
+from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx  # tests read the lists without Sphinx
 
 SUMMARY = ".. currentmodule:: hedgerow\n\n.. autosummary::\n   :toctree: generated/\n   :nosignatures:\n\n"
 PROOFS = "<!-- proofs of systems -->"
-LINKED = re.compile(r"^\| `[\w-]+` \| .*?\]\((proofs/[\w-]+)\.md\)", re.MULTILINE)
+TABLE = "<!-- table of systems -->"
+MENTIONED = re.compile(r"docs/(proofs/[\w-]+)\.md")
+DOCS = Path(__file__).parents[1]
 
 
 def with_summaries(text: str) -> str:
@@ -30,9 +33,30 @@ def with_summaries(text: str) -> str:
     return text
 
 
-def proofs(table: str) -> str:
-    """Return a list of the proof pages that the table of systems links to, in Markdown."""
-    pages = dict.fromkeys(LINKED.findall(table))
+def proof(info: SystemInfo) -> str:
+    """Return a system's proof page, without its ending: that of its name, or else the one that its class mentions first."""
+    own = f"proofs/{info.name}"
+    return own if (DOCS / f"{own}.md").exists() else MENTIONED.findall(_docstring(info))[0]
+
+
+def _docstring(info: SystemInfo) -> str:
+    return str(getattr(import_module(info.module), info.class_name).__doc__)
+
+
+def table() -> str:
+    """Return the table of systems, in Markdown."""
+    rows = ["| name | class | what it is | forms | guarantee of the private form | paper |", "|" + " -- |" * 6]
+    for info in SYSTEMS:
+        what = _docstring(info).partition("\n")[0].rstrip(".")
+        paper = "" if info.paper.startswith("ours") else info.paper
+        link = f"[`{info.class_name}`]({proof(info)}.md)"
+        rows.append(f"| `{info.name}` | {link} | {what} | {', '.join(info.variants)} | {info.guarantee} | {paper} |")
+    return "\n".join(rows)
+
+
+def proofs() -> str:
+    """Return a list of the proof pages of systems, in Markdown."""
+    pages = dict.fromkeys(map(proof, SYSTEMS))
     return "\n".join(["```{toctree}", ":maxdepth: 1", "", *(f"../{page}" for page in pages), "```"])
 
 
@@ -53,10 +77,10 @@ def fill(app: Sphinx, name: str, source: list[str]) -> None:
     if name == "api/models":
         source[0] = with_summaries(source[0])
         app.env.note_dependency(str(Path(__file__).parents[2] / "src" / "hedgerow" / "catalogue.py"))
-    elif PROOFS in source[0]:
-        table = Path(app.srcdir) / "systems.md"
-        source[0] = source[0].replace(PROOFS, proofs(table.read_text()))
-        app.env.note_dependency(str(table))
+    else:
+        for mark, text in ((PROOFS, proofs), (TABLE, table)):
+            if mark in source[0]:
+                source[0] = source[0].replace(mark, text())
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -68,28 +68,17 @@ if TYPE_CHECKING:
         Numeric as Numeric,
         Schema as Schema,
     )
-    from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
     from hedgerow.papers.cart import CARTDPsAdaBoostClassifier as CARTDPsAdaBoostClassifier
-    from hedgerow.papers.rivals import DengDiffPRFClassifier as DengDiffPRFClassifier
-    from hedgerow.systems.cells import DiffGenClassifier as DiffGenClassifier
-    from hedgerow.systems.trees import DiffPC45Classifier as DiffPC45Classifier
-    from hedgerow.systems.trees import DiffPID3Classifier as DiffPID3Classifier
-    from hedgerow.systems.trees import DiffPRFClassifier as DiffPRFClassifier
-    from hedgerow.papers.rivals import DiffPRFLinearClassifier as DiffPRFLinearClassifier
-    from hedgerow.systems.trees import DiffPRFsClassifier as DiffPRFsClassifier
-    from hedgerow.papers.dpada import DPAdaBoostClassifier as DPAdaBoostClassifier
-    from hedgerow.papers.dpada import DPAdaClassifier as DPAdaClassifier
-    from hedgerow.systems.cells import DTDiffClassifier as DTDiffClassifier
-    from hedgerow.papers.edprf import EDPRFClassifier as EDPRFClassifier, PFDPDTClassifier as PFDPDTClassifier
+    from hedgerow.papers.dpada import *
+    from hedgerow.papers.edprf import *
+    from hedgerow.papers.edprf import *
+    from hedgerow.systems.cells import *
     from hedgerow.systems.forest import ForestClassifier as ForestClassifier
     from hedgerow.systems.hedgerow import HedgerowClassifier as HedgerowClassifier
-    from hedgerow.systems.trees import PINQID3Classifier as PINQID3Classifier
-    from hedgerow.systems.trees import RandomTreesClassifier as RandomTreesClassifier
-    from hedgerow.systems.regressor import HedgerowRegressor as HedgerowRegressor
+    from hedgerow.systems.hedgerow import HedgerowRegressor as HedgerowRegressor
     from hedgerow.systems.smooth_boost import SmoothBoostClassifier as SmoothBoostClassifier
-    from hedgerow.systems.trees import SuLQID3Classifier as SuLQID3Classifier
-    from hedgerow.papers.rivals import TpDPRFClassifier as TpDPRFClassifier
-    from hedgerow.papers.edprf import TraditionClassifier as TraditionClassifier
+    from hedgerow.systems.trees import *
+    from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
 
 __version__ = "0.3.0"
 

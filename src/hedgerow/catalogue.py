@@ -82,16 +82,16 @@ SYSTEMS = (
     _of_paper(
         "deng-diffprf",
         "DengDiffPRFClassifier",
-        "rivals",
+        "edprf",
         "Deng, Chen, Zhang and Wang, Journal of CQUPT 32(5), 2020",
     ),
     _of_paper(
         "diffprf-linear",
         "DiffPRFLinearClassifier",
-        "rivals",
+        "edprf",
         "Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022",
     ),
-    _of_paper("tpdprf", "TpDPRFClassifier", "rivals", "Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023"),
+    _of_paper("tpdprf", "TpDPRFClassifier", "edprf", "Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023"),
     _private("sulq-id3", "SuLQID3Classifier", "trees", "Blum, Dwork, McSherry and Nissim, PODS 2005"),
     _private("pinq-id3", "PINQID3Classifier", "trees", "McSherry, SIGMOD 2009; Friedman and Schuster, KDD 2010"),
     _private("diffp-id3", "DiffPID3Classifier", "trees", "Friedman and Schuster, KDD 2010"),
@@ -139,7 +139,7 @@ REGRESSORS = (
     _private(
         "hedgerow-regressor",
         "HedgerowRegressor",
-        "regressor",
+        "hedgerow",
         "ours: boosting of a number with clips from released histograms",
         PURE_OR_DELTA,
     ),

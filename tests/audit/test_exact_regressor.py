@@ -14,7 +14,7 @@ from hedgerow.additive.regression import OutcomeQueries
 from hedgerow.additive.squared import Counts, Spread
 from hedgerow.audit import Grid, exact_loss
 from hedgerow.margins import UNIT
-from hedgerow.systems import regressor
+from hedgerow.systems import hedgerow
 
 SCHEMA = hr.Schema({"a": hr.Categorical(["x"])}, outcome=hr.Numeric(0, 1))
 TOLD = Grid((0,), (0, 8 * UNIT))
@@ -31,9 +31,9 @@ def few_bins(monkeypatch):
         regression, "counts_of_outcomes", lambda steps, zero, link: Counts((0, steps // 2, steps + 1), False, link)
     )
     monkeypatch.setattr(regression, "counts_of_residuals", lambda steps, link: Counts((0, steps + 1), True, link))
-    for rules in ("RULES", "COUNTS"):
-        few = replace(getattr(regressor, rules), min_snr=0.0, max_residual_queries=1, curve_sample=2.0**40)
-        monkeypatch.setattr(regressor, rules, few)
+    for rules in ("OUTCOME_RULES", "COUNTS"):
+        few = replace(getattr(hedgerow, rules), min_snr=0.0, max_residual_queries=1, curve_sample=2.0**40)
+        monkeypatch.setattr(hedgerow, rules, few)
 
 
 def loss_of(first, second, **parameters):

@@ -14,7 +14,6 @@ from sklearn.inspection import partial_dependence
 
 import hedgerow as hr
 from hedgerow.datasets import (
-    bank,
     fetch,
     load_adult,
     load_affairs,
@@ -98,13 +97,9 @@ def made_up(tmp_path, monkeypatch):
     def place(which, **files):
         contents = {name.replace("__", "."): text.encode() for name, text in files.items()}
         hashes = {name: digest(content) for name, content in contents.items()}
-        if which == "BANK":
-            source = replace(bank.SOURCE, hashes=hashes)
-            monkeypatch.setattr(bank, "SOURCE", source)
-        else:
-            published = getattr(sets, which)
-            source = replace(published.source, hashes=hashes)
-            monkeypatch.setattr(sets, which, replace(published, source=source))
+        published = getattr(sets, which)
+        source = replace(published.source, hashes=hashes)
+        monkeypatch.setattr(sets, which, replace(published, source=source))
         (tmp_path / source.folder).mkdir(exist_ok=True)
         for name, content in contents.items():
             (tmp_path / source.folder / name).write_bytes(content)
@@ -178,8 +173,8 @@ def test_partial_dependence_reads_the_numbers_of_a_set_with_words(made_up, as_fr
 
 
 def test_bank_declares_months_without_a_call_and_unknown_as_a_value():
-    assert len(bank.FEATURES["month"].values) == 12
-    assert "unknown" in bank.FEATURES["job"].values
+    assert len(sets.BANK.schema().features["month"].values) == 12
+    assert "unknown" in sets.BANK.schema().features["job"].values
 
 
 def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):
@@ -282,7 +277,7 @@ def test_diabetes_is_never_fetched():
 
 
 def test_fetched_sets_are_fetched_over_https():
-    for source in (sets.ADULT.source, bank.SOURCE, sets.CENSUS_INCOME.source, sets.WALL_FOLLOWING.source):
+    for source in (sets.ADULT.source, sets.BANK.source, sets.CENSUS_INCOME.source, sets.WALL_FOLLOWING.source):
         assert source.url.startswith("https://archive.ics.uci.edu/static/public/")
 
 

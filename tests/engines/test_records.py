@@ -22,7 +22,7 @@ from hedgerow.engines import local
 from hedgerow.engines.local import LocalSource, Spill
 from hedgerow.schema import Encoder
 from hedgerow.sources.streams import Files
-from hedgerow.systems import hedgerow, regressor
+from hedgerow.systems import hedgerow
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -55,7 +55,9 @@ def small_samples(monkeypatch):
         hedgerow, "RULES", replace(hedgerow.RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0)
     )
     monkeypatch.setattr(
-        regressor, "RULES", replace(regressor.RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0)
+        hedgerow,
+        "OUTCOME_RULES",
+        replace(hedgerow.OUTCOME_RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0),
     )
 
 

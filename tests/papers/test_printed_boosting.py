@@ -19,7 +19,7 @@ from hedgerow.papers.dpada import ExactStump, PerturbExtremes, noise_scales
 from hedgerow.papers.noise import Laplace, Permutation, Resample, SomeFeatures
 from hedgerow.papers.records import RawRecords, raw_numbers
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.trees.schedules import AfterFirst
+from hedgerow.trees.parts import AfterFirst
 
 COINS = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1])}, classes=[-1, 1])
 MIXED = Schema(

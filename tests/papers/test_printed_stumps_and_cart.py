@@ -14,8 +14,7 @@ from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers import kernels
 from hedgerow.papers.boosting import BinaryTrees, LessLogAlpha, PrintedBoosting, PrintedBoostingPlan
 from hedgerow.papers.cart import CartTree
-from hedgerow.papers.cart_coded import CodedStep, CodedTree, MeanLaplace
-from hedgerow.papers.cart_pruning import WeakestLink
+from hedgerow.papers.cart_coded import CodedStep, CodedTree, MeanLaplace, WeakestLink
 from hedgerow.papers.dpada import AttributeStump
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Laplace, Resample

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.mechanisms import PublicChoice, Randomness
-from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, ThinnedRounds
+from hedgerow.trees.parts import AfterFirst, EvenRounds, RandomRounds, ThinnedRounds
 
 SCHEDULES = (AfterFirst(), EvenRounds(), RandomRounds(), ThinnedRounds())
 

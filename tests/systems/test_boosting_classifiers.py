@@ -18,7 +18,7 @@ from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Sequence
-from hedgerow.trees.schedules import RandomRounds
+from hedgerow.trees.parts import RandomRounds
 
 KINDS = [hr.DPAdaBoostClassifier, hr.CARTDPsAdaBoostClassifier, hr.DPAdaClassifier, hr.SmoothBoostClassifier]
 SCHEDULES = ["all", "swing", "random", "improved"]

@@ -27,8 +27,7 @@ from hedgerow.cli.options import epsilon_option
 from hedgerow.datasets import Dataset, load_affairs, load_doctor_visits
 from hedgerow.files import atomic_file
 from hedgerow.schema import Schema
-from hedgerow.systems.hedgerow import HedgerowClassifier
-from hedgerow.systems.regressor import HedgerowRegressor
+from hedgerow.systems.hedgerow import HedgerowClassifier, HedgerowRegressor
 
 MARK = "written-by-hedgerow-demo.txt"
 MARKED = "hedgerow demo wrote the files in this folder, and replaces them when it runs again.\n"

@@ -38,7 +38,7 @@ from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, places_of, unread
 from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
-from hedgerow.systems.booster import BoostingClassifier
+from hedgerow.systems.base import BoostingClassifier
 from hedgerow.texts import listed, printable
 from hedgerow.trees import ForestModel
 

@@ -4,11 +4,11 @@ A loader looks in the folder that its ``data_home`` names, else in ``HEDGEROW_DA
 files if their licence allows it. hedgerow carries no data itself.
 """
 
-from hedgerow.datasets.bank import load_bank
 from hedgerow.datasets.dataset import Dataset
 from hedgerow.datasets.sets import (
     load_adult,
     load_affairs,
+    load_bank,
     load_census_income,
     load_diabetes_prediction,
     load_doctor_visits,

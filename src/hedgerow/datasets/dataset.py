@@ -140,6 +140,5 @@ def with_numbers(X: npt.NDArray[Any], schema: Schema) -> npt.NDArray[Any]:
 
 
 def packaged_schema(name: str) -> Schema:
-    """Return the schema that this package holds for a data set."""
     with resources.as_file(resources.files("hedgerow.datasets") / f"{name}.toml") as path:
         return Schema.load(path)

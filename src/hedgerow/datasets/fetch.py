@@ -38,7 +38,6 @@ MAX_DOWNLOAD = 32 * 2**20
 
 
 def gunzip(content: bytes, max_bytes: int) -> bytes:
-    """Return what a gzip file holds; errors as in ``unpack``."""
     return _Limit(max_bytes).gunzip(content)
 
 

@@ -76,7 +76,6 @@ class BinaryTrees:
 
     @classmethod
     def of_leaves(cls, label: npt.NDArray[Any], codes: int) -> Self:
-        """Return one tree's nodes, still without tests."""
         nodes = len(label)
         zero = np.zeros(nodes, dtype=np.int32)
         root, none = np.zeros(1, dtype=np.int32), np.full(nodes, -1, dtype=np.int32)
@@ -84,7 +83,6 @@ class BinaryTrees:
 
     @classmethod
     def leaf(cls, label: int, codes: int) -> Self:
-        """Return a tree without a test."""
         return cls.of_leaves(np.array([label]), codes)
 
     @classmethod
@@ -96,7 +94,6 @@ class BinaryTrees:
 
     @classmethod
     def joined(cls, trees: list[Self], codes: int) -> Self:
-        """Return the trees of all, one behind the other."""
         none = cls.of_leaves(np.empty(0), codes)
         parts, behind = [replace(none, roots=none.roots[:0])], 0
         for tree in trees:
@@ -116,11 +113,9 @@ class BinaryTrees:
         return out
 
     def walk(self, branching: Branching) -> tuple[npt.NDArray[Any], ...]:
-        """Return the arrays with which kernels walk down the trees."""
         return self.feature, self.first_child, self.label, branching.bins == CUT, self.cut, self.left
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees as named arrays."""
         return dict(vars(self))
 
 
@@ -170,7 +165,6 @@ class PrintedVote:
         return _shares(self.decision(X))
 
     def staged_answers(self, X: Any) -> Iterator[Floats]:
-        """Yield the probabilities after each round."""
         return map(_shares, self.staged_decision(X))
 
     def importances(self) -> Floats:
@@ -179,7 +173,6 @@ class PrintedVote:
         return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees and their weights as named arrays, which audits compare."""
         return {**self.trees.to_arrays(), "alphas": self.alphas}
 
 
@@ -214,7 +207,6 @@ class Ranked:
 
     @classmethod
     def of(cls, data: RawRecords) -> Ranked:
-        """Return the records with the ranks of their values."""
         values = [np.unique(column) for column in data.columns]
         start = np.cumsum([0, *map(len, values)])
         ranks = np.empty(data.columns.shape, dtype=np.int32)
@@ -232,7 +224,6 @@ class Ranked:
 
     @property
     def numeric(self) -> Truth:
-        """Which features are numbers that are cut."""
         return np.asarray(self.data.branching.bins == CUT)
 
     @lazy
@@ -264,7 +255,6 @@ def midpoint(low: float, high: float) -> float:
 
 
 def tested_codes(branching: Branching, chosen: npt.NDArray[np.integer]) -> Truth:
-    """Return a row that marks the codes that go left."""
     left = np.zeros(int(branching.arity.max()), dtype=np.bool_)
     left[chosen] = True
     return left
@@ -332,7 +322,6 @@ class EqualRounds:
         return epsilon / rounds
 
     def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         yield from ()
 
 
@@ -375,7 +364,6 @@ class AdaBoostStep:
     ends_without_error: ClassVar[bool] = False  # whether a tree without an error on held-out records ends the training
 
     def start(self, records: int) -> Floats:
-        """Return the weights (records,) of the first round."""
         return np.full(records, 1 / records)
 
     def error(self, wrong: npt.NDArray[np.bool_], weights: Floats) -> float:
@@ -383,15 +371,12 @@ class AdaBoostStep:
         return float(weights[wrong].sum())
 
     def stops(self, error: float) -> bool:
-        """Return whether training ends without the tree."""
         return error > 0.5 + ROUNDING
 
     def alpha(self, error: float) -> float:
-        """Return the weight of a tree with such an error."""
         return adaboost_alpha(error)
 
     def reasons(self, rounds: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         yield (
             "the weights of the trees are exact: with k errors of N training records that of the first is ln((N - k) / k) / 2, "
             "and for N and N + 1 no two such values are the same. So the model tells for certain that one more record trained "
@@ -429,7 +414,6 @@ class PrintedBoosting:
     holdout: Fraction = Fraction(0)
 
     def reasons(self, branching: Branching, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         yield from self.learner.reasons(branching)
         if self.perturbation is not None:
             yield from self.perturbation.reasons(epsilon, rounds)
@@ -490,7 +474,6 @@ class PrintedBoostingPlan(RawPlan):
         self.reasons = tuple(recipe.reasons(self._branching, epsilon, rounds))
 
     def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> PrintedVote:
-        """Train on the records whose label is in the schema."""
         branching = self._branching
         data = RawRecords.labelled(branching.read(X), Encoder(branching.schema, 2).labels(y), branching)
         training, holdout = self._divided(data, randomness)
@@ -512,7 +495,6 @@ class PrintedBoostingPlan(RawPlan):
     def _boost(
         self, training: RawRecords, holdout: RawRecords, randomness: Randomness
     ) -> tuple[list[BinaryTrees], list[float]]:
-        """Return the trees of all rounds and their weights."""
         recipe, epsilon = self._recipe, float(self._epsilon)
         fit = recipe.learner.fitter(training, holdout)
         weights = recipe.step.start(len(training.labels))
@@ -538,7 +520,6 @@ class PrintedBoostingPlan(RawPlan):
         return trees, alphas
 
     def _is_right(self, tree: BinaryTrees, data: RawRecords) -> bool:
-        """Return whether a tree has no error on some records."""
         return bool(np.all(tree.labels(0, data.columns, self._branching) == data.labels))
 
 

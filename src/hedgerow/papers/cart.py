@@ -23,11 +23,18 @@ from hedgerow.papers.boosting import (
     PrintedBoosting,
     most_codes,
 )
-from hedgerow.papers.cart_coded import CodedStep, CodedTree, NoisyVotes, WholeRounds
-from hedgerow.papers.cart_pruning import Sketch, WeakestLink, errors_by_node
+from hedgerow.papers.cart_coded import (
+    CodedStep,
+    CodedTree,
+    NoisyVotes,
+    Sketch,
+    WeakestLink,
+    WholeRounds,
+    errors_by_node,
+)
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
-from hedgerow.papers.records import Branching, NodeRecords, RawRecords, cut_ranges
+from hedgerow.papers.records import Branching, NodeRecords, OpenNodes, RawRecords, cut_ranges
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.scores import SCORES
 from hedgerow.systems.base import VOTES, Size, by_budget
@@ -79,7 +86,6 @@ class CartTree:
     tests = staticmethod(cut_ranges)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        """Return the learner with its records."""
         return lambda weights, budget, randomness: self._fit(training, holdout, weights, budget, randomness)
 
     def _fit(
@@ -100,7 +106,6 @@ class CartTree:
         return self.pruning.apply(tree, errors_by_node(tree, training, sample), held)
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        """Yield what is read without protection."""
         if self.sampled:
             yield (
                 "each tree draws as many records as there are, with replacement and by raw normalized weights: a record may be "
@@ -135,28 +140,6 @@ class CartTree:
 
 
 @dataclass(frozen=True, eq=False)
-class OpenCartNodes:
-    """The nodes of one level: their numbers, what cuts above left of the ranges (nodes, cuts), and their records.
-
-    ``records`` stand node by node, and ``node`` says in which one each is.
-    """
-
-    number: Integers
-    low: Floats
-    high: Floats
-    records: Integers
-    node: Integers
-
-    def __len__(self) -> int:
-        return len(self.number)
-
-    def __getitem__(self, chosen: Truth) -> OpenCartNodes:
-        stays = chosen[self.node]
-        node = (np.cumsum(chosen) - 1)[self.node[stays]]
-        return OpenCartNodes(self.number[chosen], self.low[chosen], self.high[chosen], self.records[stays], node)
-
-
-@dataclass(frozen=True, eq=False)
 class Tests:
     """The test of each node: its feature, -1 where there is none, its cut, and the codes (nodes, codes) that go left."""
 
@@ -182,27 +165,22 @@ class CartGrower:
 
     def grow(self, sample: Integers) -> Sketch:
         """Return the tree of the records ``sample``, some of which are in it more than once."""
-        cuts = self._branching.cuts
-        root = np.zeros(len(sample), dtype=np.int64)
-        reach = (self._branching.low[None, cuts], self._branching.high[None, cuts])
-        frontier = self._add(*reach, sample, root, nodes=1)
+        frontier, counts = self._add(OpenNodes.roots(self._data, [sample]))
         for _ in range(self._learner.max_depth):
-            frontier = frontier[np.all(np.array(self._sketch.counts)[frontier.number] > 0, axis=1)]
-            if len(frontier):
-                frontier = self._split(frontier, self._choose(frontier))
+            frontier = frontier[np.all(counts > 0, axis=1)]
+            if not len(frontier):
+                break
+            frontier, counts = self._split(frontier, self._choose(frontier))
         return self._sketch
 
-    def _add(self, low: Floats, high: Floats, records: Integers, node: Integers, *, nodes: int) -> OpenCartNodes:
-        cells = node * 2 + self._data.labels[records]
-        number = self._sketch.add(np.bincount(cells, minlength=2 * nodes).reshape(nodes, 2))
-        return OpenCartNodes(number, low, high, records, node)
+    def _add(self, nodes: OpenNodes) -> tuple[OpenNodes, Integers]:
+        """Add the nodes of a level to the sketch, and return them with their class counts (nodes, 2)."""
+        counts = nodes.class_counts()
+        self._number = self._sketch.add(counts)
+        return nodes, counts
 
-    def _choose(self, frontier: OpenCartNodes) -> Tests:
-        """Return the test of each node."""
-        start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
-        nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high)
-        offered = np.ones((len(frontier), len(self._numeric)), dtype=np.bool_)
-        offered[:, self._branching.cuts] = frontier.low < frontier.high
+    def _choose(self, frontier: OpenNodes) -> Tests:
+        nodes, offered = frontier.with_records(), frontier.offered
         offered = self._randomness.draw(SomeFeatures(self._learner.subspace), offered)
         score, left = self._groupings(nodes, offered & ~self._numeric)
         cut = self._cuts(nodes, offered & self._numeric, score)
@@ -235,24 +213,17 @@ class CartGrower:
                 score[node, feature], cut[node, feature] = self._randomness.draw(mechanism, *intervals)
         return cut
 
-    def _split(self, frontier: OpenCartNodes, tests: Tests) -> OpenCartNodes:
-        """Set the nodes' tests, and return their children."""
+    def _split(self, frontier: OpenNodes, tests: Tests) -> tuple[OpenNodes, Integers]:
         found = tests.feature >= 0
         frontier, tests = frontier[found], tests[found]
         side = np.empty(len(frontier.records), dtype=np.int64)
         records = (self._data.columns, frontier.records, frontier.node)
         kernels.sides(*records, tests.feature, self._numeric, tests.cut, tests.left, side)
-        moved = kernels.grouped(frontier.records, 2 * frontier.node + side, 2 * len(frontier))
-        low, high = (np.repeat(end, 2, axis=0) for end in (frontier.low, frontier.high))
-        number = np.flatnonzero(self._numeric[tests.feature])
-        place = np.searchsorted(self._branching.cuts, tests.feature[number])
-        high[2 * number, place] = low[2 * number + 1, place] = tests.cut[number]
-        children = self._add(low, high, *moved, nodes=2 * len(frontier))
-        for i, node in enumerate(frontier.number):
-            self._sketch.split(
-                int(node), int(tests.feature[i]), tests.cut[i], tests.left[i], int(children.number[2 * i])
-            )
-        return children
+        parents = self._number[frontier.row]
+        children, counts = self._add(frontier.children(tests.feature, tests.cut, np.full(len(frontier), 2), side))
+        for i, node in enumerate(parents.tolist()):
+            self._sketch.split(node, int(tests.feature[i]), tests.cut[i], tests.left[i], int(self._number[2 * i]))
+        return children, counts
 
 
 class CARTDPsAdaBoostClassifier(PaperBooster):

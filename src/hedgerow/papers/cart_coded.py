@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import Stream
+from hedgerow.papers import kernels
 from hedgerow.papers.boosting import (
     AdaBoostStep,
     BinaryTrees,
@@ -29,10 +30,122 @@ from hedgerow.papers.boosting import (
     most_codes,
     tested_codes,
 )
-from hedgerow.papers.cart_pruning import Sketch, WeakestLink, errors_by_node
 from hedgerow.papers.noise import float_generator
 from hedgerow.papers.records import Branching, RawRecords, raw_numbers
 from hedgerow.texts import short_repr
+
+
+@dataclass(eq=False)
+class Sketch:
+    """Nodes of one tree with the raw class counts (2,) of each; children stand side by side and behind their parent."""
+
+    codes: int
+    counts: list[Integers] = field(default_factory=list)
+    tests: dict[int, tuple[int, float, Truth, int]] = field(default_factory=dict)
+
+    def add(self, counts: Integers) -> Integers:
+        """Add nodes with the class ``counts`` (nodes, 2), and return their numbers."""
+        first = len(self.counts)
+        self.counts += list(counts)
+        return np.arange(first, len(self.counts))
+
+    def split(self, node: int, feature: int, cut: float, left: Truth, first_child: int) -> None:
+        self.tests[node] = (feature, cut, left, first_child)
+
+    def heights(self) -> Integers:
+        height = np.zeros(len(self.counts), dtype=np.int64)
+        for node in sorted(self.tests, reverse=True):
+            child = self.tests[node][3]
+            height[node] = 1 + height[child : child + 2].max()
+        return height
+
+    def tree(self, label: npt.NDArray[np.integer]) -> BinaryTrees:
+        """Return the tree with a label (nodes,) for each of its nodes."""
+        tree = BinaryTrees.of_leaves(label, self.codes)
+        for node, (feature, cut, left, child) in self.tests.items():
+            tree.feature[node], tree.first_child[node], tree.cut[node] = feature, child, cut
+            tree.left[node, : len(left)] = left
+        return tree
+
+
+def errors_by_node(tree: BinaryTrees, data: RawRecords, records: Integers) -> Integers:
+    """Return how many of some records pass each node and have another label than it, of shape (nodes,)."""
+    out = np.zeros(len(tree.feature), dtype=np.int64)
+    kernels.errors_on_paths(data.columns, data.labels, records, *tree.walk(data.branching), out)
+    return out
+
+
+@dataclass(frozen=True)
+class WeakestLink:
+    """Cost-complexity pruning: tests go one by one, and of the trees in between that with the fewest errors stays.
+
+    The next test to go is the one whose subtree saves the fewest errors per leaf more than one, the deepest on ties.
+
+    Source    Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984, chapter 3, with hold-out
+              records; on ties with the smaller tree, and the tree of the root alone is one of them.
+
+    Parameters
+    ----------
+    as_coded : bool
+        On ties the larger tree, and the tree of the root alone only where no other was grown, as in the code of
+        CART-DPsAdaBoost.
+    """
+
+    as_coded: bool = False
+
+    def apply(self, tree: BinaryTrees, errors: Integers, held_errors: Integers) -> BinaryTrees:
+        """Return the pruned tree, by the errors of each node (nodes,) on grown records and on those that were held out."""
+        inner = tree.feature >= 0
+        best, fewest = inner, _sums(tree, inner, held_errors)[0]
+        while inner.any():
+            inner = inner & ~_below(tree, _weakest(tree, inner, errors))
+            held = _sums(tree, inner, held_errors)[0]
+            better = held < fewest if self.as_coded else held <= fewest
+            if better and (inner.any() or not self.as_coded):
+                best, fewest = inner, held
+        return _cut_back(tree, best)
+
+
+def _sums(tree: BinaryTrees, inner: Truth, amount: Integers) -> Integers:
+    """Return the sum of what the leaves below each node have, of shape (nodes,)."""
+    total = amount.astype(np.int64).copy()
+    for node in np.flatnonzero(inner)[::-1]:
+        child = tree.first_child[node]
+        total[node] = total[child] + total[child + 1]
+    return total
+
+
+def _weakest(tree: BinaryTrees, inner: Truth, errors: Integers) -> int:
+    """Return the test that saves the fewest errors per leaf; the last one among equals is the deepest."""
+    leaves = _sums(tree, inner, np.ones(len(inner), dtype=np.int64))
+    nodes = np.flatnonzero(inner)[::-1]
+    saved = (errors - _sums(tree, inner, errors))[nodes] / (leaves[nodes] - 1)
+    return int(nodes[saved.argmin()])
+
+
+def _below(tree: BinaryTrees, node: int) -> Truth:
+    below: Truth = np.arange(len(tree.feature)) == node
+    for parent in range(node, len(below)):
+        if below[parent] and tree.feature[parent] >= 0:
+            below[tree.first_child[parent] : tree.first_child[parent] + 2] = True
+    return below
+
+
+def _cut_back(tree: BinaryTrees, inner: Truth) -> BinaryTrees:
+    """Return the tree in which only the nodes ``inner`` have tests, without nodes that no record reaches."""
+    kept = [0]
+    for node in kept:  # grows while it is read
+        if inner[node]:
+            kept += [int(tree.first_child[node]), int(tree.first_child[node]) + 1]
+    out = BinaryTrees.of_leaves(tree.label[kept], tree.left.shape[1])
+    child = 1
+    for place, node in enumerate(kept):
+        if inner[node]:
+            out.feature[place], out.first_child[place] = tree.feature[node], child
+            out.cut[place], out.left[place] = tree.cut[node], tree.left[node]
+            child += 2
+    return out
+
 
 CLASSES = 2
 NOISES = 9  # of a candidate: the sizes of both sides and of the node, then each side's size and class sums again
@@ -51,11 +164,9 @@ class MeanLaplace:
     draws: int = 100
 
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
-        """Return the counts, of any shape, with independent noise."""
         return self.added(counts, float_generator(stream))
 
     def added(self, counts: npt.NDArray[Any], generator: np.random.Generator) -> Floats:
-        """Return the counts with noise from a generator."""
         up, down = generator.standard_gamma(self.draws, size=(2, *counts.shape))
         return np.asarray(counts + (up - down) / (self.draws * self.epsilon))
 
@@ -100,11 +211,9 @@ class CodedTree:
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        """Return the learner with its records."""
         return CodedFitter(self, Ranked.of(training), holdout).fit
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        """Yield what is read without protection."""
         if self.noisy:
             yield (
                 "every count gets the mean of 100 draws of Laplace(1 / epsilon), with a tenth of the standard deviation of one: "
@@ -148,7 +257,6 @@ class CodedFitter:
     holdout: RawRecords
 
     def fit(self, weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
-        """Return one tree."""
         noise, training = MeanLaplace(budget), self.records.data
         sketch = self._grow(weights, noise, randomness)
         counts = np.array(sketch.counts)
@@ -199,7 +307,6 @@ class CodedFitter:
         return feature, 0.0, values[found.rank[[best]]].astype(np.int64)
 
     def _candidates(self, rows: Integers, weights: Floats) -> CodedTests | None:
-        """Return the tests of a node; None if there are none."""
         ranked = self.records
         sums = ranked.class_weights(rows, weights)
         counts = ranked.class_weights(rows, np.ones(len(weights), dtype=np.int64))
@@ -286,11 +393,9 @@ class AnswerKey:
     """The seed of the noise in a model's answers, drawn once for a model."""
 
     def sample(self, stream: Stream) -> npt.NDArray[np.int64]:
-        """Return the words of the key, (words,)."""
         return float_generator(stream).integers(0, 1 << 32, KEY_WORDS)
 
     def law(self) -> Floats:
-        """Return the probability of each single key."""
         return np.array([2.0 ** (-32 * KEY_WORDS)])
 
 
@@ -315,7 +420,6 @@ class NoisyVote(PrintedVote):
             yield 2 * alpha * noise.added(votes, generator)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees, their weights and the key of the noise as named arrays."""
         return {**super().to_arrays(), "key": self.key}
 
 
@@ -324,11 +428,9 @@ class NoisyVotes:
     """The rule that answers get noise: every tree and every record with the whole epsilon."""
 
     def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> NoisyVote:
-        """Return the model whose answers have noise."""
         return NoisyVote(model.branching, model.trees, model.alphas, randomness.draw(AnswerKey()), epsilon)
 
     def reasons(self, trees: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         yield (
             "the only noise is on the trees' answers to the records that are asked about, and the trees are in the model: what "
             "it stores is raw"

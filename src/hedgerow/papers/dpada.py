@@ -48,7 +48,7 @@ from hedgerow.trees import (
     SelectTest,
     Split,
 )
-from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds
+from hedgerow.trees.parts import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds
 
 TIE = 1e-10  # weighted errors that differ by less are equal: sums of floats never are
 EQUAL = 1e-9  # weights that differ by less, relatively, are equal: they differ by rounding
@@ -79,7 +79,6 @@ class ExactStump:
     tests = staticmethod(raw_numbers)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        """Return the learner with its records."""
         ranked = self._ranked(training)
         return lambda weights, budget, randomness: best_stump(ranked, weights)
 
@@ -87,7 +86,6 @@ class ExactStump:
         return Ranked.of(training)
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        """Yield what is read without protection."""
         yield (
             "the stump of every round is the best one by the raw records, and so are its error and the stop at an error "
             "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first two rounds "
@@ -176,7 +174,6 @@ class PerturbExtremes:
         return noise
 
     def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         if self.schedule.most(rounds) == 0:
             return
         scale = decimal_text(rounds / epsilon / EXAMPLE, 3)
@@ -243,7 +240,6 @@ class DPAdaClassifier(PaperBooster):
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
-        """Return the numbers of the marked rounds."""
         rounds = self._rounds(claim)
         marked = SCHEDULES[self.schedule].marked(rounds, draw)
         return tuple((np.flatnonzero(marked) + 1).tolist())
@@ -289,7 +285,6 @@ class AttributeStump:
     tests = staticmethod(schema_bins)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        """Return the learner with its records."""
         ranked = Ranked.of_codes(training)
 
         def fit(weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
@@ -304,7 +299,6 @@ class AttributeStump:
         return fit
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        """Yield what is read without protection."""
         yield (
             "the feature of every stump is the best one by the raw weighted information gain, without noise: one record can "
             "change it for certain, an infinite loss"

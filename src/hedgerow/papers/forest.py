@@ -19,7 +19,7 @@ from hedgerow.export.form import importances
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
-from hedgerow.papers.records import Branching, BranchingRule, NodeRecords, RawRecords
+from hedgerow.papers.records import Branching, BranchingRule, OpenNodes, RawRecords
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text
@@ -62,15 +62,12 @@ class Samples:
         return [np.arange(len(wrong))] * trees
 
     def phases(self, trees: int) -> tuple[tuple[Samples, int], ...]:
-        """Return the sampling and the number of trees of each phase."""
         return ((self, trees),)
 
     def tree_budget(self, epsilon: Fraction, trees: int) -> Fraction:
-        """Return the budget that the paper gives each tree."""
         return epsilon / trees if self.shared else epsilon
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
-        """Yield what this step reads without protection."""
         yield from ()
 
 
@@ -219,7 +216,6 @@ class PrintedForest:
         return shares
 
     def reasons(self, branching: Branching, epsilon: Fraction, trees: int, max_depth: int) -> Iterator[str]:
-        """Yield what is read without protection."""
         if max_depth > 0:  # otherwise a tree is one leaf, whatever the records are
             if self.pure_leaves:
                 yield ROOTS
@@ -330,7 +326,6 @@ class PrintedTrees:
         return importances(self.roots, self.feature, self.first_child, len(self.branching.schema.names))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees as named arrays, which audits compare."""
         return {name: array for name, array in vars(self).items() if name != "branching"}
 
 
@@ -350,43 +345,12 @@ class Layer:
 
     @classmethod
     def of_leaves(cls, start: int, nodes: int) -> Layer:
-        """Return so many nodes without tests, children or labels."""
         none, zero = np.full(nodes, -1), np.zeros(nodes)
         return cls(start, none, zero.astype(np.int64), none.copy(), zero, zero.copy())
 
     @property
     def end(self) -> int:
-        """The start of the next layer."""
         return self.start + len(self.feature)
-
-
-@dataclass(frozen=True, eq=False)
-class OpenNodes:
-    """Unfinished nodes of one layer.
-
-    ``row`` is where each stands in the layer, ``unused`` (nodes, features) says which features no test above it used up,
-    ``low`` and ``high`` (nodes, cuts) what the cuts above it left of their ranges; ``records`` are their records, node by
-    node, and ``node`` says in which one each record is.
-    """
-
-    layer: Layer
-    row: Integers
-    unused: Truth
-    low: Floats
-    high: Floats
-    records: Integers
-    node: Integers
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def __getitem__(self, chosen: Truth) -> OpenNodes:
-        if chosen.all():
-            return self
-        stays = chosen[self.node]
-        place = np.cumsum(chosen) - 1
-        nodes = (self.row[chosen], self.unused[chosen], self.low[chosen], self.high[chosen])
-        return OpenNodes(self.layer, *nodes, self.records[stays], place[self.node[stays]])
 
 
 class Grower:
@@ -400,8 +364,7 @@ class Grower:
         self._layers: list[Layer] = []
 
     def grow(self, subsets: Subsets, levels: list[Shares]) -> PrintedTrees:
-        """Return one tree for each subset of the records."""
-        frontier = self._plant(subsets)
+        frontier = self._add_layer(OpenNodes.roots(self._data, subsets))
         roots = frontier.row.astype(np.int32)
         for number, shares in enumerate(levels, start=1):
             if len(frontier):
@@ -413,26 +376,16 @@ class Grower:
         feature, first_child, label = (joined(name, np.int32) for name in ("feature", "first_child", "label"))
         return PrintedTrees(self._branching, roots, feature, first_child, label, joined("low"), joined("high"))
 
-    def _plant(self, subsets: Subsets) -> OpenNodes:
-        unused = np.ones((len(subsets), len(self._branching.arity)), dtype=np.bool_)
-        cuts = self._branching.cuts
-        low, high = (np.tile(end[cuts], (len(subsets), 1)) for end in (self._branching.low, self._branching.high))
-        tree = np.repeat(np.arange(len(subsets)), [len(subset) for subset in subsets])
-        return self._add_layer(unused, low, high, np.concatenate(subsets), tree)
-
-    def _add_layer(self, unused: Truth, low: Floats, high: Floats, records: Integers, node: Integers) -> OpenNodes:
-        layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(unused))
-        self._layers.append(layer)
-        return OpenNodes(layer, np.arange(len(unused)), unused, low, high, records, node)
+    def _add_layer(self, nodes: OpenNodes) -> OpenNodes:
+        self._layers.append(Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes)))
+        return nodes
 
     def _grow_level(self, frontier: OpenNodes, shares: Shares, *, last: bool) -> OpenNodes:
         """Finish the leaves of a level, split its other nodes, and return their children.
 
         A node is a leaf on the last level, when it has no test left, and when a stop says so.
         """
-        counts = self._class_counts(frontier)
-        offered = frontier.unused.copy()
-        offered[:, self._branching.cuts] = frontier.low < frontier.high
+        counts, offered = frontier.class_counts(), frontier.offered
         leaf: Truth = np.full(len(frontier), last) | ~offered.any(axis=1)
         if self._recipe.pure_leaves:
             leaf |= np.count_nonzero(counts, axis=1) <= 1
@@ -442,14 +395,8 @@ class Grower:
             leaf |= size < smallest_node(shares.count, widest, counts.shape[1])
         ending, frontier, offered = frontier[leaf], frontier[~leaf], offered[~leaf]
         if len(ending):
-            ending.layer.label[ending.row] = self._labels(counts[leaf], shares.leaf)
+            self._layers[-1].label[ending.row] = self._labels(counts[leaf], shares.leaf)
         return self._children(frontier, *self._tests(frontier, offered, shares.test)) if len(frontier) else frontier
-
-    def _class_counts(self, frontier: OpenNodes) -> Integers:
-        """Return how many records of each class each node has, of shape (nodes, classes)."""
-        n_classes = self._data.n_classes
-        cells = frontier.node * n_classes + self._data.labels[frontier.records]
-        return np.bincount(cells, minlength=len(frontier) * n_classes).reshape(len(frontier), n_classes)
 
     def _labels(self, counts: Integers, budget: Fraction) -> Integers:
         """Return the label of each leaf, from raw ``counts`` (leaves, classes); uniform where there are no records."""
@@ -460,8 +407,7 @@ class Grower:
 
     def _tests(self, frontier: OpenNodes, offered: Truth, budget: Fraction) -> tuple[Integers, Floats, Floats]:
         """Return the feature of each node, one of those ``offered`` (nodes, features), and the range or cut of its test."""
-        start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
-        nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high)
+        nodes = frontier.with_records()
         low, high = nodes.ranges(offered)
         scores = nodes.scores(offered, low, high)
         cuts = len(self._branching.cuts)
@@ -477,26 +423,18 @@ class Grower:
         return feature, low[rows, feature], high[rows, feature]
 
     def _children(self, frontier: OpenNodes, feature: Integers, low: Floats, high: Floats) -> OpenNodes:
-        arity = self._branching.arity[feature]
-        first = np.cumsum(arity) - arity
-        layer, row = frontier.layer, frontier.row
-        layer.feature[row], layer.first_child[row] = feature, layer.end + first
+        arity, layer, row = self._branching.arity[feature], self._layers[-1], frontier.row
+        layer.feature[row], layer.first_child[row] = feature, layer.end + np.cumsum(arity) - arity
         layer.low[row], layer.high[row] = low, high
         branch = np.empty(len(frontier.records), dtype=np.int64)
         records = (self._data.columns, frontier.records, frontier.node)
         kernels.branches(*records, feature, self._branching.bins, low, high, branch)
-        moved = kernels.grouped(frontier.records, first[frontier.node] + branch, int(arity.sum()))
         unused = frontier.unused.copy()
         unused[np.arange(len(frontier)), feature] = self._branching.bins[feature] == kernels.CUT
-        below_low, below_high = np.repeat(frontier.low, arity, axis=0), np.repeat(frontier.high, arity, axis=0)
-        place = np.searchsorted(self._branching.cuts, feature)  # a cut divides the range that it was made in
-        node = np.flatnonzero(self._branching.bins[feature] == kernels.CUT)
-        below_high[first[node], place[node]] = below_low[first[node] + 1, place[node]] = low[node]
-        return self._add_layer(np.repeat(unused, arity, axis=0), below_low, below_high, *moved)
+        return self._add_layer(replace(frontier, unused=unused).children(feature, low, arity, branch))
 
 
 def smallest_node(budget: Fraction, widest: Integers, n_classes: int) -> Floats:
-    """Return the noisy size below which a node ends."""
     return np.asarray(0.5 * math.sqrt(2) * float(1 / budget) * widest * n_classes)
 
 

@@ -86,7 +86,6 @@ class IntervalChoice:
         return score[chosen], low + generator.random(len(chosen)) * (high - low)
 
     def law(self, score: Floats, length: Floats) -> Floats:
-        """Return the probability of each interval of one run."""
         mass = length * np.exp(float(self.epsilon / self.score_range) * (score - score.max()))
         return np.asarray(mass / math.fsum(mass))
 
@@ -98,7 +97,6 @@ class Laplace:
     epsilon: Fraction
 
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
-        """Return the counts, of any shape, with independent noise."""
         return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
 
     def law(self, count: float, threshold: float) -> Floats:
@@ -113,7 +111,6 @@ class Permutation:
     """The records in random order."""
 
     def sample(self, stream: Stream, records: int) -> Integers:
-        """Return the rows 0 to records - 1 in random order."""
         return float_generator(stream).permutation(records)
 
     def law(self, records: int) -> Floats:

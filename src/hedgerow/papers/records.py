@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,6 @@ class Branching:
 
     @property
     def cuts(self) -> Integers:
-        """The features that are cut."""
         return np.flatnonzero(self.bins == CUT)
 
     def read(self, X: Any) -> Floats:
@@ -109,7 +108,6 @@ def _numeric(schema: Schema) -> Integers:
 
 
 def _codes(schema: Schema) -> Integers:
-    """Return how many codes each categorical feature has; those of numbers are not read."""
     return np.array([feature.n_codes(2) for feature in schema.features.values()], dtype=np.int64)
 
 
@@ -129,7 +127,6 @@ class RawRecords:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
         return len(self.branching.schema.classes)
 
     @lazy
@@ -163,7 +160,6 @@ class NodeRecords:
 
     @property
     def branching(self) -> Branching:
-        """The branches of the tests."""
         return self.data.branching
 
     @lazy
@@ -231,3 +227,73 @@ class NodeRecords:
             start = kernels.intervals(ranks, values, place, *records, *pairs, self.data.n_classes, score, left, right)
             found = slice(0, start[-1])
             yield pairs[0], self.branching.cuts[pairs[1]], (score[found], left[found], right[found], start)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenNodes:
+    """Unfinished nodes of one level of trees that grow on raw records.
+
+    ``row`` (nodes,) is the place of each in its level, ``unused`` (nodes, features) says which features no test above it used up,
+    ``low`` and ``high`` (nodes, cuts) what the cuts above it left of their ranges; ``records`` are their records, node by
+    node, and ``node`` says in which one each record is.
+    """
+
+    data: RawRecords
+    row: Integers
+    unused: Truth
+    low: Floats
+    high: Floats
+    records: Integers
+    node: Integers
+
+    @classmethod
+    def roots(cls, data: RawRecords, subsets: Sequence[Integers]) -> OpenNodes:
+        """Return a root for each subset of the records, in which one may be several times."""
+        branching, trees = data.branching, np.arange(len(subsets))
+        unused = np.ones((len(trees), len(branching.arity)), dtype=np.bool_)
+        low, high = (np.tile(end[branching.cuts], (len(trees), 1)) for end in (branching.low, branching.high))
+        tree = np.repeat(trees, [len(subset) for subset in subsets])
+        return cls(data, trees, unused, low, high, np.concatenate(subsets), tree)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __getitem__(self, chosen: Truth) -> OpenNodes:
+        if chosen.all():
+            return self
+        stays = chosen[self.node]
+        node = (np.cumsum(chosen) - 1)[self.node[stays]]
+        nodes = (self.row[chosen], self.unused[chosen], self.low[chosen], self.high[chosen])
+        return OpenNodes(self.data, *nodes, self.records[stays], node)
+
+    @property
+    def offered(self) -> Truth:
+        """Which features each node may still test, of shape (nodes, features)."""
+        offered = self.unused.copy()
+        offered[:, self.data.branching.cuts] = self.low < self.high
+        return offered
+
+    def class_counts(self) -> Integers:
+        """Return how many records of each class each node has, of shape (nodes, classes)."""
+        n_classes = self.data.n_classes
+        cells = self.node * n_classes + self.data.labels[self.records]
+        return np.bincount(cells, minlength=len(self) * n_classes).reshape(len(self), n_classes)
+
+    def with_records(self) -> NodeRecords:
+        start = np.searchsorted(self.node, np.arange(len(self) + 1))
+        return NodeRecords(self.data, self.records, start, self.low, self.high)
+
+    def children(self, feature: Integers, cut: Floats, arity: Integers, branch: Integers) -> OpenNodes:
+        """Return the children of all nodes, side by side.
+
+        ``feature``, ``cut`` and ``arity`` (nodes,) are those of the nodes' tests, ``branch`` (records,) says which one a record
+        takes. A cut divides the range that it was made in.
+        """
+        first, n_children = np.cumsum(arity) - arity, int(arity.sum())
+        moved = kernels.grouped(self.records, first[self.node] + branch, n_children)
+        unused = np.repeat(self.unused, arity, axis=0)
+        low, high = (np.repeat(end, arity, axis=0) for end in (self.low, self.high))
+        node = np.flatnonzero(self.data.branching.bins[feature] == CUT)
+        place = np.searchsorted(self.data.branching.cuts, feature[node])
+        high[first[node], place] = low[first[node] + 1, place] = cut[node]
+        return OpenNodes(self.data, np.arange(n_children), unused, low, high, *moved)

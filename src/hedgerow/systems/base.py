@@ -3,18 +3,59 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy.typing as npt
+
+from hedgerow.arrays import Floats
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
+from hedgerow.curator.interactive import RULES
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.systems.booster import BoostingClassifier
 from hedgerow.trees import ForestPlan, Recipe
+
+
+class BoostingClassifier(PrivateClassifier):
+    """A classifier whose model is a sum of votes.
+
+    Parameters
+    ----------
+    epsilon, schema, adjacency, records_per_person, random_state, ledger
+        See ``PrivateClassifier``.
+    delta : float, default 0.0
+        The delta of the guarantee, at least 0 and below 1. If above 0, counts get normal noise and selections compose by
+        zero-concentrated DP. It should be far below one over the number of records.
+    """
+
+    delta: float = parameter(RULES["delta"], default=0.0)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margins, of shape (n_samples, n_classes), or for two classes the log-odds of ``classes_[1]``, (n_samples,).
+
+        They are log-odds for every booster, in both forms, on the scale of curves and contributions (docs/log-odds.md).
+        ``predict_proba`` is their softmax, for two classes the sigmoid. ``HedgerowClassifier`` also calibrates probabilities for
+        the cap, which changes them but not the order of the classes.
+        """
+        return self._order.margins(self.model_.decision(self._features_of(X)))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield ``decision_function`` after the first round, after the second, and so on."""
+        yield from map(self._order.margins, self.model_.staged_decision(self._features_of(X)))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield ``predict_proba`` after the first round, after the second, and so on."""
+        yield from map(self._order.columns, self.model_.staged_answers(self._features_of(X)))
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield ``predict`` after the first round, after the second, and so on."""
+        for probabilities in self.staged_predict_proba(X):
+            yield self.classes_[probabilities.argmax(axis=1)]
+
 
 # Add/remove budgets from which finer models are worth their noise [our choice].
 LITTLE, ENOUGH, PLENTY = Fraction(1, 4), Fraction(1, 2), Fraction(10)
@@ -65,15 +106,12 @@ class TreeSystem(PrivateClassifier):
     max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
-        """Return the parts of the private form."""
         return self._recipe
 
     def _default_size(self, epsilon: Fraction) -> Size:
-        """Return the default size of the private form for an add/remove budget."""
         return self._private_size
 
     def _size(self, default: Size) -> Size:
-        """Return the size from the parameters, with defaults for those that are None."""
         return default.given(max_depth=self.max_depth, max_bins=self.max_bins)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
@@ -128,7 +166,6 @@ class BoostedSystem(BoostingClassifier):
         """Return the default size of the private form for an add/remove budget."""
 
     def _size(self, default: Size) -> Size:
-        """Return the size from the parameters, with defaults for those that are None."""
         return default.given(n_estimators=self.n_estimators, max_bins=self.max_bins)
 
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:

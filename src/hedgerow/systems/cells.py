@@ -62,7 +62,6 @@ class CellCut:
 
     @classmethod
     def root(cls, encoder: Encoder) -> CellCut:
-        """Return the cut in which every feature is one group."""
         starts = np.concatenate(([0], np.cumsum(encoder.n_codes)))
         return cls(starts, tuple(encoder.schema.is_numeric), starts)
 
@@ -73,7 +72,6 @@ class CellCut:
         return self.is_numeric[self.feature(run[0])]
 
     def divisions(self, run: Run) -> list[Edges]:
-        """Return every way to divide a run."""
         low, high = run
         if self.is_interval(run):
             return [(low, place, high) for place in range(low + 1, high)]
@@ -84,12 +82,10 @@ class CellCut:
 
     @lazy
     def shape(self) -> tuple[int, ...]:
-        """How many groups each feature has."""
         return tuple(np.diff(np.searchsorted(self.edges, self.starts)).tolist())
 
     @lazy
     def divided(self) -> tuple[int, ...]:
-        """The features with more than one group."""
         return tuple(feature for feature, groups in enumerate(self.shape) if groups > 1)
 
     @property
@@ -97,7 +93,6 @@ class CellCut:
         return math.prod(self.shape)
 
     def runs(self, feature: int) -> list[Run]:
-        """Return the groups of a feature."""
         start, stop = np.searchsorted(self.edges, self.starts[feature : feature + 2])
         return list(pairwise(self.edges[start : stop + 1].tolist()))
 
@@ -207,7 +202,6 @@ class CellsPlan:
         return steps, curator.answer(CellCounts(nodes, cut), self._counts)
 
     def _ways(self, run: Run, cut_of: Mapping[Run, Edges]) -> list[Edges]:
-        """Return how a run may be divided now."""
         if self._cuts and self._root.is_interval(run):
             return [cut_of[run]] if run in cut_of else []
         return self._root.divisions(run)
@@ -319,7 +313,6 @@ class CellsModel(Model):
         return dict(reversed(columns.items()))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the specializations and the counts as named arrays."""
         return {
             "branches": np.array([len(edges) - 1 for edges in self.steps], dtype=np.int32),
             "edges": np.array([place for edges in self.steps for place in edges], dtype=np.int32),

@@ -117,7 +117,6 @@ class Experiment:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The data sets that are needed."""
         return tuple(dict.fromkeys(fit.data for curve in self.curves for _, fit in curve.points))
 
     def quickly(self) -> Experiment:

@@ -185,12 +185,10 @@ def tally(sections: Sequence[Section]) -> TextTable:
 
 
 def short_name(experiment: str) -> str:
-    """Return an experiment's name without its paper's."""
     return experiment.partition("/")[2]
 
 
 def file_name(experiment: str) -> str:
-    """Return the name of an experiment's files, without their ending."""
     return experiment.replace("/", "-")
 
 
@@ -307,7 +305,6 @@ def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str]
 
 
 def bullets(texts: Iterable[str]) -> list[str]:
-    """Return the lines of a list."""
     return [line for text in texts for line in wrapped(text, "- ")]
 
 
@@ -326,7 +323,6 @@ def wrapped(text: str, mark: str = "") -> list[str]:
 
 
 def pipes(table: TextTable) -> Iterator[str]:
-    """Yield the lines of a table in Markdown."""
     yield "| " + " | ".join(table.headers) + " |"
     yield "|" + " -- |" * len(table.headers)
     for row in table.rows:

@@ -22,7 +22,7 @@ from hedgerow.parameters import Choice, Flag, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
-from hedgerow.trees.schedules import RoundSchedule
+from hedgerow.trees.parts import RoundSchedule
 
 ALLOCATIONS: Mapping[str, Levels] = {"deng": Geometric(), "tpdprf": Harmonic(), "linear": Linear()}
 

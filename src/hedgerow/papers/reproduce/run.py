@@ -49,7 +49,6 @@ class Request:
     pack: bool = False
 
     def runs(self, paper: Paper) -> int:
-        """Return how many runs a paper's points are to have."""
         return self.seeds or (QUICK_SEEDS if self.quick else paper.runs)
 
     def coded_runs(self, paper: Paper) -> int:

@@ -78,7 +78,6 @@ def _items(item: Any, names: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, ...]:
-    """Return the experiments of a paper's tables."""
     axes = {name: Axis(**{key: _frozen(value) for key, value in axis.items()}) for name, axis in tables["axes"].items()}
     return tuple(_experiment(paper, table, axes) for table in tables["experiments"])
 
@@ -113,7 +112,6 @@ def _claim(section: str, text: str, check: str, **arguments: Any) -> PaperClaim:
 def _numbers(
     panel: str, label: str, x: Sequence[float], values: Sequence[float], of: str = "accuracy"
 ) -> Iterator[Reported]:
-    """Yield the paper's numbers of a curve."""
     for at, value in zip(x, values, strict=True):
         yield Reported(Panel(panel, of), label, at, value)
 

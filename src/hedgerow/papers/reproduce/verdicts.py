@@ -42,7 +42,6 @@ class Cell:
 
     @property
     def spread(self) -> float:
-        """Their standard deviation; 0 of a single run."""
         return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
 
     @property
@@ -54,7 +53,6 @@ class Cell:
 
     @property
     def freedom(self) -> float:
-        """The degrees of freedom of the standard error."""
         return math.inf if self.certain else len(self.values) - 1
 
 
@@ -98,7 +96,6 @@ class Contrast:
 
     @property
     def holds(self) -> bool:
-        """Whether the gap is clearly positive."""
         return self.gap > self.bound(LEVEL)
 
     def fails(self, contrasts: int = 1) -> bool:
@@ -118,7 +115,6 @@ class Contrast:
 
     @property
     def count(self) -> int:
-        """How many runs stand behind it."""
         return len(self.runs) or (1 if math.isinf(self.freedom) else math.ceil(self.freedom) + 1)
 
     @property
@@ -167,7 +163,6 @@ def near(cell: Cell, value: float, tolerance: float) -> Contrast:
 
 
 def difference(here: Cell, there: Cell) -> Contrast:
-    """Return the mean of one point less that of another."""
     return combined((1.0, -1.0), (here, there))
 
 

@@ -192,8 +192,7 @@ class Queryable:
         """
         release = Noisy(query) if isinstance(query, Query) else query
         unit = self._unit(release.of)
-        release.check(mechanism, unit, self._table)
-        frontier = self._charge(release.of, release.event(mechanism, self._table))
+        frontier = self._charge(release.of, release.event(mechanism, unit, self._table))
         statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)
         drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
         answer = release.answer(drawn, self._table)

@@ -26,20 +26,6 @@ def check_cost(amount: Cost) -> None:
         )
 
 
-def check_sums(noise: Noise, rule: ChannelRule) -> None:
-    """Raise ConfigurationError if the noise covers less than one record adds to the sums of a rule."""
-    if not noise.covers(rule.l1, rule.l2_squared):
-        raise ConfigurationError(
-            "the noise is calibrated for less than one record adds to the sums; build it for that."
-        )
-
-
-def check_scores(rule: ChannelRule) -> None:
-    """Raise ConfigurationError if a rule has no channel that ranks features."""
-    if not rule.scored:
-        raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
-
-
 def check_cuts(
     cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], feature: int | None = None
 ) -> None:
@@ -279,7 +265,8 @@ class Round:
         return sums
 
     def _check(self, mechanism: Selection) -> None:
-        check_scores(self._rule)
+        if not self._rule.scored:
+            raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
         check_range(mechanism, "absolute gradients", 2 * self._rule.scored_l1)
         self._charge(mechanism.event("a candidate", "absolute gradients"))
 
@@ -296,7 +283,10 @@ class Round:
         return self._noisy(self._by_code[:, : self._offsets[1]].sum(axis=(0, 1)), noise)
 
     def _noisy(self, sums: Integers, noise: Noise) -> Integers:
-        check_sums(noise, self._rule)
+        if not noise.covers(self._rule.l1, self._rule.l2_squared):
+            raise ConfigurationError(
+                "the noise is calibrated for less than one record adds to the sums; build it for that."
+            )
         self._charge(noise.event("sums", draws=sums.size))
         noisy: Integers = self._randomness.draw(noise, np.ascontiguousarray(sums))
         return noisy

@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers
 from hedgerow.compiled import available_threads, for_each
-from hedgerow.engines.encode import Checksums, Spill, counted_of, partitions_of
+from hedgerow.engines.arrays import Spill
+from hedgerow.engines.encode import Checksums, counted_of, partitions_of
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.values import Counts, ValueCounts
-from hedgerow.errors import EngineError
+from hedgerow.errors import ConfigurationError, EngineError
+from hedgerow.limits import LEAST_MEMORY
 from hedgerow.schema import Schema
 from hedgerow.sources.streams import Block, Layout, Stream
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
@@ -99,13 +101,6 @@ class Total:
         return self._sum
 
 
-class Wire:
-    """The number of tasks, their bytes to workers, and the bytes of answers; for ``benchmarks/scaling.py``."""
-
-    def __init__(self) -> None:
-        self.sent = self.received = self.tasks = 0
-
-
 FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
@@ -161,6 +156,13 @@ class LocalSource:
     memory: int
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)
+
+    def __post_init__(self) -> None:
+        memory, spill = self.memory, self.spill
+        if not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST_MEMORY:
+            raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
+        if spill is not None and not os.path.isdir(spill):
+            raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
 
     @property
     def again(self) -> bool:

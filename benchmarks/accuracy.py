@@ -27,7 +27,7 @@ from sklearn.metrics import roc_auc_score
 import hedgerow as hr
 from hedgerow import datasets
 from hedgerow.datasets.dataset import Dataset
-from hedgerow.reproduce.tasks import TASKS as REPRODUCED
+from hedgerow.papers.reproduce.fits import TASKS as REPRODUCED
 from hedgerow.systems import system_class
 from hedgerow.texts import Progress
 

@@ -83,8 +83,7 @@ def tuning(task: str, runs: int) -> Iterator[str]:
     base = hr.EDPRFClassifier(schema=schema)
     makers: dict[str, Any] = {
         "default": lambda: hr.EDPRFClassifier(epsilon=EPSILON, schema=schema),
-        "disjoint": lambda: hr.PrivateSearchCV(base, GRID, epsilon=EPSILON),
-        "random-stopping": lambda: hr.PrivateSearchCV(base, GRID, epsilon=EPSILON, strategy="random-stopping"),
+        "search": lambda: hr.PrivateSearchCV(base, GRID, epsilon=EPSILON),
         "best of the grid": None,
     }
     found = []
@@ -117,8 +116,8 @@ def main() -> None:
     if given.what == "whole":
         print("| data | records | all private | public schema, all of epsilon | loss | card off by | covered |")
     else:
-        print("| data | records | default | disjoint | random-stopping | best of the grid, known |")
-    print("| -- " * (7 if given.what == "whole" else 6) + "|")
+        print("| data | records | default | search | best of the grid, known |")
+    print("| -- " * (7 if given.what == "whole" else 5) + "|")
     for task in given.data:
         for line in (whole if given.what == "whole" else tuning)(task, given.runs):
             print(line, flush=True)

@@ -21,9 +21,9 @@ from hedgerow.papers.cart import CARTDPsAdaBoostClassifier
 from hedgerow.papers.edprf import TraditionClassifier
 from hedgerow.papers.forest import PrintedForest
 from hedgerow.papers.records import schema_bins
+from hedgerow.papers.reproduce.fits import load_split
+from hedgerow.papers.reproduce.readings import AllocationForest
 from hedgerow.papers.rivals import TpDPRFClassifier
-from hedgerow.reproduce.allocations import AllocationForest
-from hedgerow.reproduce.tasks import load_split
 from hedgerow.schema import Schema
 from hedgerow.trees import Recipe
 

@@ -123,7 +123,7 @@ def fit_in_memory(system: str, files: list[Path]) -> dict:
 
     import hedgerow as hr
     from hedgerow.curator import Queryable
-    from hedgerow.estimator import claim_of, draw_coins, plan_of
+    from hedgerow.estimator import claim_of, plan_of
     from hedgerow.mechanisms import Randomness
     from hedgerow.privacy.accounting import cost
     from hedgerow.table import MemoryTable
@@ -135,7 +135,7 @@ def fit_in_memory(system: str, files: list[Path]) -> dict:
     del tables
     model, randomness = estimator(system, schema), Randomness(1)
     claim = claim_of(model)
-    plan = plan_of(model, schema, claim, draw_coins(model, claim, randomness.draw))
+    plan = plan_of(model, schema, claim, model._draw_coins(claim, randomness.draw))
     start = time.perf_counter()
     table = MemoryTable.of(plan.encoder, X, y)
     encoded = time.perf_counter()

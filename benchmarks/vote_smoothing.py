@@ -62,9 +62,8 @@ def main() -> None:
                     X_train, X_test, y_train, y_test = halves(X, y, run)
                     model = system_class(system)(epsilon=epsilon, schema=schema).fit(X_train, y_train)
                     trees = len(model.model_.forest.roots)
-                    votes = np.rint(
-                        model.model_.forest.votes(model.model_.encoder.transform(X_test), len(schema.classes))
-                    )
+                    forest, codes = model.model_.forest, model.model_.encoder.transform(X_test)
+                    votes = forest.trees.sums_of(codes, forest.label_votes(len(schema.classes)))
                     truth = np.array([list(schema.classes).index(label) for label in y_test.tolist()])
                     for place, pseudo in enumerate(PSEUDO_VOTES):
                         proba = (votes + pseudo / votes.shape[1]) / (trees + pseudo)

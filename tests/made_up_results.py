@@ -1,8 +1,7 @@
 """Results of a made-up experiment, for claims to be checked against."""
 
-from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel
-from hedgerow.reproduce.fits import Fit
-from hedgerow.reproduce.results import Results
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Results
+from hedgerow.papers.reproduce.fits import Fit
 
 PANEL = Panel("data")
 AXIS = Axis("epsilon", "epsilon", (0.1, 0.5, 1.0), (1.0,))

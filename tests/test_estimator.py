@@ -19,10 +19,10 @@ from sklearn.utils.validation import has_fit_parameter
 import hedgerow as hr
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
+from hedgerow.export.form import importances
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.events import event_to_dict
 from hedgerow.systems.forest import ForestClassifier
-from hedgerow.trees.forest import importances
 
 SYSTEMS = [hr.EDPRFClassifier, hr.PFDPDTClassifier]
 CLASSES = [*SYSTEMS, ForestClassifier]

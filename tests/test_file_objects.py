@@ -119,11 +119,6 @@ def test_a_pipe_is_read(saved, content):
     thread.join()
 
 
-def test_json_of_a_file_object_loads():
-    fitted = model()
-    assert hr.load(io.BytesIO(fitted.to_json().encode())).certificate_ == fitted.certificate_
-
-
 OTHERS = {
     "text": (io.StringIO, "open for text"),
     "text of a file": (lambda: tempfile.NamedTemporaryFile("w+"), "open for text"),  # noqa: SIM115 (the test closes it)

@@ -38,7 +38,7 @@ RANKS = (
     {"papers"},
     {"analysis"},
     {"plots", "mlflow"},
-    {"reproduce"},
+    {"papers.reproduce"},
     {"cli"},
     {"__main__"},
 )
@@ -50,12 +50,12 @@ def allowed(part: str) -> set[str]:
     if part in (PACKAGE, "cli"):
         return PARTS | {PACKAGE}
     if part == "audit":
-        return PARTS - {"cli", "reproduce", "plots"}
+        return PARTS - {"cli", "papers.reproduce", "plots"}
     if part == "datasets":
         return {"datasets", "errors", "files", "schema", "texts"}
     rank = next(index for index, parts in enumerate(RANKS) if part in parts)
     own = (
-        set() if part in ("reproduce", "papers") else {"papers"}
+        set() if part in ("papers.reproduce", "papers") else {"papers"}
     )  # the catalogue names it; nothing else of a fit knows it
     return set().union(*RANKS[:rank]) - own | {part}
 
@@ -73,6 +73,8 @@ def violations(imports: dict[str, set[str]]) -> list[str]:
 
 def part_of(name: str, parts: set[str]) -> str:
     """The part that a full module name lies in; names that are no module belong to the package itself."""
+    if name.startswith(f"{PACKAGE}.papers.reproduce"):
+        return "papers.reproduce"  # the experiments, which draw and load data, as the systems themselves do not
     pieces = name.split(".")
     return pieces[1] if len(pieces) > 1 and pieces[1] in parts else PACKAGE
 
@@ -149,10 +151,10 @@ def test_ranks_name_no_part_twice():
         ("systems", "datasets"),
         ("datasets", "privacy"),
         ("datasets", "systems"),
-        ("plots", "reproduce"),
-        ("reproduce", "cli"),
-        ("audit", "reproduce"),
-        ("reproduce", "audit"),
+        ("plots", "papers.reproduce"),
+        ("papers.reproduce", "cli"),
+        ("audit", "papers.reproduce"),
+        ("papers.reproduce", "audit"),
         ("curator", PACKAGE),
     ],
 )
@@ -168,12 +170,12 @@ def test_a_wrong_import_is_found(part, target):
         ("curator", "errors"),
         ("papers", "trees"),
         ("papers", "systems"),
-        ("reproduce", "papers"),
+        ("papers.reproduce", "papers"),
         ("additive", "survey"),
         ("boosting", "margins"),
         ("datasets", "schema"),
-        ("reproduce", "plots"),
-        ("reproduce", "datasets"),
+        ("papers.reproduce", "plots"),
+        ("papers.reproduce", "datasets"),
         ("audit", "systems"),
         ("cli", "audit"),
         (PACKAGE, "cli"),

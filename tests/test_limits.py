@@ -27,7 +27,7 @@ from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import toml
 from hedgerow.scores import multiway
 from hedgerow.trees import Forest
-from hedgerow.trees.forest import smoothed_shares
+from hedgerow.trees.forest import smoothed_votes
 
 # What is fitted here has few records, and a fit that counts them may say so.
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records:UserWarning")
@@ -341,8 +341,8 @@ def test_counts_that_add_up_beyond_their_range_still_give_shares():
     leaves, zeros = np.full(3, -1, dtype=np.int32), np.zeros(3, dtype=np.int32)
     counts = np.array([[2**62, 0], [0, 2**62], [3, 0]])
     forest = Forest(np.arange(3, dtype=np.int32), leaves, zeros, zeros, multiway([2]), counts)
-    shares = smoothed_shares(forest, 4.0)
-    np.testing.assert_allclose(shares, [[1, 0], [0, 1], [5 / 7, 2 / 7]], atol=1e-12)
+    votes, link = smoothed_votes(forest, 4.0)
+    np.testing.assert_allclose(votes / link.total * 3, [[1, 0], [0, 1], [5 / 7, 2 / 7]], atol=1e-12)
 
 
 def test_counts_of_any_size_give_probabilities(tmp_path):

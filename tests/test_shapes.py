@@ -55,10 +55,11 @@ WRONG = {
     "scores of fewer tests": lambda: Gini().score(zeros(1, 4, 2), TESTS, zeros(1, 1)),
     "fewer codes alive": lambda: TESTS.undecided(zeros(1, 3, dtype=np.bool_), np.array([2])),
     "fewer nodes than are chosen for": lambda: TESTS.narrowed(zeros(1, 4, dtype=np.bool_), np.array([0, 0])),
-    "records of fewer features": lambda: stump().votes(zeros(3, 1, dtype=np.uint8), 2),
-    "margins for fewer records of a forest": lambda: stump().add_votes(zeros(3, 2, dtype=np.uint8), zeros(2, 2)),
-    "votes of fewer nodes": lambda: stump().add_shares(zeros(3, 2, dtype=np.uint8), zeros(2, 2), zeros(3, 2)),
-    "shares of fewer nodes": lambda: stump().shares(zeros(3, 2, dtype=np.uint8), zeros(2, 2, dtype=np.float64)),
+    "records of fewer features": lambda: stump().trees.sums_of(zeros(3, 1, dtype=np.uint8), zeros(3, 2)),
+    "margins for fewer records of a forest": lambda: stump().trees.add_votes(
+        zeros(3, 2, dtype=np.uint8), zeros(3, 2), zeros(2, 2)
+    ),
+    "votes of fewer nodes": lambda: stump().trees.add_votes(zeros(3, 2, dtype=np.uint8), zeros(2, 2), zeros(3, 2)),
     **{
         f"fewer candidates offered to {kind.__name__}": lambda kind=kind: Randomness(0).draw(
             kind(Fraction(1), 1), zeros(2, 3), np.ones((2, 2), dtype=np.bool_)

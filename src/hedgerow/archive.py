@@ -65,30 +65,24 @@ def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arr
 def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
     """Return the document of a file, and its arrays, each of which is unpacked when it is asked for.
 
-    ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.limits`` does.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
-    OSError
-        If it cannot be opened.
+    ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.limits`` does. Raises FileFormatError if the
+    file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
     """
-    return unpacked(place_name(path), file_content(path, max_bytes), max_bytes)
-
-
-def unpacked(path: str, content: bytes, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
-    """Return the document and the arrays of a file whose content was read; see ``read_archive``."""
+    name, content = place_name(path), file_content(path, max_bytes)
+    if content.lstrip()[:1] == b"{":
+        raise FileFormatError(
+            f"{name} is JSON text, which to_json exports for other programs. Load the model's file, which save wrote."
+        )
     allowed = Allowance.of_file(len(content), max_bytes)
     try:
         members = _members(content, allowed)
         document = read_document(members.read(DOCUMENT), allowed.values)
     except FileFormatError as error:
-        raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged: {error}.") from error
+        raise FileFormatError(f"{name} is not a model file of hedgerow, or it is damaged: {error}.") from error
     except MemoryError:
         raise
     except Exception as error:  # whatever a damaged archive makes zipfile raise
-        raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged; save it again.") from error
+        raise FileFormatError(f"{name} is not a model file of hedgerow, or it is damaged; save it again.") from error
     return document, members
 
 
@@ -154,6 +148,24 @@ class Members(Mapping[str, npt.NDArray[Any]]):
             return file.read(member.file_size)
 
 
+def array_of(
+    arrays: Arrays,
+    name: str,
+    dtype: type[np.generic],
+    shape: tuple[int | None, ...],
+    low: float | None = None,
+    high: float | None = None,
+) -> npt.NDArray[Any]:
+    """Return an array of a file, or raise FileFormatError unless it has this type, shape (None: any length) and range."""
+    array = arrays.get(name)
+    fits = array is not None and array.dtype == dtype and array.ndim == len(shape)
+    if fits and array is not None and all(size in (None, own) for size, own in zip(shape, array.shape, strict=True)):
+        within = not array.size or ((low is None or array.min() >= low) and (high is None or array.max() <= high))
+        if within:
+            return array
+    raise FileFormatError(f"the file's array {name} is damaged; fit the model again.")
+
+
 def _members(content: bytes, allowed: Allowance) -> Members:
     """Return the members of an archive, after a look at its directory."""
     if content.count(ENTRY) > MOST_MEMBERS:
@@ -200,11 +212,8 @@ NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 def read_document(content: bytes, most_values: int) -> dict[str, Any]:
     """Return the object that a JSON text in UTF-8 spells.
 
-    Raises
-    ------
-    FileFormatError
-        If the text is no JSON object, or one with more values, deeper brackets or longer numbers than the limits, with
-        a key twice, a number that is not finite, or text that UTF-8 cannot hold.
+    Raises FileFormatError if it has more values, deeper brackets or longer numbers than the limits, a key twice, a number that
+    is not finite, or text that UTF-8 cannot hold.
     """
     _check_size(content, most_values)
     try:

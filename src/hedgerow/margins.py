@@ -10,19 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import CategoryReader
 
 UNIT = 1 << 16  # the weight of a record that counts in full
 VOTE_STEPS = 1 << 9  # of a log-odds of 1, in which votes, margins and decisions are told everywhere
-
-
-def probabilities(sums: Floats) -> Floats:
-    """Return the softmax of margins (records, classes)."""
-    odds = np.exp(sums - sums.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 LEAST = Fraction(1, 10**9)  # of the largest weight

@@ -14,7 +14,7 @@ from typing import Any
 from hedgerow import __version__
 from hedgerow.errors import MissingExtraError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.privacy.certificate_text import shared_in_words
+from hedgerow.privacy.certificate import shared_in_words
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import load
 
@@ -80,7 +80,6 @@ def log_model(model: PrivateEstimator, name: str = "model", **given: Any) -> Any
 
 
 def _about(model: PrivateEstimator) -> dict[str, str]:
-    """Return what a model claims, as text."""
     certificate = model.certificate_
     claim, shared = certificate.claim, shared_in_words(certificate)
     return {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import wraps
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +21,7 @@ RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomSta
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 LARGEST_WEIGHT = 1e300  # which a float holds
+LABELS = str | bool | np.bool_ | int | float | np.integer | np.floating
 
 WEIGHTLESS = {
     "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
@@ -30,26 +32,11 @@ WEIGHTLESS = {
 }
 
 
-class Constraint(Protocol):
+class Constraint(ABC):
     """A rule that a value meets or not, and that reads as the end of "it must be ..."."""
 
-    def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
-
-    def plain(self, value: Any) -> Any:
-        """Return an allowed value as the plain Python value that plans, events and files hold."""
-
-    def stored(self, value: Any) -> Stored:
-        """Return an allowed value as a model file holds it; None for what no file can hold."""
-
-    def shown(self, value: object) -> str:
-        """Return a value as an error names it."""
-
-    def __str__(self) -> str: ...
-
-
-class _Plain:
-    """What most constraints share: values are shown, and stored, as they are."""
+    @abstractmethod
+    def allows(self, value: object) -> bool: ...
 
     def plain(self, value: Any) -> Any:
         """Return an allowed value as the plain Python value that plans, events and files hold."""
@@ -64,9 +51,12 @@ class _Plain:
         """Return a value as an error names it."""
         return shown(value)
 
+    @abstractmethod
+    def __str__(self) -> str: ...
+
 
 @dataclass(frozen=True)
-class WholeNumber(_Plain):
+class WholeNumber(Constraint):
     """An integer from ``low`` to ``high``; None too, where it stands for a public rule."""
 
     low: int
@@ -74,13 +64,11 @@ class WholeNumber(_Plain):
     or_none: bool = False
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         if value is None:
             return self.or_none
         return _is_integer(value) and self.low <= int(value) <= self.high  # type: ignore[call-overload]
 
     def plain(self, value: Any) -> int | None:
-        """Return numpy's integers as Python's."""
         return None if value is None else int(value)
 
     def __str__(self) -> str:
@@ -88,15 +76,13 @@ class WholeNumber(_Plain):
 
 
 @dataclass(frozen=True)
-class Flag(_Plain):
+class Flag(Constraint):
     """True or False."""
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         return isinstance(value, bool | np.bool_)
 
     def plain(self, value: Any) -> bool:
-        """Return numpy's truth values as Python's."""
         return bool(value)
 
     def __str__(self) -> str:
@@ -104,20 +90,18 @@ class Flag(_Plain):
 
 
 @dataclass(frozen=True)
-class Choice(_Plain):
+class Choice(Constraint):
     """One of a few texts; None too, where it stands for a public rule."""
 
     options: tuple[str, ...]
     or_none: bool = False
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         if value is None:
             return self.or_none
         return isinstance(value, str) and value in self.options
 
     def plain(self, value: Any) -> str | None:
-        """Return numpy's texts as Python's."""
         return None if value is None else str(value)
 
     def __str__(self) -> str:
@@ -125,14 +109,13 @@ class Choice(_Plain):
 
 
 @dataclass(frozen=True)
-class Exact(_Plain):
+class Exact(Constraint):
     """A number that ``read`` turns into an exact fraction or refuses, such as a privacy budget; ``rule`` says which."""
 
     read: Callable[[object], Fraction]
     rule: str
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         try:
             self.read(value)
         except ConfigurationError:
@@ -154,19 +137,17 @@ class Exact(_Plain):
 
 
 @dataclass(frozen=True)
-class Instance(_Plain):
+class Instance(Constraint):
     """An object of one class, or None."""
 
     kind: type
     rule: str
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         return value is None or isinstance(value, self.kind)
 
     def stored(self, value: Any) -> None:
-        """Return None: an object stands elsewhere in a model file, or nowhere."""
-        return
+        """An object stands elsewhere in a model file, or nowhere."""
 
     def shown(self, value: object) -> str:
         """Return the class of a value, which may be long, or hold records."""
@@ -177,11 +158,10 @@ class Instance(_Plain):
 
 
 @dataclass(frozen=True)
-class Signs(_Plain):
+class Signs(Constraint):
     """-1, 0 or 1 for features, by name or in the schema's order; None for no feature."""
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         if value is None:
             return True
         if isinstance(value, Mapping):
@@ -202,14 +182,17 @@ class Signs(_Plain):
 
 
 @dataclass(frozen=True)
-class ClassNumbers(_Plain):
+class ClassNumbers(Constraint):
     """A positive number for some classes; None for all alike."""
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         if value is None:
             return True
-        return isinstance(value, Mapping) and all(map(_is_label, value)) and all(map(_is_weight, value.values()))
+        return (
+            isinstance(value, Mapping)
+            and all(isinstance(label, LABELS) for label in value)
+            and all(map(_is_weight, value.values()))
+        )
 
     def plain(self, value: Any) -> dict[Any, int | float] | None:
         """Return a new dictionary of Python's values: what the caller changes later changes no plan."""
@@ -231,10 +214,6 @@ class ClassNumbers(_Plain):
         )
 
 
-def _is_label(value: object) -> bool:
-    return isinstance(value, str | bool | np.bool_ | int | float | np.integer | np.floating)
-
-
 def _is_weight(value: object) -> bool:
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return number and 0 < _python(value) <= LARGEST_WEIGHT
@@ -251,17 +230,15 @@ def _are_signs(values: Iterable[object]) -> bool:
 
 
 @dataclass(frozen=True)
-class Seed(_Plain):
+class Seed(Constraint):
     """Where random bits come from."""
 
     def allows(self, value: object) -> bool:
-        """Say whether the value meets the rule."""
         if value is None or isinstance(value, np.random.Generator | np.random.RandomState):
             return True
         return _is_integer(value) and int(value) >= 0  # type: ignore[call-overload]
 
     def plain(self, value: Any) -> Any:
-        """Return numpy's integers as Python's."""
         return int(value) if _is_integer(value) else value
 
     def stored(self, value: Any) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Candidate, Round
 from hedgerow.doubts import column_doubts
@@ -76,23 +77,10 @@ def merged_to_arrays(encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
 
 def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Encoder:
     """Return the encoder whose cut points, some of the fine ones, stand in the arrays, or raise FileFormatError."""
-    edges, counts = arrays.get("edges"), arrays.get("edge_counts")
-    if (
-        edges is None
-        or counts is None
-        or edges.dtype != np.float64
-        or counts.dtype != np.int64
-        or counts.shape != (len(fine.edges),)
-        or np.any(counts < 0)
-        or np.any(counts > FINE)
-        or edges.shape != (int(counts.sum()),)
-    ):
-        raise FileFormatError(DAMAGED)
+    counts = array_of(arrays, "edge_counts", np.int64, (len(fine.edges),), 0, FINE)
+    edges = array_of(arrays, "edges", np.float64, (int(counts.sum()),))
     cuts = np.split(edges, np.cumsum(counts)[:-1])
-    kinds = fine.schema.features.values()
-    for kept, known, kind in zip(cuts, fine.edges, kinds, strict=True):
-        if isinstance(kind, Numeric):  # in files of 0.1.0 all fine bins of a range have one width
-            known = np.union1d(known, kind.with_cuts(None).bin_edges(FINE))
+    for kept, known in zip(cuts, fine.edges, strict=True):
         if (len(kept) > 0) != (len(known) > 0) or np.any(np.diff(kept) <= 0):
             raise FileFormatError(DAMAGED)
         # Another processor may round exponentials otherwise, so that its fine cut points differ in the last bits.

@@ -11,8 +11,9 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import kernels
-from hedgerow.additive.losses import Logistic, calibrated, uncalibrated
+from hedgerow.additive.losses import Logistic, uncalibrated
 from hedgerow.curator import Cut, Queryable, Splits, cells_of
+from hedgerow.export import Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
 from hedgerow.survey import Ones
@@ -26,6 +27,11 @@ of_every_kind = pytest.mark.parametrize(("n_classes", "normal", "tenths"), KINDS
 
 def cap_of(n_classes, tenths=8):
     return Logistic(n_classes, normal=True, tenths=tenths).cap
+
+
+def calibrated(p, cap):
+    """Return what a model whose softmax is ``p`` says under a cap, in units."""
+    return Softmax(1, cap / UNIT)(np.log(p))
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 100, 1000])
@@ -245,7 +251,7 @@ def test_a_record_of_the_only_class_adds_nothing_and_reads_its_own_margin_alone(
     channels = rule(beside[:, :1], labels)  # a kernel that read a second margin would find one
     assert channels.shape == (50, 2)
     assert not channels.any()
-    assert np.array_equal(rule.probabilities(np.ones((3, 1))), np.ones((3, 1)))
+    assert np.array_equal(rule.exported(np.ones((3, 1))), np.ones((3, 1)))
 
 
 @of_every_kind
@@ -300,7 +306,7 @@ def test_a_start_follows_shares_as_far_as_they_stand_out_of_their_noise(n_classe
     counts = np.array([900, *[100] * (n_classes - 1)])
     clear, lost = rule.start(counts, 1.0).margins, rule.start(counts, 1e6).margins
     assert np.abs(lost).max() <= 1
-    p = rule.probabilities(2 * clear[None] / VOTE_STEPS)[0]
+    p = rule.exported(2 * np.append(np.zeros(int(n_classes == 2)), clear)[None])[0]
     assert p == pytest.approx(counts / counts.sum(), abs=0.01)
     none = rule.start(np.full(n_classes, -50), 10.0)
     assert none.records == 1

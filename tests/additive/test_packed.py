@@ -13,7 +13,7 @@ from hand_built import DEPTHS, by_hand, model_of, records, schema_of
 
 import hedgerow as hr
 from hedgerow.additive import terms as module
-from hedgerow.additive.model import AdditiveModel, RegressionModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.squared import Link, Squared
 from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.curator import Cut
@@ -61,7 +61,7 @@ def tables(columns):
 def test_every_table_has_the_answers_of_terms_added_up(classes, monkeypatch):
     model, columns = model_of(classes=classes, seed=3), odd_records()
     expected = by_hand(model, model.encoder.transform(columns))
-    said = model.loss.probabilities(expected / VOTE_STEPS)
+    said = model.answer(expected)
     for widest in (0, 1 << 17):
         monkeypatch.setattr(module, "WIDEST_TABLE", widest)
         for table in tables(columns):
@@ -77,7 +77,7 @@ def test_probabilities_of_many_records_are_looked_up(widest, monkeypatch):
 
     def said(margins):
         asked.append(len(margins))
-        return model.loss.probabilities(margins / VOTE_STEPS)
+        return model.answer(margins)
 
     expected = said(term_by_term(model, model.encoder.transform(columns)))
     found = model.answers(columns, said)
@@ -189,7 +189,7 @@ def test_outcomes_are_those_of_terms_added_up():
     made, grid = model_of(), schema.outcome_grid
     encoder = Encoder(schema, 8)
     terms = tuple(replace(term, votes=term.votes * (grid.steps // 2_000), sums=None) for term in made.terms)
-    model = RegressionModel(encoder, Squared(1, 1.0, 1.0, 1000, Link(grid)), np.array([grid.steps // 2]), terms)
+    model = AdditiveModel(encoder, Squared(1, 1.0, 1.0, 1000, Link(grid)), np.array([grid.steps // 2]), terms)
     for table in tables(columns := odd_records()):
         margins = np.clip(term_by_term(model, encoder.transform(columns))[:, 0], 0, grid.steps)
         assert model.predictions(table).tobytes() == grid.values(margins).tobytes()

@@ -29,7 +29,7 @@ from hedgerow.mechanisms import Budget
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
-from hedgerow.schema.outcome import OutcomeGrid
+from hedgerow.schema.types import OutcomeGrid
 from hedgerow.table import MemoryTable
 
 STEPS = 1 << 20

@@ -12,7 +12,7 @@ from hand_built import FEATURES, model_of, records, schema_of
 import hedgerow as hr
 from hedgerow.additive.curves import curve_of, explained, pair_of
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.model import RegressionModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_signed_residuals
 from hedgerow.additive.starts import MOST_VOTES, StartVotes, start_on, together
@@ -22,7 +22,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.margins import UNIT
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
-from hedgerow.schema.outcome import OutcomeGrid
+from hedgerow.schema.types import OutcomeGrid
 
 FINE = {
     **FEATURES,
@@ -187,7 +187,7 @@ def test_the_whole_says_what_both_parts_say_together(classes):
     start, own = whole.parts
     both = margins_of(start, X) + margins_of(own, X)
     assert np.array_equal(margins_of(whole, X), both)
-    *_, last = whole.staged(whole.encoder.transform(X))
+    *_, last = whole.staged_sums(X)
     assert np.array_equal(last, both)
     found = explained(whole, X)
     said = whole.shown(both / whole.vote_steps)
@@ -252,7 +252,7 @@ def regression(kind, link, grid, seed=0):
         replace(term, votes=np.rint(term.votes * scale).astype(np.int64), sums=None) for term in classes.terms
     )
     middle = rule.link.margin((grid.steps if link is not LogLink else grid.steps // 4) // 2)
-    return RegressionModel(Encoder(schema, 8), rule, np.array([middle]), terms)
+    return AdditiveModel(Encoder(schema, 8), rule, np.array([middle]), terms)
 
 
 @pytest.mark.parametrize(("kind", "link", "low"), LINKS, ids=lambda value: getattr(value, "__name__", None))

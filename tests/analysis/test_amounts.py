@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.analysis.amounts import entry_of
+from hedgerow.analysis.ranges import entry_of
 from hedgerow.schema import Date, Integer, Numeric
 
 RELEASE = "0" * 64

@@ -184,8 +184,8 @@ def test_one_record_is_in_one_cell_of_each_histogram(n_classes):
     p = rng.dirichlet(np.ones(n_classes) / 3, size=500)
     p[:3] = [np.eye(n_classes)[0], np.eye(n_classes)[-1], np.full(n_classes, 1 / n_classes)]
     codes = grid.codes(p, rng.integers(0, n_classes, 500))
-    assert codes.shape == (500, grid.histograms)
-    assert grid.histograms == (1 if n_classes == 2 else n_classes + 1)
+    assert codes.shape == (500, len(grid.n_codes))
+    assert len(grid.n_codes) == (1 if n_classes == 2 else n_classes + 1)
     assert (codes >= 0).all()
     assert (codes < grid.n_codes).all()
     for i in range(0, 500, 50):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_fuzz import cells
 
 import hedgerow as hr
-from hedgerow.analysis.amounts import reader_of
+from hedgerow.analysis.ranges import reader_of
 from hedgerow.engines.values import ValueCounts
 from hedgerow.schema.cells import object_array
 

@@ -139,6 +139,13 @@ def test_an_empty_part_is_one_record_whose_cells_are_missing(schema, kind):
         assert hr.evaluate(model, parts.X_test, parts.y_test, epsilon=1).certificate_.holds
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_no_record_at_all_gives_two_empty_parts(kind):
+    parts = hr.hold_out(kind({"row": np.array([], dtype=np.int64)}), [], schema=BY_ROW)
+    assert [len(parts.y_train), len(parts.y_test)] == [1, 1]
+    assert type(parts.X_train) is kind or kind is pa.table
+
+
 @pytest.mark.parametrize("X", [[[1.0], [2.0]], np.array([[1.0], [2.0]])])
 def test_an_empty_part_of_rows_without_names_can_be_fitted(X):
     parts = hr.hold_out(X, ["no", "yes"], 1e-12, groups=["a", "b"])

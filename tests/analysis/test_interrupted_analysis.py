@@ -21,11 +21,10 @@ MODEL = hr.EDPRFClassifier(epsilon=5, schema=SCHEMA, n_estimators=1, max_depth=1
 EPSILON, CEILING = 0.6, 1.0
 FILES = (
     "analysis/release.py",
-    "analysis/released.py",
+    "analysis/release.py",
     "analysis/evaluation.py",
     "curator/interactive.py",
     "analysis/search.py",
-    "analysis/trials.py",
     "curator/values.py",
     "curator/queryable.py",
     "curator/queries.py",
@@ -45,11 +44,9 @@ def card(ledger):
     return hr.evaluate(MODEL, X, Y, epsilon=EPSILON, bins=2, ledger=ledger)
 
 
-def search(ledger, refit=0.5, strategy="disjoint"):
+def search(ledger, refit=0.5):
     estimator = hr.EDPRFClassifier(schema=SCHEMA, n_estimators=1, max_depth=0)
-    made = hr.PrivateSearchCV(
-        estimator, {"max_bins": [2, 3]}, epsilon=EPSILON, refit=refit, strategy=strategy, ledger=ledger
-    )
+    made = hr.PrivateSearchCV(estimator, {"max_bins": [2, 3]}, epsilon=EPSILON, refit=refit, ledger=ledger)
     return made.fit(X, Y)
 
 

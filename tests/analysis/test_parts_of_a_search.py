@@ -7,22 +7,16 @@ loses more than the claim; at a small epsilon it would not, since it is in two o
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.analysis import trials
+from hedgerow.analysis import search as searching
 from hedgerow.analysis.search import PrivateSearchCV
-from hedgerow.analysis.trials import Stopping, Tables, Trials
-from hedgerow.audit import Grid, Replay, exact_law, worst_loss
+from hedgerow.audit import Replay, exact_law, worst_loss
 from hedgerow.audit.exact import ScriptedCoins, total
 from hedgerow.audit.losses import kept
-from hedgerow.mechanisms import RandomStopping
-from hedgerow.privacy.claim import Claim
-from hedgerow.schema.columns import read_records
 from hedgerow.table import MemoryTable
 
 SCHEMA = hr.Schema({"a": hr.Categorical(["0"])}, classes=["no", "yes"])
@@ -47,7 +41,7 @@ class OneOpen(ScriptedCoins):
 
 @pytest.fixture
 def one_open(monkeypatch):
-    monkeypatch.setattr(trials, "SHARES", SHARES)
+    monkeypatch.setattr(searching, "SHARES", SHARES)
     monkeypatch.setattr(Replay, "coins", lambda self, coin: OneOpen(coin, b"", self))
 
 
@@ -65,19 +59,6 @@ def law_of_a_disjoint_search(labels, monkeypatch):
     return exact_law(once)
 
 
-def law_of_a_run(labels, monkeypatch):
-    claim = Claim(Fraction(2 * EPSILON))  # of which a run has half
-
-    def once(replay):
-        held = Tables(SCHEMA, *read_records(columns(labels), labels, SCHEMA.features, SCHEMA.labels))
-        search = PrivateSearchCV(*CANDIDATES, epsilon=2 * EPSILON)
-        candidates = search._candidates([{"max_bins": 2}, {"max_bins": 3}], claim)
-        score, found = Stopping(Trials(candidates, SCHEMA, held, replay), claim, 0.25, RandomStopping(3)).trial()
-        return score, found.place, kept(found.model)
-
-    return exact_law(once, Grid((0, 1), (0, 1, 2)))
-
-
 def loss(law, label, monkeypatch):
     fewer, more = (law(labels, monkeypatch) for labels in (OTHERS, [*OTHERS, label]))
     assert total(fewer) == pytest.approx(1)
@@ -93,14 +74,7 @@ def test_a_disjoint_search_loses_at_most_its_claim(monkeypatch):
 
 
 @pytest.mark.usefixtures("one_open")
-def test_a_run_of_random_stopping_loses_at_most_its_claim(monkeypatch):
-    assert 0.8 * EPSILON < loss(law_of_a_run, "yes", monkeypatch) <= EPSILON + 1e-9
-    assert loss(law_of_a_run, "no", monkeypatch) <= EPSILON + 1e-9
-
-
-@pytest.mark.usefixtures("one_open")
-@pytest.mark.parametrize("law", [law_of_a_disjoint_search, law_of_a_run])
-def test_a_record_in_two_parts_by_chance_loses_more_than_the_claim(law, monkeypatch):
+def test_a_record_in_two_parts_by_chance_loses_more_than_the_claim(monkeypatch):
     """The planted bug: each part is of coins drawn anew."""
     sampled = MemoryTable.sampled
     monkeypatch.setattr(
@@ -108,16 +82,14 @@ def test_a_record_in_two_parts_by_chance_loses_more_than_the_claim(law, monkeypa
         "sampled",
         lambda self, coins, first, last: sampled(self, OneOpen(coins.coin, b"", coins.replay), first, last),
     )
-    assert loss(law, "yes", monkeypatch) > 1.2 * EPSILON
+    assert loss(law_of_a_disjoint_search, "yes", monkeypatch) > 1.2 * EPSILON
 
 
-STRATEGIES = ("disjoint", "random-stopping")
 AGAIN = 5 * SHARES  # records of the test below: enough that every share has some
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["memory", "stream"])
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_each_record_of_a_search_is_in_one_part_alone(strategy, streamed, monkeypatch):
+def test_each_record_of_a_search_is_in_one_part_alone(streamed, monkeypatch):
     """One object of coins serves what is trained on and what is compared on, and their shares never overlap."""
     parts = []
     for kind in ("hedgerow.table.memory.MemoryTable", "hedgerow.table.partitioned.PartitionedTable"):
@@ -133,12 +105,8 @@ def test_each_record_of_a_search_is_in_one_part_alone(strategy, streamed, monkey
     given = (columns(labels), labels)
     if streamed:
         given = (hr.Records.from_batches(lambda: [pd.DataFrame({**columns(labels), "y": labels})], label="y"),)
-    PrivateSearchCV(*CANDIDATES, epsilon=2, strategy=strategy, refit=0.3, validation=0.3, random_state=5).fit(*given)
-    in_one_question = 3 if strategy == "disjoint" else 2  # candidates and the comparison; a run and its score
-    assert len(parts) % in_one_question == 0
-    assert parts
-    for start in range(0, len(parts), in_one_question):
-        together = parts[start : start + in_one_question]
-        assert len({id(coins) for coins, _ in together}) == 1, "two objects of coins: a record may be in two parts"
-        shares = [share for _, part in together for share in part]
-        assert sorted(shares) == list(range(trials.SHARES)), "a share is in two parts, or in none"
+    PrivateSearchCV(*CANDIDATES, epsilon=2, refit=0.3, validation=0.3, random_state=5).fit(*given)
+    assert len(parts) == 3  # the candidates and the comparison
+    assert len({id(coins) for coins, _ in parts}) == 1, "two objects of coins: a record may be in two parts"
+    shares = [share for _, part in parts for share in part]
+    assert sorted(shares) == list(range(searching.SHARES)), "a share is in two parts, or in none"

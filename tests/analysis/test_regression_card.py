@@ -18,6 +18,8 @@ from hedgerow.analysis.regression_card import ResidualGrid, error_of_sums
 from hedgerow.mechanisms import Geometric, RoundedNormal
 from hedgerow.privacy.accounting import cost
 
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
+
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 100), target="y")
 FIGURES = ("rmse", "mae", "r2", "bias")
 
@@ -212,6 +214,17 @@ def test_a_card_is_of_one_model_and_of_single_records(model):
         persons = evaluate(model, X, y, epsilon=1, groups=np.arange(2000) // 2, records_per_person=2)
     with pytest.raises(hr.ConfigurationError, match="records_per_person=1, on the command line --records-per-person 1"):
         model.predict_interval(X, 0.9, card=persons)
+
+
+@pytest.mark.parametrize("bins", [16, 64])
+def test_it_warns_if_no_outcome_can_be_read(model, bins):
+    X, y = sample(5000, 8)
+    assert evaluate(model, X, y, epsilon=1, bins=bins).warnings == ()
+    with pytest.warns(
+        UserWarning, match="the noisy number of records whose outcome can be read is .* there may be none"
+    ):
+        card = evaluate(model, X, [f"{value} euros" for value in y], epsilon=1, bins=bins)
+    assert "may be none" in " ".join(str(card).split())
 
 
 def test_files_hold_the_card(model):

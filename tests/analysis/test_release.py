@@ -17,12 +17,11 @@ from products import thinned
 import hedgerow as hr
 from hedgerow.analysis import private_schema
 from hedgerow.analysis import ranges as ranges_module
-from hedgerow.analysis.amounts import bounded, entry_of
+from hedgerow.analysis.ranges import bounded, entry_of
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.values import count_values, public_value
+from hedgerow.schema.cells import count_values, object_array, public_value
 
 from schema.odd_cells import ODD, WORST  # isort: skip
 
@@ -429,7 +428,7 @@ def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_
     data.write_text("age,ill\n" + "30,yes\n40,no\n" * 20)
     command = ["schema", "release", data, "--target", "ill", "--numeric", "age", "--class", "yes", "--class", "no"]
     arguments = [*command, "--epsilon", 2, "--out", out]
-    monkeypatch.setattr("hedgerow.analysis.released.ReleasePlan.schema", lambda *_: broken())
+    monkeypatch.setattr("hedgerow.analysis.release.ReleasePlan.schema", lambda *_: broken())
     with pytest.raises(hr.EngineError, match="budget of this release is spent"):
         people_schema()
     result = run(*arguments)

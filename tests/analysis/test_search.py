@@ -6,7 +6,6 @@ import itertools
 import math
 import pickle
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +13,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
-from hedgerow.analysis.trials import SHARES, ByRight, Disjoint, Right, Stopping, Tables, Trials, divided
+from hedgerow.analysis.search import SHARES, Comparison, Parts, Scores, divided
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RandomStopping
+from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
@@ -54,90 +53,17 @@ def test_the_winner_on_neighbors_exactly(epsilon):
     assert worst > bound
 
 
-def best_of(law, pgf):
-    """The law of the best outcome of K runs: outcomes ascend by their score."""
-    below = np.concatenate(([0.0], np.cumsum(law)))
-    return np.diff(pgf(np.minimum(below, 1.0)))
-
-
-def generating(mechanism):
-    gamma = 2.0**-mechanism.bits
-    if mechanism.logarithmic:
-        return lambda z: np.log1p(-(1 - gamma) * z) / np.log(gamma)
-    return lambda z: gamma * z / (1 - (1 - gamma) * z)
-
-
-def worst_loss(epsilon, pgf):
-    """The largest loss of the best of K runs, over pairs of laws of one run within exp(epsilon) that put mass on the top."""
-    worst, up, down = 0.0, math.exp(epsilon), math.exp(-epsilon)
-    for top, middle, way in itertools.product((1e-4, 0.01, 0.1, 0.3), (1e-6, 1e-3, 0.05), (up, down)):
-        high = np.array([1 - top - middle, middle, top])
-        low = np.array([0.0, middle * way, top * down])  # scores up and down together, or apart
-        low[0] = 1 - low.sum()
-        if not high[0] * down <= low[0] <= high[0] * up:
-            continue
-        one, other = best_of(high, pgf), best_of(low, pgf)
-        seen = (one > 1e-12) & (other > 1e-12)
-        worst = max(worst, np.abs(np.log(one[seen] / other[seen])).max())
-    return worst
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
-@pytest.mark.parametrize("bits", [1, 3, 10])
-def test_the_best_of_a_hidden_number_of_runs_exactly(epsilon, bits):
-    for logarithmic in (True, False):
-        mechanism = RandomStopping(bits, logarithmic)
-        assert worst_loss(epsilon, generating(mechanism)) <= mechanism.factor * epsilon + 1e-4
-        law = mechanism.law(20_000)
-        if bits < 10:
-            assert generating(mechanism)(np.array([0.7]))[0] == pytest.approx((law * 0.7 ** np.arange(1, 20_001)).sum())
-
-
-def test_known_numbers_of_runs_cost_more_and_are_caught():
-    """Planted bugs: a number that is fixed, and the geometric law at the logarithmic law's price."""
-    assert worst_loss(0.1, lambda z: z**50) > 3 * 0.1
-    assert worst_loss(0.1, generating(RandomStopping(10, logarithmic=False))) > 2 * 0.1
-
-
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_a_run_of_random_stopping_gets_the_whole_over_the_factor(monkeypatch, adjacency):
-    """The certificate of the whole is a theorem about runs of so much; so plans and noise are looked at as they are asked."""
-    plans, noises = [], []
-    fit, scored = Trials.fit, Trials.scored
-    monkeypatch.setattr(Trials, "fit", lambda self, plan, *rest: plans.append(plan) or fit(self, plan, *rest))
-    monkeypatch.setattr(Trials, "scored", lambda self, *about: noises.append(about[-1]) or scored(self, *about))
-    searched(800, strategy="random-stopping", refit=0.5, adjacency=adjacency, epsilon=6)
-    run = Fraction(3, RandomStopping(10).factor)
-    assert len(plans) == len(noises) > 0
-    for event in (*(plan.event for plan in plans), *(noise.event("a score") for noise in noises)):
-        assert cost(event).under(adjacency).within(run, Fraction(0))
-        assert not cost(event).under(adjacency).within(run * Fraction(99, 100), Fraction(0))
-
-
 def test_what_chooses_the_winner_spends_the_claim_of_its_part():
-    mechanism = Disjoint(
-        SimpleNamespace(scoring=ByRight()), Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()
-    ).mechanism
+    mechanism = Comparison((), Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, SCHEMA).mechanism
     assert mechanism == PermuteAndFlip(Fraction(2), 1)  # a record is right or wrong
     chosen = mechanism.event("a winner", "a score")
     assert cost(chosen).under("add-remove").within(Fraction(2), Fraction(0))
     assert not cost(chosen).under("add-remove").within(Fraction(199, 100), Fraction(0))
 
 
-def test_kinds_of_random_stopping_are_named():
-    claim = Claim(Fraction(2), Fraction(0), "add-remove")
-    for logarithmic, kind in ((True, "logarithmic"), (False, "geometric")):
-        assert f"hidden, {kind} number" in str(Stopping(None, claim, 0.5, RandomStopping(10, logarithmic)).event)
-
-
 def test_shares_are_divided_whole_and_evenly():
     assert [len(part) for part in divided(0.3, 5)] == [307, 144, 144, 143, 143, 143]
     assert [len(part) for part in divided(1e-9, 1)] == [1, 1023]
-
-
-def trials(size):
-    X, y = sample(size)
-    return Trials((), SCHEMA, Tables(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.labels)), Randomness(3))
 
 
 def test_one_record_more_moves_no_other_and_is_in_one_part():
@@ -147,9 +73,10 @@ def test_one_record_more_moves_no_other_and_is_in_one_part():
 
     def own(size):
         """The classes that each part's table has, one column for each part."""
-        made, coins = trials(size), trials(size).split()
-        table = made.tables.of(Coded(Encoder(SCHEMA, 4)))
-        return np.column_stack([table.sampled(coins, part.start, part.stop)._labels for part in parts])
+        X, y = sample(size)
+        made = Parts(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.labels), Randomness(3), None)
+        reading = Coded(Encoder(SCHEMA, 4))
+        return np.column_stack([made.table(reading, part)._labels for part in parts])
 
     few, many = own(500), own(501)
     assert np.array_equal(few, many[:500])
@@ -162,7 +89,7 @@ def test_a_model_is_right_where_it_predicts_the_label_and_records_without_one_co
     models = tuple(
         hr.EDPRFClassifier(9.0, schema=SCHEMA, max_depth=depth, random_state=depth).fit(X, y).model_ for depth in (1, 3)
     )
-    right, labels = Right(SCHEMA, models), y.tolist()
+    right, labels = Scores(SCHEMA, models), y.tolist()
     labels[:3] = [None, "maybe", math.nan]
     columns, cells = read_records(X, labels, SCHEMA.features, None)
     codes, classes = right.read(columns, cells)
@@ -180,13 +107,10 @@ def test_a_comparison_stops_at_its_ceiling_and_refuses_what_is_too_fine():
     assert curator.answer(scores, one)[0] in (0, 1)
     with pytest.raises(hr.BudgetExceeded):
         curator.answer(scores, one)
-    with pytest.raises(ValueError, match="several models"):
-        curator.answer(scores, Geometric(Fraction(1)))
 
 
-@pytest.mark.parametrize("strategy", ["disjoint", "random-stopping"])
-def test_it_finds_the_deeper_tree(strategy):
-    depths = [searched(strategy=strategy, random_state=seed).best_params_["max_depth"] for seed in range(5)]
+def test_it_finds_the_deeper_tree():
+    depths = [searched(random_state=seed).best_params_["max_depth"] for seed in range(5)]
     assert depths.count(5) >= 3
 
 
@@ -199,9 +123,9 @@ def check_whole(search, epsilon, delta=0):
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(("strategy", "refit"), [("disjoint", 0.5), ("disjoint", 0), ("random-stopping", 0.3)])
-def test_certificates_and_files(strategy, refit, adjacency, tmp_path):
-    search = searched(800, strategy=strategy, refit=refit, adjacency=adjacency, epsilon=1, random_state=None)
+@pytest.mark.parametrize("refit", [0.5, 0])
+def test_certificates_and_files(refit, adjacency, tmp_path):
+    search = searched(800, refit=refit, adjacency=adjacency, epsilon=1, random_state=None)
     certificate = check_whole(search, 1)
     assert certificate.holds
     assert certificate.spent > Fraction(99, 100)
@@ -270,34 +194,25 @@ def ledgers(tmp_path, **ceiling):
 
 
 def test_ledgers_book_the_whole_once(tmp_path, monkeypatch):
-    for strategy in ("disjoint", "random-stopping"):
-        folder = tmp_path / strategy
-        folder.mkdir()
-        for ledger in ledgers(folder, epsilon=1.5):
-            searched(300, epsilon=1, ledger=ledger, strategy=strategy, grid={"max_depth": [1, 2, 3]})
-            assert [(entry.label, entry.state) for entry in ledger.entries] == [("PrivateSearchCV", "finished")]
-            assert ledger.spent == 1
-            with monkeypatch.context() as patch:
-                patch.setattr("hedgerow.mechanisms.Randomness.coins", lambda *_: pytest.fail("it was drawn"))
-                with pytest.raises(hr.BudgetExceeded):
-                    searched(300, epsilon=1, ledger=ledger, strategy=strategy)
-    for ledger in ledgers(tmp_path, rho=1):
-        searched(300, epsilon=1, ledger=ledger, strategy="random-stopping")
-        assert 0 < ledger.spent <= Fraction(1, 4)
+    for ledger in ledgers(tmp_path, epsilon=1.5):
+        searched(300, epsilon=1, ledger=ledger, grid={"max_depth": [1, 2, 3]})
+        assert [(entry.label, entry.state) for entry in ledger.entries] == [("PrivateSearchCV", "finished")]
+        assert ledger.spent == 1
+        with monkeypatch.context() as patch:
+            patch.setattr("hedgerow.mechanisms.Randomness.coins", lambda *_: pytest.fail("it was drawn"))
+            with pytest.raises(hr.BudgetExceeded):
+                searched(300, epsilon=1, ledger=ledger)
 
 
 def test_nothing_of_the_others_is_kept():
-    search = searched(600, strategy="random-stopping", grid={"max_depth": [1, 2, 3, 4]})
+    search = searched(600, grid={"max_depth": [1, 2, 3, 4]})
     fitted = {name for name in vars(search) if name not in search.get_params(deep=False)}
     assert fitted == {"_searched"}
     assert vars(search._searched).keys() == {"params", "estimator", "certificate"}
     assert len(pickle.dumps(search.best_estimator_)) < 200_000
     again = clone(search)
     assert not hasattr(again, "best_estimator_")
-    assert (
-        searched(600, strategy="random-stopping", random_state=1).certificate_.details()
-        == searched(900, strategy="random-stopping", random_state=2).certificate_.details()
-    )
+    assert searched(600, random_state=1).certificate_.details() == searched(900, random_state=2).certificate_.details()
 
 
 def test_an_interrupted_search_leaves_nothing(monkeypatch):
@@ -308,7 +223,7 @@ def test_an_interrupted_search_leaves_nothing(monkeypatch):
 
     ledger = hr.Ledger(epsilon=9)
     search.set_params(ledger=ledger)
-    monkeypatch.setattr("hedgerow.analysis.trials.Disjoint.run", broken)
+    monkeypatch.setattr("hedgerow.analysis.search.Comparison.run", broken)
     with pytest.raises(KeyboardInterrupt):
         search.fit(*sample(300))
     assert not hasattr(search, "best_estimator_")
@@ -328,16 +243,13 @@ def test_odd_records_and_empty_parts():
         ({"grid": {"epsilon": [1, 2]}}, "sets itself"),
         ({"grid": {"max_depth": [1]}}, "1 candidates"),
         ({"grid": {"max_depth": [1, -1]}}, "max_depth"),
-        ({"strategy": "all"}, "strategy"),
         ({"refit": 1.5}, "refit"),
         ({"refit": -0.5}, "refit"),
         ({"refit": "all"}, "refit"),
         ({"refit": True}, "refit"),
         ({"validation": 1.5}, "validation"),
         ({"grid": {"max_depth": list(range(257))}}, "257 candidates"),
-        ({"grid": {"max_depth": [1, -1]}, "strategy": "random-stopping", "refit": 0.5}, "max_depth"),
         ({"validation": 0}, "validation"),
-        ({"strategy": "random-stopping", "refit": 0}, "refit above 0"),
         ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),
         ({"estimator": 3}, "estimator of this library"),
         ({"estimator": hr.EDPRFClassifier()}, "no schema"),

@@ -9,10 +9,10 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 
 import hedgerow as hr
-from hedgerow.analysis.trials import ERROR_STEPS, ByError, Near
+from hedgerow.analysis.search import ERROR_STEPS, Scores
 from hedgerow.curator import ModelScores, Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness
+from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema.columns import read_columns
 from hedgerow.table import MemoryTable
@@ -43,7 +43,7 @@ def compared(table, event):
 
 @pytest.fixture
 def contest():
-    reading = Near(SCHEMA, (Constant(5.0), Constant(1.25)), 4.0)
+    reading = Scores(SCHEMA, (Constant(5.0), Constant(1.25)), 4.0)
     table = MemoryTable.by(reading, [[0.1], [0.2], [0.3], [0.4]], [5, 2.5, 0, None])
     return compared(table, PermuteAndFlip(Fraction(100), ERROR_STEPS).event("a", "b"))
 
@@ -61,7 +61,7 @@ def everyone(table):
 
 
 def test_a_record_adds_at_most_the_range_whatever_it_is():
-    reading = Near(SCHEMA, tuple(map(Constant, np.linspace(0, 10, 30))), 3.0)
+    reading = Scores(SCHEMA, tuple(map(Constant, np.linspace(0, 10, 30))), 3.0)
     y = [0, 10, 3.3, -1e300, 1e300, float("nan"), "x", None]
     codes, labels = reading.read(read_columns([[0.5]] * len(y), SCHEMA.features), y)
     assert codes.max() <= ERROR_STEPS
@@ -75,19 +75,10 @@ def test_a_mechanism_of_a_smaller_range_is_refused(contest, wrong):
     assert contest(PermuteAndFlip(Fraction(90), ERROR_STEPS))[0] in (0, 1)
 
 
-def test_noise_of_a_smaller_sensitivity_is_refused():
-    table = MemoryTable.by(Near(SCHEMA, (Constant(5.0),), 4.0), [[0.1]], [5])
-    single = compared(table, Geometric(Fraction(1), ERROR_STEPS).event("a"))
-    with pytest.raises(ValueError, match="build the noise"):
-        single(Geometric(Fraction(1), 1))
-    assert single(Geometric(Fraction(1), ERROR_STEPS)).shape == (1,)
-
-
-@pytest.mark.parametrize("strategy", ["disjoint", "random-stopping"])
-def test_the_better_candidate_is_found_and_certified(strategy):
+def test_the_better_candidate_is_found_and_certified():
     X, y = sample(8000, 0)
     regressor = hr.HedgerowRegressor(schema=SCHEMA)
-    search = hr.PrivateSearchCV(regressor, {"max_bins": [2, 16]}, epsilon=20, strategy=strategy, random_state=0)
+    search = hr.PrivateSearchCV(regressor, {"max_bins": [2, 16]}, epsilon=20, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # each part has few records
         search.fit(X, y)
@@ -98,7 +89,7 @@ def test_the_better_candidate_is_found_and_certified(strategy):
     assert not is_classifier(search)
     assert not hasattr(search, "predict_proba")
     assert not hasattr(search, "classes_")
-    assert "clipped errors" in search.certificate_.details() or strategy == "random-stopping"
+    assert "clipped errors" in search.certificate_.details()
 
 
 @pytest.mark.parametrize(
@@ -120,5 +111,5 @@ def test_what_is_no_largest_error_is_refused(estimator, largest):
 
 def test_it_scores_by_a_tenth_of_the_range_unless_told():
     regressor = hr.HedgerowRegressor(schema=SCHEMA)
-    assert hr.PrivateSearchCV(regressor, {})._scoring(SCHEMA) == ByError(1.0)
-    assert hr.PrivateSearchCV(regressor, {}, largest_error=3)._scoring(SCHEMA) == ByError(3.0)
+    assert hr.PrivateSearchCV(regressor, {})._largest_error(SCHEMA) == 1.0
+    assert hr.PrivateSearchCV(regressor, {}, largest_error=3)._largest_error(SCHEMA) == 3.0

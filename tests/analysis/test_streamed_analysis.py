@@ -102,20 +102,20 @@ GRIDS = {
 }
 
 
-SEARCHES = [(*way, grid) for way in (("disjoint", 0.5), ("disjoint", 0), ("random-stopping", 0.5)) for grid in GRIDS]
+SEARCHES = [(refit, grid) for refit in (0.5, 0) for grid in GRIDS]
 
 
-@pytest.mark.parametrize(("strategy", "refit", "grid"), thinned(SEARCHES, 4))  # each way and each grid once
-def test_a_search_is_that_of_a_frame(people, tmp_path, grid, strategy, refit):
+@pytest.mark.parametrize(("refit", "grid"), thinned(SEARCHES, 4))  # each way and each grid once
+def test_a_search_is_that_of_a_frame(people, tmp_path, grid, refit):
     X, y = split(people)
 
     def saved(*records):
-        search = hr.PrivateSearchCV(*GRIDS[grid], epsilon=2, strategy=strategy, refit=refit, random_state=5)
+        search = hr.PrivateSearchCV(*GRIDS[grid], epsilon=2, refit=refit, random_state=5)
         search.fit(*records).best_estimator_.save(tmp_path / "m")
         return search.best_params_, (tmp_path / "m").read_bytes()
 
     whole = saved(X, y)
-    records = list(sources(people, tmp_path))[1 if strategy == "disjoint" else 2]
+    records = list(sources(people, tmp_path))[1 if refit else 2]
     assert saved(records) == whole
 
 
@@ -182,8 +182,7 @@ def test_records_that_change_between_the_readings_of_a_search_end_it(people):
 
 def test_every_reading_of_a_search_is_of_one_checksum(people, monkeypatch):
     """The planted bug: each reading has a checksum of its own, and the order is not noticed."""
-    monkeypatch.setattr("hedgerow.analysis.trials.Again.name", property(lambda self: self.of.name))
-    monkeypatch.setattr("hedgerow.analysis.trials.Again.witness", lambda self, columns, y, found: found)
+    monkeypatch.setattr("hedgerow.analysis.search.Repeated", lambda of, same: of)
     orders = iter([people, people, people[::-1]])
     records = hr.Records.from_batches(lambda: [next(orders, people)], label="ill")
     with pytest.raises(pytest.fail.Exception), pytest.raises(hr.EngineError):
@@ -248,32 +247,3 @@ def test_a_partition_that_is_lost_ends_the_question_with_its_charge(people, monk
     with pytest.raises(hr.EngineError, match="lost"):
         asked[question]()
     assert (ledger.entries[0].state, ledger.spent) == ("failed", 1)
-
-
-class Told:
-    """What is told of how far a search is."""
-
-    def __init__(self):
-        self.heard = []
-
-    def read(self, share):
-        self.heard.append(share)
-
-    def counted(self, question, share):
-        self.heard.append((question, share))
-
-
-def test_progress_does_not_tell_how_many_runs_random_stopping_had(people):
-    """A known number k of them costs k times as much as one run, and what is shown may be in a log."""
-    fitted = hr.EDPRFClassifier(schema=SCHEMA, n_estimators=2)
-
-    def heard(seed):
-        told = Told()
-        given = hr.Records.from_batches(lambda: iter([people])).with_progress(told)
-        search = hr.PrivateSearchCV(
-            fitted, {"max_depth": [1, 2]}, strategy="random-stopping", epsilon=9, random_state=seed
-        ).fit(given)
-        assert search.best_params_["max_depth"] in (1, 2)
-        return [one for one in told.heard if not isinstance(one, tuple)]
-
-    assert [heard(seed) for seed in range(6)] == [[None]] * 6  # the last fit's reading alone

@@ -24,8 +24,6 @@ from hedgerow.privacy.exact import Dyadic
 from hedgerow.scores import Error, InformationGain, Max
 from hedgerow.trees import (
     AllRecords,
-    Binary,
-    Grouped,
     Grower,
     LeafShare,
     Linear,
@@ -35,10 +33,8 @@ from hedgerow.trees import (
     NoisyMinority,
     NoisySize,
     PessimisticPruning,
-    PoissonSample,
     RandomTest,
     Recipe,
-    SelectCutsThenTest,
     SelectTest,
     Subspace,
     TwoPhasePlan,
@@ -117,27 +113,6 @@ CASES = {
     ),
     "max": Case(Recipe(assign=SHARED, levels=SPLITS_FIRST, split=SelectTest(PermuteAndFlip, Max())), 0.5),
     "error": Case(Recipe(assign=SHARED, levels=SPLITS_FIRST, split=SelectTest(Exponential, Error())), 0.8, pair=TIED),
-    "cuts then test": Case(
-        Recipe(assign=SHARED, candidates=Mixed(), split=SelectCutsThenTest()), 0.6, **{**CUTS, "types": THREE[2:6]}
-    ),
-    "cuts then test, max": Case(
-        Recipe(
-            assign=SHARED, candidates=Binary(), levels=SPLITS_FIRST, split=SelectCutsThenTest(PermuteAndFlip, Max())
-        ),
-        0.6,
-        most=1,
-        pair=(((0, 0, 0),) * 12 + ((1, 1, 1),) * 12, (0, 0, 1)),
-        **CUTS,
-    ),
-    "cuts then test, two levels": Case(
-        Recipe(assign=SHARED, candidates=Mixed(), split=SelectCutsThenTest(Exponential, Max())),
-        0.5,
-        depth=2,
-        most=1,
-        n_codes=(3, 2),
-        is_numeric=(True, False),
-        types=((0, 0, 0), (2, 1, 1), (0, 1, 1)),
-    ),
     "merged cuts": Case(
         Recipe(assign=SHARED, candidates=Mixed(), levels=SPLITS_FIRST, split=SelectTest(Exponential, Max())), 0.8, pair=TIED,
         **CUTS,
@@ -146,8 +121,6 @@ CASES = {
     "random, forest": Case(Recipe(split=RandomTest(), levels=LeafShare(ONE)), 0.5, trees=2, most=1, whole=False),
     "subspace": Case(Recipe(subspace=Subspace(), assign=SHARED), 0.6, most=1, **WIDE),
     "subspace, hidden draws": Case(Recipe(subspace=Subspace(), assign=SHARED), 0.5, most=1, whole=False, **WIDE),
-    "poisson": Case(Recipe(assign=PoissonSample(Fraction(1, 2))), 0.35, whole=False),
-    "poisson, counts": Case(Recipe(assign=PoissonSample(Fraction(1, 2)), leaf=NoisyCounts()), 0.6, depth=0, whole=False),
     "histograms": Case(
         Recipe(assign=SHARED, split=NoisyHistograms(), levels=SPLITS_FIRST), 0.9, most=1, types=BINARY[:6:5]
     ),
@@ -160,10 +133,6 @@ CASES = {
     "pruned": Case(
         Recipe(assign=SHARED, stop=NoisySize(), leaf=NoisyCounts(), prune=PessimisticPruning()), 0.6, most=1, grid=SIZES,
         types=BINARY[:4],
-    ),
-    "grouped": Case(
-        Recipe(assign=SHARED, candidates=Grouped(Fraction(1, 2))), 0.6,
-        most=1, n_codes=(3,), is_numeric=(False,), types=((0, 0), (1, 1), (2, 0)),
     ),
     "doubling levels": Case(Recipe(assign=SHARED, levels=Doubling()), 0.5, depth=2, types=BINARY[1:6]),
     "linear levels": Case(Recipe(assign=SHARED, levels=Linear()), 0.5, depth=2, types=BINARY[1:6]),
@@ -321,13 +290,6 @@ class TwiceTheNoise(Geometric):
         return Geometric(2 * self.epsilon, self.sensitivity).rate
 
 
-def wrong_cuts(monkeypatch):
-    monkeypatch.setattr(
-        SelectCutsThenTest, "_share", lambda self, n: TwiceTheRate(self.budget.amount / (n + 1), self.score.range)
-    )
-    return CASES["cuts then test, max"]
-
-
 def wrong_gain(monkeypatch):
     return replace(CASES["gain, cap 2"], recipe=replace(CASES["gain, cap 2"].recipe, split=SelectTest(score=Narrow(2))))
 
@@ -342,6 +304,6 @@ def wrong_counts(monkeypatch):
     return CASES["counts"]
 
 
-@pytest.mark.parametrize("wrong", [wrong_cuts, wrong_gain, wrong_histograms, wrong_counts])
+@pytest.mark.parametrize("wrong", [wrong_gain, wrong_histograms, wrong_counts])
 def test_the_audit_catches_parts_that_book_too_little(wrong, monkeypatch):
     assert wrong(monkeypatch).worst() > 1.15

@@ -18,12 +18,13 @@ from seeds import FITS, moved_key
 from hedgerow.audit import Grid, Replay, exact_law, open_law, worst_loss
 from hedgerow.audit.exact import sample_law, samples_of, total, worst_event
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers.noise import Laplace, Permutation, Resample
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
-from hedgerow.trees import AllRecords, Forest, NoisyMinority, PoissonSample, Recipe, SelectLabel
+from hedgerow.trees import AllRecords, Forest, NoisyMinority, Recipe, SelectLabel
+from hedgerow.trees.parts import Sampling
 
 
 def law_of(records: tuple, fit: Callable[[tuple, Randomness], Forest] = grow) -> dict:
@@ -88,6 +89,16 @@ def test_trees_that_share_records_cost_at_most_epsilon():
     recipe = Recipe(assign=AllRecords())
     worst, _ = worst_over_neighbors(2, lambda records, source: grow(records, source, recipe=recipe, trees=2, depth=0))
     assert 0.8 < worst <= 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class PoissonSample:
+    """Every tree reads each record with one probability."""
+
+    probability: Fraction
+
+    def sampling(self, budget, trees) -> Sampling:
+        return Sampling.of_each(budget, trees, PoissonCoin(self.probability))
 
 
 def test_a_poisson_sample_costs_its_amplified_budget():

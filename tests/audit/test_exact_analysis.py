@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.analysis import ranges, trials
+from hedgerow.analysis import ranges
+from hedgerow.analysis import search as searching
 from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.search import PrivateSearchCV
-from hedgerow.analysis.trials import Stopping, Tables, Trials
 from hedgerow.audit import Grid, exact_law, open_law, worst_loss
 from hedgerow.audit.cases import QUESTIONS, case
 from hedgerow.audit.exact import total
 from hedgerow.audit.losses import kept
 from hedgerow.engines.values import ValueCounts
-from hedgerow.mechanisms import Geometric, PassesThreshold, RandomStopping
-from hedgerow.privacy.claim import Claim
-from hedgerow.schema.columns import read_records
+from hedgerow.mechanisms import Geometric, PassesThreshold
 from hedgerow.table import MemoryTable
 
 ADJACENCIES = ("add-remove", "replace-one")
@@ -178,7 +174,7 @@ CANDIDATES = hr.EDPRFClassifier(schema=SCHEMA, n_estimators=1, max_depth=0), {"m
 
 @pytest.fixture
 def four_shares(monkeypatch):
-    monkeypatch.setattr(trials, "SHARES", 4)
+    monkeypatch.setattr(searching, "SHARES", 4)
 
 
 def search_door(adjacency):
@@ -198,56 +194,6 @@ def test_planted_in_a_disjoint_search(law_of, four_shares, monkeypatch):
     """Every candidate is trained on all records, and chosen on them, too."""
     monkeypatch.setattr(MemoryTable, "sampled", lambda self, coins, first, last: self.fresh())
     assert loss(law_of, search_door("add-remove"), "one-part", "add-remove") > 1.2
-
-
-def one_run(data, adjacency, claim):
-    """The law of one run of a random stopping: its score, its candidate and its model."""
-    X, y = data
-
-    def once(replay):
-        held = Tables(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.labels))
-        search = PrivateSearchCV(*CANDIDATES, epsilon=1, adjacency=adjacency)
-        candidates = search._candidates([{"max_bins": 2}, {"max_bins": 3}], claim)
-        stopping = Stopping(Trials(candidates, SCHEMA, held, replay), claim, 0.25, RandomStopping(3))
-        score, found = stopping.trial()
-        return score, found.place, kept(found.model)
-
-    return exact_law(once, Grid((0, 1), (0, 1, 2)))
-
-
-def best_of(law, generating):
-    """The law of what the best of a random number of runs shows; of equal scores the first counts, so each is as likely."""
-    shown, below = {}, 0.0
-    for score in sorted({key[0] for key in law}):
-        of_score = {key: p for key, p in law.items() if key[0] == score}
-        mass = math.fsum(of_score.values())
-        gained = float(generating(min(below + mass, 1.0)) - generating(below))
-        for (_, *rest), p in of_score.items():
-            shown[tuple(rest)] = shown.get(tuple(rest), 0.0) + gained * p / mass
-        below += mass
-    return shown
-
-
-def logarithmic(z, gamma=1 / 8):
-    return np.log1p(-(1 - gamma) * z) / np.log(gamma)
-
-
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-def test_a_random_stopping(four_shares, adjacency):
-    claim, pair = Claim(Fraction(1), adjacency=adjacency), case("one-part").pair(adjacency)
-    runs = [one_run(data, adjacency, claim) for data in (pair.first, pair.second)]
-    assert worst_loss(*runs) <= 0.5 + ROUNDING  # each run has half
-    best = [best_of(law, logarithmic) for law in runs]
-    assert [math.fsum(law.values()) for law in best] == pytest.approx([1, 1])
-    assert 0.05 < worst_loss(*best) <= 1 + ROUNDING
-
-
-def test_planted_in_a_random_stopping(four_shares, monkeypatch):
-    """Runs that have all of epsilon each."""
-    monkeypatch.setattr(Stopping, "each", property(lambda self: self.claim))
-    pair = case("one-part").pair("add-remove")
-    runs = [one_run(data, "add-remove", Claim(Fraction(1))) for data in (pair.first, pair.second)]
-    assert worst_loss(*runs) > 0.55
 
 
 def test_every_case_of_questions_is_used():

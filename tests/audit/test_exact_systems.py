@@ -115,7 +115,7 @@ def test_all_small_pairs_of_a_forest_keep_the_claim():
 
 
 def test_cuts_and_then_tests_of_features_without_cuts_keep_the_claim():
-    estimator = build("forest", ONE, selection="cuts-then-test", **TREE)
+    estimator = build("forest", ONE, selection="exponential", **TREE)
     assert 0.5 < exact_loss(estimator, *OTHER).loss <= 1
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hedgerow.trees import kernels
+from hedgerow.boosting import kernels
 
 STEPS = range(-3, 4)
 

@@ -1,12 +1,10 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import demo
-from hedgerow.cli.demo import AFFAIRS, MARK
+from hedgerow.cli.demo import MARK
 
 pytest.importorskip("statsmodels")
 
@@ -15,18 +13,6 @@ pytest.importorskip("statsmodels")
 def elsewhere(tmp_path, monkeypatch):
     """A working folder of its own: the demo leaves files."""
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def figures():
-    """A made-up comparison, of accuracies by rule."""
-
-    def compare(private, majority):
-        scores = np.zeros((len(private), 2, 2))
-        scores[:, 0, 0], scores[:, 1, 0] = private, majority
-        return demo.Comparison(scores, ("HedgerowClassifier", "majority rule"), None)
-
-    return compare
 
 
 def test_the_demo_ends_with_a_certificate_and_what_was_learned_in_narrow_lines(run):
@@ -50,15 +36,14 @@ def test_the_demo_ends_with_a_certificate_and_what_was_learned_in_narrow_lines(r
 
 
 @pytest.mark.full
-def test_it_leaves_a_picture_a_card_and_the_model(run):
+def test_it_leaves_a_card_and_the_model(run):
     pytest.importorskip("matplotlib")
     result = run("demo", "--splits", "2", "--out", "here/mine")
     assert result.exit_code == 0, result.output
     folder = Path("here/mine")
-    left = ["card.html", "curves.png", "model.hedgerow", MARK]
+    left = ["card.html", "model.hedgerow", MARK]
     assert sorted(path.name for path in folder.iterdir()) == left
-    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert [name for name in left[:3] if name not in result.stdout] == []
+    assert [name for name in left[:2] if name not in result.stdout] == []
     model = hr.load(folder / "model.hedgerow")
     assert model.certificate_.holds
     assert model.certificate_.details().splitlines()[-1] in (folder / "card.html").read_text("utf-8")
@@ -79,8 +64,6 @@ def test_a_regression_is_set_beside_the_mean_and_models_without_privacy(run):
     model = hr.load("hedgerow-demo/model.hedgerow")
     assert isinstance(model, hr.HedgerowRegressor)
     assert model.certificate_.holds
-    assert "what each feature adds to the log of visits" in after
-    assert Path("hedgerow-demo/curves.png").read_bytes().startswith(b"\x89PNG")
     assert "What each feature adds to the log of visits" in Path("hedgerow-demo/card.html").read_text("utf-8")
 
 
@@ -100,16 +83,7 @@ def test_without_matplotlib_it_ends_well(run, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     result = run("demo", "--splits", "2")
     assert result.exit_code == 0, result.output
-    assert "There is no curves.png: a picture needs matplotlib" in result.stdout
     assert sorted(path.name for path in Path("hedgerow-demo").iterdir()) == ["card.html", "model.hedgerow", MARK]
-
-
-def test_the_same_lead_in_every_split_has_no_standard_error(figures):
-    found = figures([0.7, np.nextafter(0.7, 1)], [0.6, 0.6])
-    assert (
-        demo._lead(AFFAIRS, found) == "HedgerowClassifier's accuracy is +0.100 from the majority rule's in every split."
-    )
-    assert "standard errors below" in demo._lead(AFFAIRS, figures([0.5, 0.4], [0.6, 0.6]))
 
 
 @pytest.mark.full

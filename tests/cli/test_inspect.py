@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.output import tree_lines
+from hedgerow.cli.inputs import tree_lines
 from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.tree import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
 from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel
+from hedgerow.trees.forest import label_votes
 
 AGE = hr.Numeric(18, 90)
 JOB = hr.Categorical(["nurse", "clerk", "odd\nname"])
@@ -65,7 +66,8 @@ def test_the_trees_of_the_page_are_those_that_vote(answer, model):
     codes = encoder.transform(columns)
     for tree in range(3):
         node = answer("inspect", "m.hedgerow", "--tree", tree + 1)["tree"]
-        votes = replace(forest, roots=forest.roots[tree : tree + 1]).votes(codes, 2).argmax(axis=1)
+        own = replace(forest, roots=forest.roots[tree : tree + 1]).trees
+        votes = own.sums_of(codes, forest.label_votes(2)).argmax(axis=1)
         assert [walk(node, record, encoder) for record in codes] == [encoder.schema.classes[vote] for vote in votes]
 
 
@@ -176,7 +178,7 @@ def test_binary_tests_and_noisy_counts(model):
         candidates=candidates,
         counts=np.array([[0, 0], [3, 12], [7, -1]]),
     )
-    tree = tree_values(ForestModel(encoder, forest), 0)
+    tree = tree_values(ForestModel(encoder, forest, *label_votes(forest, 2)), 0)
     assert list(tree_lines(tree)) == [  # counts follow classes_: high, then low
         "marital status = single: high, noisy counts 12, 3",
         "marital status not = single: low, noisy counts -1, 7",

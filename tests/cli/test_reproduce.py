@@ -1,7 +1,8 @@
 import pytest
 
 from hedgerow.errors import DatasetError
-from hedgerow.reproduce import experiments_named, tasks
+from hedgerow.papers.reproduce import fits
+from hedgerow.papers.reproduce.statements import experiments_named
 
 
 def test_the_list_names_every_experiment(run):
@@ -40,8 +41,8 @@ def test_without_the_data_one_sentence_says_where_to_get_them(run, tmp_path, mon
         raise DatasetError("hedgerow may not fetch the diabetes data; get the files from there.")
 
     for name in ("diabetes", "robot"):
-        monkeypatch.setitem(tasks.TASKS, name, tasks.Task(name, lost))
-    tasks.load_split.cache_clear()
+        monkeypatch.setitem(fits.TASKS, name, fits.Task(name, lost))
+    fits.load_split.cache_clear()
     result = run("reproduce", "edprf/fig9", "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert result.stdout == ""

@@ -36,7 +36,7 @@ def start(*arguments, **options):
 def at(target):
     """Return where in the command a fault falls, by what is called then."""
     home, _, name = target.rpartition(".")
-    return {"train": "hedgerow.cli.training", "spending": "hedgerow.cli.output", "os": "os"}[home] + "." + name
+    return {"train": "hedgerow.cli.training", "spending": "hedgerow.cli.inputs", "os": "os"}[home] + "." + name
 
 
 STAGES = [

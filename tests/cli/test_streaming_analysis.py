@@ -95,7 +95,7 @@ def test_a_search_writes_a_model(patients, answer, run):
     assert hr.LedgerStore("budgets.db").ledger("people").spent == 4
     assert run("search", "part-*.csv", *SEARCH, "--out", "n.hedgerow", *booked).exit_code == 3
     assert not Path("n.hedgerow").exists()
-    options = ["--force", "--strategy", "random-stopping", "--refit", 0.3]
+    options = ["--force", "--refit", 0.3]
     document = answer("search", "patients.csv", *SEARCH, "--out", "m.hedgerow", *options)
     assert set(document) == {"model", "best_params", "certificate"}
     assert document["best_params"]["max_depth"] in (1, 3)

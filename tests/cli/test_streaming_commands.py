@@ -8,7 +8,7 @@ import pytest
 from people import table_of_people
 
 import hedgerow as hr
-from hedgerow.cli import options, output
+from hedgerow.cli import inputs, options
 from hedgerow.cli.models import predict
 from hedgerow.engines import local
 from hedgerow.sources import csv_file
@@ -79,7 +79,7 @@ def test_wrong_usage(pieces, train, is_refused, data, options, words):
     ("text", "size"), [("64MiB", 2**26), ("1 GiB", 2**30), ("2gb", 2 * 10**9), ("0.5g", 5 * 10**8), ("67108864", 2**26)]
 )
 def test_memory_is_read_in_usual_units(text, size):
-    assert options.checked_memory(None, None, text) == size
+    assert options._memory(text) == size
 
 
 def test_every_file_is_checked_before_anything_is_spent(pieces, train, is_refused):
@@ -96,10 +96,10 @@ class Terminal(io.StringIO):
 def test_progress_is_for_a_terminal_alone_and_tells_shares(monkeypatch, kind):
     stream = kind()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(output, "PAUSE", 0.0)
+    monkeypatch.setattr(inputs, "PAUSE", 0.0)
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])
     batches = [{"a": [0.25] * 1237, "y": [0] * 1237}] * 3
-    with output.ShareProgress() as progress:
+    with inputs.ShareProgress() as progress:
         records = hr.Records.from_batches(batches, label="y").with_progress(progress)
         hr.EDPRFClassifier(schema=schema).fit(records)
         progress.read(0.456)
@@ -136,7 +136,7 @@ def test_predict_tells_on_a_terminal_how_much_was_read(pieces, train, monkeypatc
     seeded(train, data="people.csv")
     stream = kind()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(output, "PAUSE", 0.0)
+    monkeypatch.setattr(inputs, "PAUSE", 0.0)
     monkeypatch.setattr(csv_file, "BLOCK_LINES", 25)
     files = [Path(f"part-{name}.csv") for name in "abc"]
     sizes = [path.stat().st_size for path in files]
@@ -153,6 +153,6 @@ def test_predict_tells_on_a_terminal_how_much_was_read(pieces, train, monkeypatc
 
 def test_holding_out_lines_shows_rounds_as_well(folder, train, monkeypatch):
     seen = []
-    monkeypatch.setattr(output.ShareProgress, "counted", lambda self, question, share: seen.append(question))
+    monkeypatch.setattr(inputs.ShareProgress, "counted", lambda self, question, share: seen.append(question))
     assert train("--holdout", "0.3").exit_code == 0
     assert seen[:2] == [1, 2]

@@ -27,7 +27,7 @@ from hedgerow.datasets import (
 )
 from hedgerow.datasets.fetch import digest
 from hedgerow.errors import ConfigurationError, DatasetError
-from hedgerow.reproduce.tasks import TASKS
+from hedgerow.papers.reproduce.fits import TASKS
 from hedgerow.schema import Categorical, Encoder, Numeric
 
 ADULT = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, {}, {}\n"

@@ -21,7 +21,7 @@ import hedgerow as hr
 from hedgerow.engines import local
 from hedgerow.engines.local import LocalSource, Spill
 from hedgerow.schema import Encoder
-from hedgerow.sources.streams import ParquetFiles
+from hedgerow.sources.streams import Files
 from hedgerow.systems import hedgerow, regressor
 
 pa = pytest.importorskip("pyarrow")
@@ -328,13 +328,13 @@ def test_a_file_that_changed_is_refused(people, parquet):
 
 def test_a_file_that_changes_while_it_is_read_is_refused_and_the_charge_kept(parquet, monkeypatch):
     records, ledger = hr.Records.from_parquet(parquet, label="diagnosis"), hr.Ledger(epsilon=2.0)
-    check = ParquetFiles.check
+    check = Files.check
 
     def then_touched(self, schema, layout):
         check(self, schema, layout)
         os.utime(self.paths[0], (0, 0))
 
-    monkeypatch.setattr(ParquetFiles, "check", then_touched)
+    monkeypatch.setattr(Files, "check", then_touched)
     with pytest.raises(hr.EngineError, match="has changed"):
         fitted(records, ledger=ledger)
     assert ledger.spent == 2

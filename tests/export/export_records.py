@@ -126,7 +126,7 @@ def odd_records(model, rows: int = ROWS, texts=TEXTS):
     """Records of all that a cell may be, the edges of this very model among it."""
     generator = np.random.default_rng(1)
     X = {}
-    for reading in model.model_.scoring().readings:
+    for reading in model.model_.form.readings:
         if isinstance(reading, NumberReading):
             usual = generator.uniform(-120, 120, 500)
             odd = np.concatenate([around(reading.edges), NUMBERS])

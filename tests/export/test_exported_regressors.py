@@ -47,7 +47,7 @@ def predictions(connection, statement):
 def test_the_form_says_what_the_model_says(kind):
     model = regressor(kind)
     assert any(term.cuts for term in model.model_.terms)
-    X, form = odd_records(model, 3000), model.model_.scoring()
+    X, form = odd_records(model, 3000), model.model_.form
     found = form.link(form.sums(codes_of(form, X)))
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-14 if kind in LINKS else 0)
     ends = {"log link": {15}}.get(kind, {model.schema_.outcome.low, model.schema_.outcome.high})
@@ -106,13 +106,9 @@ def test_onnx_predicts_as_the_model_does(kind):
 
 
 @pytest.mark.parametrize("kind", ["number", *LINKS])
-def test_json_is_loaded_and_other_programs_can_predict_with_it(tmp_path, kind):
+def test_other_programs_can_predict_with_json(kind):
     model = regressor(kind)
-    (tmp_path / "model.json").write_text(text := model.to_json(), "utf-8")
-    loaded, X = hr.load(tmp_path / "model.json"), odd_records(model, 300)
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.to_json() == text
-    answers = json.loads(text)["answers"]
+    answers, X = json.loads(model.to_json())["answers"], odd_records(model, 300)
     found = [predicted(answers, {name: cells[i] for name, cells in X.items()}) for i in range(300)]
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-13, atol=1e-12)
 
@@ -133,12 +129,3 @@ def predicted(answers, record):
         return min(max(value, outcome["low"]), outcome["high"])
     share = min(max(total, 0), outcome["steps"]) / outcome["steps"]
     return outcome["low"] * (1 - share) + outcome["high"] * share
-
-
-@pytest.mark.parametrize("kind", ["number", *LINKS])
-def test_a_text_of_other_answers_is_refused(tmp_path, kind):
-    document = json.loads(regressor(kind).to_json())
-    document["answers"]["outcome"]["high"] += 1
-    (tmp_path / "model.json").write_text(json.dumps(document), "utf-8")
-    with pytest.raises(hr.FileFormatError, match="something else"):
-        hr.load(tmp_path / "model.json")

@@ -96,7 +96,7 @@ def test_ties_go_to_the_first_class():
     labels, _ = answers(model.to_onnx(), odd_records(model, 50))
     np.testing.assert_array_equal(labels, model.predict(odd_records(model, 50)))
     forest = hr.EDPRFClassifier(schema=schema, n_estimators=2, max_depth=0, random_state=0).fit(*training(300))
-    sums = forest.model_.scoring().sums(np.zeros((1, 3), dtype=np.int64))
+    sums = forest.model_.form.sums(np.zeros((1, 3), dtype=np.int64))
     labels, _ = answers(forest.to_onnx(), odd_records(forest, 5))
     assert set(labels) == {"abc"[int(sums.argmax())]}
 

@@ -92,7 +92,7 @@ def test_labels_are_equal_and_probabilities_within_rounding(name, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_numbers_may_stand_there_as_text(engine):
     model = fitted("forest")
-    edges = [edge for reading in model.model_.scoring().readings[::2] for edge in reading.edges]
+    edges = [edge for reading in model.model_.form.readings[::2] for edge in reading.edges]
     numbers = [repr(float(number)) for number in (*around(edges), *NUMBERS) if not 0 < abs(number) < 1e-200]
     texts = [*numbers, *(text for text in TEXTS if text.isascii() and "_" not in text), " 12\t", "+3.5e1", None]
     X = {"age": texts, "job": ["nurse"] * len(texts), "score": texts[::-1]}

@@ -16,11 +16,11 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.ledgers import books, database
+from hedgerow.ledgers import chain
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.privacy.events import Pure, Thresholded, Unprotected
 
-STORE = tuple(f"ledgers/{name}.py" for name in ("store", "books", "chain", "database", "ceiling"))
+STORE = tuple(f"ledgers/{name}.py" for name in ("store", "chain", "database", "ceiling"))
 
 
 @pytest.fixture
@@ -447,22 +447,6 @@ def test_a_newer_store_is_left_alone(made, address):
             act()
 
 
-def test_a_newer_version_that_is_faster_is_left_alone(made, address, monkeypatch):
-    made.create("a", epsilon=1)
-    writing = database.Database.writing
-
-    def late(*arguments, **options):
-        tamper(address, "UPDATE hedgerow_store SET format = 3")
-        return writing(*arguments, **options)
-
-    monkeypatch.setattr(database, "FORMAT", 2)
-    monkeypatch.setattr(database, "MIGRATIONS", {1: lambda connection: None})
-    monkeypatch.setattr(database.Database, "writing", late)
-    for _ in range(2):
-        with pytest.raises(FileFormatError, match="format 3"):
-            hr.LedgerStore(address)
-
-
 def test_a_charge_of_a_duller_accountant_stays_sound(made, monkeypatch):
     """What a version charged counts, also for a later one that would charge less; never one that charged too little."""
     ledger = made.create("a", epsilon=1)
@@ -479,25 +463,10 @@ def test_a_charge_of_a_duller_accountant_stays_sound(made, monkeypatch):
         made.verify("a")
 
 
-def test_a_store_of_this_version_opens_in_the_next(made, address, monkeypatch):
-    some(made)
-
-    def add_a_column(connection):
-        connection.execute(sa.text("ALTER TABLE hedgerow_ledgers ADD COLUMN owner TEXT"))
-
-    monkeypatch.setattr(database, "FORMAT", 2)
-    monkeypatch.setattr(database, "MIGRATIONS", {1: add_a_column})
-    opened = hr.LedgerStore(address)
-    assert opened.ledger("a").spent == Fraction(3, 10)
-    opened.ledger("a").reserve(fit("0.7"))
-    opened.verify("a")
-    hr.LedgerStore(address)
-
-
 def test_a_clock_that_runs_backwards_is_told_and_nothing_is_lost(made, monkeypatch):
     ledger = some(made)
     past = datetime.now(UTC) - timedelta(hours=1)
-    monkeypatch.setattr(books, "_now", lambda: past)
+    monkeypatch.setattr(chain, "_now", lambda: past)
     with pytest.warns(UserWarning, match=r"this machine's clock reads .* one of two clocks is wrong"):
         ledger.reserve(fit("0.1"))
     monkeypatch.undo()

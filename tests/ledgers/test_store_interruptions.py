@@ -12,7 +12,7 @@ from test_ledger import fit
 
 import hedgerow as hr
 
-NAMES = ("books", "ceiling", "chain", "database", "ledger", "store")
+NAMES = ("ceiling", "chain", "database", "ledger", "store")
 FILES = tuple(f"ledgers/{name}.py" for name in NAMES)
 CENT = Fraction(1, 100)
 

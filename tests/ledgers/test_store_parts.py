@@ -17,7 +17,7 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.ledgers import books, database
+from hedgerow.ledgers import chain, database
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.ledgers.database import Address, Database
 from hedgerow.limits import DEEPEST_EVENT
@@ -80,18 +80,6 @@ def test_where_there_is_no_store_nothing_is_read_and_a_known_one_is_not_made_aga
     with pytest.raises(ConfigurationError, match="no longer holds the ledger store that was opened"):
         made.create("b", epsilon=1)
     assert hr.LedgerStore(path).names() == ()
-
-
-def test_a_store_is_brought_to_this_version_by_every_step_between_once(made, path, monkeypatch):
-    made.create("a", epsilon=1)
-    taken = []
-    monkeypatch.setattr(database, "FORMAT", 3)
-    monkeypatch.setattr(database, "MIGRATIONS", {1: lambda _: taken.append(1), 2: lambda _: taken.append(2)})
-    for _ in range(2):
-        assert hr.LedgerStore(path).id == made.id
-        assert taken == [1, 2]
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT id, format FROM hedgerow_store").fetchall() == [(made.id, 3)]
 
 
 def test_whoever_reads_or_books_makes_no_file(made, path):
@@ -229,7 +217,7 @@ def test_an_end_that_cannot_be_noted_is_told_where_the_plan_ran(made, path):
 def test_clocks_may_differ_by_a_minute(made, monkeypatch, behind, told):
     ledger = made.create("a", epsilon=1)
     now = datetime.fromisoformat(ledger.history[0]["time"]) - timedelta(seconds=behind)
-    monkeypatch.setattr(books, "_now", lambda: now)
+    monkeypatch.setattr(chain, "_now", lambda: now)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         ledger.reserve(fit("0.1"))

@@ -341,7 +341,7 @@ def test_training_on_a_mixed_set_with_missing_cells(system):
     assert model.importances().sum() == pytest.approx(1)
     if not system.startswith("dpada"):
         assert np.mean((shares[known, 1] > 0.5) == (y[known] == "yes")) > 0.7
-    *_, last = model.staged_probabilities(X)
+    *_, last = model.staged_answers(X)
     np.testing.assert_array_equal(last, shares)
 
 

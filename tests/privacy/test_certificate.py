@@ -25,8 +25,7 @@ from hedgerow.privacy.events import (
     Thresholded,
     Unprotected,
 )
-from hedgerow.privacy.guarantee import CertificateLine
-from hedgerow.privacy.starts import Start
+from hedgerow.privacy.guarantee import CertificateLine, Start
 
 SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)
 LEAF = Pure(Fraction(3, 5), "permute-and-flip, class counts, range 1", "leaf label", 2)

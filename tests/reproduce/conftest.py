@@ -4,7 +4,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.datasets import Dataset
 from hedgerow.errors import DatasetError
-from hedgerow.reproduce import tasks
+from hedgerow.papers.reproduce import fits
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 
@@ -24,9 +24,9 @@ def lost():
 @pytest.fixture
 def small_tasks(monkeypatch):
     """Two tasks in place of the papers': one that can be had and one that cannot."""
-    small = {"small": tasks.Task("made up", made_up, 0.25, 3), "lost": tasks.Task("the lost set", lost)}
+    small = {"small": fits.Task("made up", made_up, 0.25, 3), "lost": fits.Task("the lost set", lost)}
     for name, task in small.items():
-        monkeypatch.setitem(tasks.TASKS, name, task)
-    tasks.load_split.cache_clear()
+        monkeypatch.setitem(fits.TASKS, name, task)
+    fits.load_split.cache_clear()
     yield small
-    tasks.load_split.cache_clear()
+    fits.load_split.cache_clear()

@@ -6,12 +6,12 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
-from hedgerow.reproduce import PAPERS, Request, experiments_named
-from hedgerow.reproduce.budget_figure import budget_paths
-from hedgerow.reproduce.cart_text import implied_accuracy
-from hedgerow.reproduce.fits import Fit, estimator
-from hedgerow.reproduce.results import Results
-from hedgerow.reproduce.tasks import TASKS
+from hedgerow.papers.reproduce.drawing import budget_paths
+from hedgerow.papers.reproduce.experiment import Results
+from hedgerow.papers.reproduce.facts import implied_accuracy
+from hedgerow.papers.reproduce.fits import TASKS, Fit, estimator
+from hedgerow.papers.reproduce.run import Request
+from hedgerow.papers.reproduce.statements import PAPERS, experiments_named
 
 EXPERIMENTS = experiments_named(["all"])
 SCHEMA = hr.Schema(

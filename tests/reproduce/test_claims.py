@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,10 +6,9 @@ from made_up_results import PANEL, results
 from scipy import stats
 
 from hedgerow.errors import DatasetError
-from hedgerow.reproduce import claims
-from hedgerow.reproduce.claims import Contrast
-from hedgerow.reproduce.experiment import Cell, Panel, PaperClaim, Reported
-from hedgerow.reproduce.results import Results, write_table
+from hedgerow.papers.reproduce import facts, judges, verdicts
+from hedgerow.papers.reproduce.experiment import PaperClaim, Reported
+from hedgerow.papers.reproduce.verdicts import Cell, Contrast
 
 ANSWERS = ("holds", "does not", "cannot be told")
 
@@ -21,7 +19,7 @@ def answer(check, values, **how):
 
 def test_a_contrast_is_clear_by_student_and_welch():
     first, second = Cell((0.5, 0.6, 0.7, 0.55)), Cell((0.1, 0.9, 0.4))
-    found = claims.difference(first, second)
+    found = verdicts.difference(first, second)
     test = stats.ttest_ind(first.values, second.values, equal_var=False)
     assert found.gap / found.error == pytest.approx(test.statistic)
     assert found.freedom == pytest.approx(test.df)
@@ -31,20 +29,20 @@ def test_a_contrast_is_clear_by_student_and_welch():
 
 def test_runs_of_one_seed_are_compared():
     first, second = Cell((0.5, 0.6, 0.7, 0.55)), Cell((0.1, 0.9, 0.4, 0.3))
-    found = claims.difference(first, second)
+    found = verdicts.difference(first, second)
     test = stats.ttest_rel(first.values, second.values)
     assert found.gap / found.error == pytest.approx(test.statistic)
     assert found.gap - found.bound(0.05) == pytest.approx(test.confidence_interval(0.95).low)
-    same = claims.difference(first, first)
+    same = verdicts.difference(first, first)
     assert same.fails()  # what is the same in every run is not above
 
 
 def test_one_run_of_a_noisy_method_is_never_clear():
     for gap in (0.5, -0.5):
-        found = claims.difference(Cell((0.5 + gap,)), Cell((0.5,), certain=True))
+        found = verdicts.difference(Cell((0.5 + gap,)), Cell((0.5,), certain=True))
         assert not found.holds
         assert not found.fails()
-    assert claims.difference(Cell((0.6,), certain=True), Cell((0.5,), certain=True)).holds
+    assert verdicts.difference(Cell((0.6,), certain=True), Cell((0.5,), certain=True)).holds
 
 
 def test_a_place_among_many_contradicts_less_easily():
@@ -59,7 +57,7 @@ def test_a_place_among_many_contradicts_less_easily():
 )
 def test_of_many_places_nine_in_ten_have_to_be_clear_and_all_right(clear, unclear, wrong, expected):
     gaps = [Contrast(0.1, 0.01, 9)] * clear + [Contrast(0.01, 0.01, 9)] * unclear + [Contrast(-0.001, 0.01, 9)] * wrong
-    assert claims.judged(gaps, "").answer == expected
+    assert verdicts.judged(gaps, "").answer == expected
 
 
 @pytest.mark.full
@@ -69,8 +67,8 @@ def test_by_chance_alone_a_true_statement_is_seldom_contradicted():
     seen = []
     for _ in range(400):
         cells = [Cell(tuple(generator.normal(0.5, 0.02, 10))) for _ in range(40)]
-        gaps = [claims.difference(*pair) for pair in zip(cells[::2], cells[1::2], strict=True)]
-        seen.append(claims.compared(gaps).answer)
+        gaps = [verdicts.difference(*pair) for pair in zip(cells[::2], cells[1::2], strict=True)]
+        seen.append(judges.compared(gaps).answer)
     assert seen.count("does not") <= 400 * 0.05 + 4 * math.sqrt(400 * 0.05)
     assert seen.count("holds") <= 400 * 0.025 + 4 * math.sqrt(400 * 0.025)
 
@@ -80,14 +78,14 @@ def test_pooled_places_decide_what_no_single_one_does():
 
     def gaps(mean, places=30, runs=10):
         noise = generator.normal(0, 0.02, (places, runs))
-        return [claims.difference(Cell(tuple(mean + row)), Cell((0.0,), certain=True)) for row in noise]
+        return [verdicts.difference(Cell(tuple(mean + row)), Cell((0.0,), certain=True)) for row in noise]
 
     up, down = gaps(0.005), gaps(-0.005)
     assert not all(gap.holds for gap in up)
     assert not any(gap.fails(len(down)) for gap in down)
-    assert [claims.judged(found, "", ["b"] * 30).answer for found in (up, down)] == ["holds", "does not"]
-    assert [claims.judged(found, "").answer for found in (up, down)] == ["cannot be told"] * 2
-    mean = claims.pooled(up)
+    assert [verdicts.judged(found, "", ["b"] * 30).answer for found in (up, down)] == ["holds", "does not"]
+    assert [verdicts.judged(found, "").answer for found in (up, down)] == ["cannot be told"] * 2
+    mean = verdicts.pooled(up)
     values = np.array([gap.runs for gap in up]).mean(axis=0)
     assert (mean.gap, mean.count) == (pytest.approx(values.mean()), 10)
     assert mean.error == pytest.approx(values.std(ddof=1) / 10**0.5)
@@ -95,60 +93,60 @@ def test_pooled_places_decide_what_no_single_one_does():
 
 def test_a_clear_mean_over_one_rival_does_not_speak_for_another():
     far, tie = [Contrast(0.3, 0.01, 9)] * 3, [Contrast(0.001, 0.01, 9)] * 3
-    assert claims.judged(far + tie, "", ["far"] * 3 + ["tie"] * 3).answer == "cannot be told"
-    assert claims.judged(far + tie, "", ["all"] * 6).answer == "holds"
+    assert verdicts.judged(far + tie, "", ["far"] * 3 + ["tie"] * 3).answer == "cannot be told"
+    assert verdicts.judged(far + tie, "", ["all"] * 6).answer == "holds"
 
 
 def test_pooled_runs_that_differ_in_number_are_taken_to_move_together():
-    assert claims.pooled([Contrast(0.1, 0.02, 9), Contrast(0.3, 0.04, 4)]).error == pytest.approx(0.03)
+    assert verdicts.pooled([Contrast(0.1, 0.02, 9), Contrast(0.3, 0.04, 4)]).error == pytest.approx(0.03)
 
 
 def test_what_is_wrong_names_its_runs_and_what_is_open_says_what_would_tell():
-    sure = claims.judged([Contrast(-0.1, 0.01, 49), Contrast(0.1, 0.01, 49)], "words")
+    sure = verdicts.judged([Contrast(-0.1, 0.01, 49), Contrast(0.1, 0.01, 49)], "words")
     assert sure.words == "words; worst place -0.1000 ± 0.0100 (50 runs)"
-    few = claims.judged([Contrast(0.02, 0.012, 9)], "words").words
+    few = verdicts.judged([Contrast(0.02, 0.012, 9)], "words").words
     runs = int(few.split("about ")[1].split()[0])
     assert runs == math.ceil(10 * (stats.t.isf(0.025, 9) * 0.012 / 0.02) ** 2)
-    assert "more than 1000 runs" in claims.judged([Contrast(0.0001, 0.012, 9)], "").words
-    assert "a second run" in claims.judged([Contrast(0.1, math.inf, 1)], "").words
+    assert "more than 1000 runs" in verdicts.judged([Contrast(0.0001, 0.012, 9)], "").words
+    assert "a second run" in verdicts.judged([Contrast(0.1, math.inf, 1)], "").words
 
 
 # One line for each type of claim: what contradicts it, what agrees with it, and what is within the noise.
 BELOW, GOAL = {"b": (0.5, 0.5, 0.5)}, {"AdaBoost": (0.5, 0.5, 0.5)}
 TYPES = {
     "above": (
-        claims.above("a", ["AdaBoost"]),
+        judges.above("a", ["AdaBoost"]),
         {"a": (0.8, 0.4, 0.8), **GOAL},
         {"a": (0.6, 0.6, 0.6), **GOAL},
         {"a": (0.503, 0.496, 0.503), **GOAL},
     ),
     "above by": (
-        claims.above("a", ["AdaBoost"], by=0.1),
+        judges.above("a", ["AdaBoost"], by=0.1),
         {"a": (0.7, 0.55, 0.7), **GOAL},
         {"a": (0.7, 0.65, 0.7), **GOAL},
         {"a": (0.603, 0.596, 0.603), **GOAL},
     ),
     "above the majority rule": (
-        claims.above_majority("a"),
+        judges.above_majority("a"),
         {"a": (0.8, 0.8, 0.4), "majority rule": (0.5, 0.5, 0.5)},
         {"a": (0.8, 0.8, 0.6), "majority rule": (0.5, 0.5, 0.5)},
         {"a": (0.502, 0.497, 0.501), "majority rule": (0.5, 0.5, 0.5)},
     ),
-    "rises": (claims.rises("a"), {"a": (0.6, 0.5, 0.4)}, {"a": (0.4, 0.5, 0.6)}, {"a": (0.5, 0.5, 0.51)}),
-    "falls": (claims.falls("a"), {"a": (0.4, 0.5, 0.6)}, {"a": (0.6, 0.5, 0.4)}, {"a": (0.5, 0.5, 0.49)}),
+    "rises": (judges.rises("a"), {"a": (0.6, 0.5, 0.4)}, {"a": (0.4, 0.5, 0.6)}, {"a": (0.5, 0.5, 0.51)}),
+    "falls": (judges.falls("a"), {"a": (0.4, 0.5, 0.6)}, {"a": (0.6, 0.5, 0.4)}, {"a": (0.5, 0.5, 0.49)}),
     "closest": (
-        claims.closest("a", ["b"], "AdaBoost"),
+        judges.closest("a", ["b"], "AdaBoost"),
         {"a": (0.6, 0.6, 0.8), "b": (0.85, 0.85, 0.85), "AdaBoost": (0.9, 0.9, 0.9)},
         {"a": (0.88, 0.95, 0.88), "b": (0.8, 0.8, 0.8), "AdaBoost": (0.9, 0.9, 0.9)},
         {"a": (0.805, 0.798, 0.805), "b": (0.8, 0.8, 0.8), "AdaBoost": (0.9, 0.9, 0.9)},
     ),
     "is near": (
-        claims.is_near("a", PANEL.name, 1.0, 0.8, 0.05),
+        judges.is_near("a", PANEL.name, 1.0, 0.8, 0.05),
         {"a": (0.8, 0.8, 0.9)},
         {"a": (0.1, 0.1, 0.81)},
         {"a": (0.8, 0.8, 0.852)},
     ),
-    "steady": (claims.steady("a", 0.1), {"a": (0.5, 0.5, 0.7)}, {"a": (0.5, 0.55, 0.5)}, {"a": (0.5, 0.5, 0.6)}),
+    "steady": (judges.steady("a", 0.1), {"a": (0.5, 0.5, 0.7)}, {"a": (0.5, 0.55, 0.5)}, {"a": (0.5, 0.5, 0.6)}),
 }
 
 
@@ -163,27 +161,17 @@ def test_each_type_of_claim_can_be_contradicted_can_hold_and_can_stay_open(name,
 )
 def test_near_every_number_that_is_printed(value, expected):
     printed = [Reported(PANEL, "a", 0.5, 0.5), Reported(PANEL, "a", 1.0, value)]
-    assert answer(claims.near_reported(0.1), {"a": (0.1, 0.5, 0.8)}, reported=printed) == expected
-
-
-def test_a_number_of_no_named_data_set_may_be_met_anywhere():
-    two = results({"a": (0.1, 0.5, 0.8)}), results({"a": (0.1, 0.5, 0.6)}, panel=Panel("other"))
-    experiment = replace(two[0].experiment, curves=two[0].experiment.curves + two[1].experiment.curves)
-    for value, expected in ((0.62, "holds"), (0.95, "does not")):
-        printed = tuple(Reported(panel, "a", 1.0, value) for panel in experiment.panels)
-        merged = Results(replace(experiment, reported=printed), {**two[0]._rows, **two[1]._rows}, 4)
-        assert claims.near_reported(0.1, anywhere=True)(merged, "published").answer == expected
-        assert claims.near_reported(0.1)(merged, "published").answer == "does not"
+    assert answer(judges.near_reported(0.1), {"a": (0.1, 0.5, 0.8)}, reported=printed) == expected
 
 
 @pytest.mark.parametrize("gap", [-0.2, 0.2])
 def test_a_number_is_missed_on_both_sides(gap):
     """.938 does not meet a printed .799."""
-    assert answer(claims.is_near("a", PANEL.name, 1.0, 0.7), {"a": (0.7, 0.7, 0.7 + gap)}) == "does not"
+    assert answer(judges.is_near("a", PANEL.name, 1.0, 0.7), {"a": (0.7, 0.7, 0.7 + gap)}) == "does not"
 
 
 def test_a_number_that_the_majority_rule_meets_too_says_nothing():
-    check = claims.is_near("a", PANEL.name, 1.0, 0.8, 0.05)
+    check = judges.is_near("a", PANEL.name, 1.0, 0.8, 0.05)
     values = {"a": (0.8, 0.8, 0.8), "majority rule": (0.79, 0.79, 0.79)}
     verdict = check(results(values), "published")
     assert verdict.answer == "cannot be told"
@@ -193,15 +181,15 @@ def test_a_number_that_the_majority_rule_meets_too_says_nothing():
 
 def test_a_trend_is_that_of_all_points():
     """Ends that lie high or low by chance do not make a trend, and a clear one in the middle does."""
-    assert answer(claims.rises("a"), {"a": (0.5, 0.9, 0.5)}) == "cannot be told"
-    slope = claims.trend([Cell((value,), certain=True) for value in (0.1, 0.4, 0.3, 0.8)])
+    assert answer(judges.rises("a"), {"a": (0.5, 0.9, 0.5)}) == "cannot be told"
+    slope = verdicts.trend([Cell((value,), certain=True) for value in (0.1, 0.4, 0.3, 0.8)])
     assert slope.gap == pytest.approx(3 * np.polyfit(range(4), (0.1, 0.4, 0.3, 0.8), 1)[0])
 
 
 def test_a_flat_curve_does_not_rise():
-    assert answer(claims.rises("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
-    assert answer(claims.falls("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
-    assert answer(claims.rises("a"), {"a": (0.5, 0.5, 0.5)}) == "cannot be told"
+    assert answer(judges.rises("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
+    assert answer(judges.falls("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
+    assert answer(judges.rises("a"), {"a": (0.5, 0.5, 0.5)}) == "cannot be told"
 
 
 def test_a_form_that_was_not_run_is_not_measured():
@@ -211,7 +199,7 @@ def test_a_form_that_was_not_run_is_not_measured():
 
 
 def test_words_say_where_and_how_much():
-    verdict = claims.above("a", ["b"])(results({"a": (0.9, 0.505, 0.9), **BELOW}), "published")
+    verdict = judges.above("a", ["b"])(results({"a": (0.9, 0.505, 0.9), **BELOW}), "published")
     assert verdict.words == "above in 3 of 3 places; pooled +0.2683 (no noise)"
     assert verdict.details == "significant in 2, significantly wrong in 0; +0.005 to +0.400, +0.268 on average"
 
@@ -222,7 +210,7 @@ def test_a_cell_is_the_mean_and_the_spread_of_its_runs(tmp_path):
     assert cell.mean == pytest.approx(0.5)
     assert cell.spread == pytest.approx(0.02 / 3**0.5)
     assert cell.error == pytest.approx(0.01 / 3**0.5)
-    write_table(found, tmp_path / "t.csv")
+    found.write_table(tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().splitlines()[1] == "data,accuracy,a,published,0.1,0.10000,0.01155,4"
 
 
@@ -232,7 +220,7 @@ def test_fewer_seeds_use_fewer_runs():
 
 
 def test_a_claim_is_a_section_a_sentence_and_a_check():
-    claim = PaperClaim("5.4", "a is above b", claims.above("a", ["b"]))
+    claim = PaperClaim("5.4", "a is above b", judges.above("a", ["b"]))
     assert claim.check(results({"a": (0.6, 0.6, 0.6), **BELOW}), "published").answer in ANSWERS
 
 
@@ -245,11 +233,11 @@ def test_all_points_of_a_form_have_the_runs_of_the_one_with_the_fewest():
 
 
 def test_a_fact_is_the_same_for_all_forms_and_needs_its_data():
-    @claims.fact
+    @facts.fact
     def even(number):
         if number is None:
             raise DatasetError("lost")
-        return claims.stated(number % 2 == 0, "counted")
+        return verdicts.stated(number % 2 == 0, "counted")
 
     assert [str(even(number=number)(None, "private")) for number in (2, 3, None)] == [
         "holds: counted",

@@ -3,11 +3,11 @@ import itertools
 import numpy as np
 import pytest
 
-from hedgerow.reproduce import curve_claims, dpada_facts, experiments_named
-from hedgerow.reproduce.claims import above
-from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel
-from hedgerow.reproduce.fits import Fit
-from hedgerow.reproduce.results import Results
+from hedgerow.papers.reproduce import facts, judges
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Results
+from hedgerow.papers.reproduce.fits import Fit
+from hedgerow.papers.reproduce.judges import above
+from hedgerow.papers.reproduce.statements import experiments_named
 
 AXIS = Axis("epsilon", "epsilon", (0.1, 1.0, 3.0, 5.0), (1.0,))
 HOLDS, DOES_NOT, UNKNOWN = "holds", "does not", "cannot be told"
@@ -55,10 +55,10 @@ UP, DOWN, LEVEL = (0.5, 0.6, 0.7, 0.8), (0.8, 0.7, 0.6, 0.5), (0.6, 0.6, 0.6, 0.
 )
 def test_several_curves_rise_or_fall(second, noise, up, down):
     found = results({"a": UP, "b": second}, noise=noise)
-    assert answer(curve_claims.all_rise(["a", "b"]), found) == up
-    assert answer(curve_claims.all_fall(["a", "b"]), found) == down
+    assert answer(judges.all_rise(["a", "b"]), found) == up
+    assert answer(judges.all_fall(["a", "b"]), found) == down
     falling = results({"a": DOWN, "b": tuple(1 - value for value in second)}, noise=noise)
-    assert answer(curve_claims.all_fall(["a", "b"]), falling) == up
+    assert answer(judges.all_fall(["a", "b"]), falling) == up
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,7 @@ def test_several_curves_rise_or_fall(second, noise, up, down):
     ],
 )
 def test_what_falls_on_the_whole(second, noise, answers):
-    assert (
-        answer(curve_claims.falls_on_the_whole(["a", "b"]), results({"a": DOWN, "b": second}, noise=noise)) == answers
-    )
+    assert answer(judges.falls_on_the_whole(["a", "b"]), results({"a": DOWN, "b": second}, noise=noise)) == answers
 
 
 @pytest.mark.parametrize(
@@ -80,7 +78,7 @@ def test_what_falls_on_the_whole(second, noise, answers):
 )
 def test_a_curve_above_that_of_the_same_label_in_another_panel(there, noise, answers):
     found = results({("one", "a"): (0.8,) * 4, ("two", "a"): there}, noise=noise)
-    assert answer(curve_claims.above_in_panel("one", ["two"], ["a"]), found) == answers
+    assert answer(judges.above_in_panel("one", ["two"], ["a"]), found) == answers
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,7 @@ def test_a_curve_above_that_of_the_same_label_in_another_panel(there, noise, ans
 )
 def test_above_on_the_whole_is_not_above_everywhere(there, noise, answers):
     found = results({"a": (0.8,) * 4, "b": there}, noise=noise)
-    assert answer(curve_claims.above_on_the_whole("a", ["b"]), found) == answers
+    assert answer(judges.above_on_the_whole("a", ["b"]), found) == answers
     assert answer(above("a", ["b"]), found) in (DOES_NOT, UNKNOWN)
 
 
@@ -98,21 +96,21 @@ def test_above_on_the_whole_is_not_above_everywhere(there, noise, answers):
 )
 def test_the_same_within_a_tolerance(there, noise, answers):
     found = results({"a": LEVEL, "b": (there,) * 4}, noise=noise)
-    assert answer(curve_claims.same("a", "b", 0.005), found) == answers
-    assert answer(curve_claims.same("b", "a", 0.005), found) == answers
+    assert answer(judges.same("a", "b", 0.005), found) == answers
+    assert answer(judges.same("b", "a", 0.005), found) == answers
 
 
 @pytest.mark.parametrize(("calm", "wild", "answers"), [(0.01, 0.1, HOLDS), (0.1, 0.01, DOES_NOT), (0.1, 0.1, UNKNOWN)])
 def test_runs_that_stray_less(calm, wild, answers):
     found = results({"a": UP, "b": UP}, noise={"a": calm, "b": wild}, generator=np.random.default_rng(0))
-    assert answer(curve_claims.steadier([("data", "a")], [("data", "b")]), found) == answers
+    assert answer(judges.steadier([("data", "a")], [("data", "b")]), found) == answers
 
 
 def test_a_curve_that_wavers_strays_and_one_that_rises_does_not():
     found = results({"a": UP, "b": (0.5, 0.9, 0.5, 0.9)}, noise=0.001)
-    assert answer(curve_claims.steadier([("data", "a")], [("data", "b")]), found) == HOLDS
-    assert curve_claims.strays(found, "published", ("data", "a")).mean == pytest.approx(0.001)
-    assert curve_claims.strays(found, "published", ("data", "b")).mean > 0.1
+    assert answer(judges.steadier([("data", "a")], [("data", "b")]), found) == HOLDS
+    assert judges.strays(found, "published", ("data", "a")).mean == pytest.approx(0.001)
+    assert judges.strays(found, "published", ("data", "b")).mean > 0.1
 
 
 @pytest.mark.parametrize(
@@ -121,22 +119,20 @@ def test_a_curve_that_wavers_strays_and_one_that_rises_does_not():
 def test_curves_that_settle(noises, answers):
     names = "abc"
     found = results(dict.fromkeys(names, UP), noise=dict(zip(names, noises, strict=True)))
-    assert answer(curve_claims.settles([("data", name) for name in names]), found) == answers
+    assert answer(judges.ever_steadier([("data", name) for name in names]), found) == answers
 
 
 def test_steps_are_counted_weight_by_weight_and_candidate_by_candidate():
-    one = dpada_facts.steps_of("swing", 1, 4, 500)
+    one = facts.steps_of("swing", 1, 4, 500)
     assert one == 4 * 500 + 4 * 499  # every value is another one, and a cut lies between each two
-    assert dpada_facts.steps_of("swing", 10, 4, 500) == 10 * one
-    assert dpada_facts.powers("improved") == pytest.approx({"rounds": 1, "features": 1, "records": 1}, abs=0.01)
+    assert facts.steps_of("swing", 10, 4, 500) == 10 * one
+    assert facts.powers("improved") == pytest.approx({"rounds": 1, "features": 1, "records": 1}, abs=0.01)
 
 
 def test_steps_that_grow_otherwise_contradict(monkeypatch):
-    check = dpada_facts.linear(schedule="all", tolerance=0.05)
+    check = facts.linear(schedule="all", tolerance=0.05)
     assert check(None, "published").answer == HOLDS
-    monkeypatch.setattr(
-        dpada_facts, "steps_of", lambda schedule, rounds, features, records: rounds * features * records**2
-    )
+    monkeypatch.setattr(facts, "steps_of", lambda schedule, rounds, features, records: rounds * features * records**2)
     assert check(None, "published").answer == DOES_NOT
 
 
@@ -144,13 +140,13 @@ def test_what_was_not_run_is_not_measured():
     found = results({"a": UP, "b": UP})
     places = [("data", "a")], [("data", "b")]
     checks = (
-        curve_claims.all_rise(["a"]),
-        curve_claims.falls_on_the_whole(["a"]),
-        curve_claims.above_in_panel("data", ["data"], ["a"]),
-        curve_claims.above_on_the_whole("a", ["b"]),
-        curve_claims.same("a", "b", 1.0),
-        curve_claims.steadier(*places),
-        curve_claims.settles(places[0]),
+        judges.all_rise(["a"]),
+        judges.falls_on_the_whole(["a"]),
+        judges.above_in_panel("data", ["data"], ["a"]),
+        judges.above_on_the_whole("a", ["b"]),
+        judges.same("a", "b", 1.0),
+        judges.steadier(*places),
+        judges.ever_steadier(places[0]),
     )
     assert [str(check(found, "private")) for check in checks] == ["not measured"] * len(checks)
 
@@ -166,13 +162,13 @@ def test_what_was_not_run_is_not_measured():
     ],
 )
 def test_numbers_of_noisy_rounds(says, answers, monkeypatch):
-    monkeypatch.setattr(dpada_facts, "ROUNDS", (30,))
-    assert answer(dpada_facts.counted(says=says), None) == answers
+    monkeypatch.setattr(facts, "ROUNDS", (30,))
+    assert answer(facts.numbers_of_noisy_rounds(says=says), None) == answers
 
 
 def test_the_printed_algorithm_perturbs_after_round_1():
-    assert set(dpada_facts.noisy_rounds("", 30)) == {30}
-    assert set(dpada_facts.noisy_rounds("all", 30)) == {29}
+    assert set(facts.noisy_rounds("", 30)) == {30}
+    assert set(facts.noisy_rounds("all", 30)) == {29}
 
 
 def test_the_guarantee_is_the_private_forms():

@@ -3,10 +3,9 @@ import itertools
 import matplotlib
 import pytest
 
-from hedgerow.reproduce.drawing import draw
-from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel, Reported
-from hedgerow.reproduce.fits import Fit
-from hedgerow.reproduce.results import Results
+from hedgerow.papers.reproduce.drawing import draw
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Reported, Results
+from hedgerow.papers.reproduce.fits import Fit
 
 matplotlib.use("Agg")
 

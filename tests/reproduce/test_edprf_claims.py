@@ -1,12 +1,11 @@
-import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.reproduce import curve_claims, edprf_statements, experiments_named
-from hedgerow.reproduce.allocations import AllocationForest, shrinking_parts
-from hedgerow.reproduce.experiment import MAJORITY, Axis, Curve, Experiment, Panel
-from hedgerow.reproduce.fits import Fit
-from hedgerow.reproduce.results import Results
+from hedgerow.papers.reproduce import facts, judges
+from hedgerow.papers.reproduce.experiment import MAJORITY, Axis, Curve, Experiment, Panel, Results
+from hedgerow.papers.reproduce.fits import Fit
+from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
+from hedgerow.papers.reproduce.statements import experiments_named
 
 PANELS = (Panel("data"), Panel("other"))
 AXIS = Axis("records", "records", (10.0, 100.0, 1000.0), (10.0,))
@@ -40,7 +39,7 @@ def results(values, *, noise=0.01, panels=PANELS[:1], trivial=()):
     ],
 )
 def test_growth_is_a_power_within_a_tolerance(series, noise, answer):
-    check = curve_claims.grows("a", 1.0, 0.25)
+    check = judges.grows("a", 1.0, 0.25)
     assert check(results({"a": series}, noise=noise), "published").answer == answer
 
 
@@ -48,7 +47,7 @@ def test_one_slow_run_changes_no_growth():
     found = results({"a": (1, 10, 100)})
     slow = next(iter(found._rows.values()))
     slow["accuracy"] = "50"
-    assert curve_claims.grows("a", 1.0, 0.25)(found, "published").answer == "holds"
+    assert judges.grows("a", 1.0, 0.25)(found, "published").answer == "holds"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_one_slow_run_changes_no_growth():
 )
 def test_which_curve_moves_less(other, noise, answer):
     found = results({"a": (0.6, 0.7, 0.65), "b": other}, noise=noise)
-    assert curve_claims.moves_less("a", ["b"])(found, "published").answer == answer
+    assert judges.moves_less("a", ["b"])(found, "published").answer == answer
 
 
 @pytest.mark.parametrize(
@@ -70,53 +69,28 @@ def test_which_curve_moves_less(other, noise, answer):
 )
 def test_a_number_of_no_named_set_is_met_somewhere(ours, noise, answer):
     found = results({"a": (ours, ours, ours)}, noise=noise)
-    assert curve_claims.met_somewhere("a", 10.0, 0.8, 0.02)(found, "published").answer == answer
+    assert judges.met_somewhere("a", 10.0, 0.8, 0.02)(found, "published").answer == answer
 
 
 def test_one_of_several_sets_is_enough_and_the_majority_rule_is_not():
     both = results({"a": (0.8, 0.9, 0.9)}, noise=0.001, panels=PANELS)
-    far = curve_claims.met_somewhere("a", 100.0, 0.8, 0.02)(both, "published")
-    assert curve_claims.met_somewhere("a", 10.0, 0.8, 0.02)(both, "published").answer == "holds"
+    far = judges.met_somewhere("a", 100.0, 0.8, 0.02)(both, "published")
+    assert judges.met_somewhere("a", 10.0, 0.8, 0.02)(both, "published").answer == "holds"
     assert (far.answer, far.words.count("from the paper's")) == ("does not", 2)
-    [rule] = MAJORITY
-    trivial = results({"a": (0.8, 0.8, 0.8), rule: (0.8, 0.8, 0.8)}, noise=0.001, trivial=(rule,))
-    assert curve_claims.met_somewhere("a", 10.0, 0.8, 0.02)(trivial, "published").answer == "cannot be told"
+    trivial = results({"a": (0.8, 0.8, 0.8), MAJORITY: (0.8, 0.8, 0.8)}, noise=0.001, trivial=(MAJORITY,))
+    assert judges.met_somewhere("a", 10.0, 0.8, 0.02)(trivial, "published").answer == "cannot be told"
 
 
 @pytest.mark.parametrize(
     "check",
     [
-        curve_claims.grows("a", 1.0, 0.1),
-        curve_claims.moves_less("a", ["b"]),
-        curve_claims.met_somewhere("a", 10.0, 0.8, 0.02),
+        judges.grows("a", 1.0, 0.1),
+        judges.moves_less("a", ["b"]),
+        judges.met_somewhere("a", 10.0, 0.8, 0.02),
     ],
 )
 def test_what_was_not_run_is_not_measured(check):
     assert str(check(results({"a": (1, 1, 1), "b": (1, 1, 1)}), "private")) == "not measured"
-
-
-def test_laws_of_two_candidates():
-    # The lesser one, at e ** -1 of the other, wins if it comes first and its coin shows heads.
-    assert edprf_statements.flip_law(np.array([0.0, 2.0]), 0.5) == pytest.approx([np.exp(-1) / 2, 1 - np.exp(-1) / 2])
-    assert edprf_statements.flip_law(np.array([1.0, 5.0, 3.0, 2.0]), 0.25).sum() == pytest.approx(1)
-    assert edprf_statements.wrong_by_flips(0) == edprf_statements.wrong_by_counts(0) == 0.5
-
-
-def test_how_often_labels_are_wrong():
-    generator = np.random.default_rng(0)
-    noisy = np.array([0.0, 2.0]) + generator.laplace(size=(200_000, 2))
-    assert edprf_statements.wrong_by_counts(2.0) == pytest.approx(np.mean(noisy[:, 0] > noisy[:, 1]), abs=0.003)
-    assert edprf_statements.wrong_by_flips(2.0) == pytest.approx(
-        edprf_statements.flip_law(np.array([0.0, 2.0]), 0.5)[0]
-    )
-
-
-def test_loops_visit_each_choice_up_to_three_times():
-    for choices in (2, 10):
-        found = edprf_statements.passes(choices)
-        assert found["noisy counts"] == 1 + choices
-        for name in ("permute-and-flip", "exponential"):
-            assert 2 * choices + 1 <= found[name] <= 3 * choices
 
 
 def answer(experiment, text):
@@ -155,24 +129,24 @@ def test_what_needs_no_run(experiment, text, found):
 
 
 def test_wrong_numbers_do_not_hold(monkeypatch):
-    monkeypatch.setattr(edprf_statements, "booked", lambda: (0.55, 0.27, 0.18, 0.82))
+    monkeypatch.setattr(facts, "booked", lambda: (0.55, 0.27, 0.18, 0.82))
     assert answer("fig3", ".18, .27") == "does not"
     assert answer("fig3", "deeper levels") == "does not"
-    monkeypatch.setattr(edprf_statements, "certified", lambda system, variant: (variant == "published", 0))
+    monkeypatch.setattr(facts, "certified", lambda system, variant: (variant == "published", 0))
     assert answer("theorems", "all four") == "holds"
     assert answer("theorems", "their private forms") == "does not"
 
 
 def test_answers_that_one_record_does_not_change_tell_nothing(monkeypatch):
-    monkeypatch.setattr(edprf_statements, "answers_differ", lambda *_, **__: 0)
+    monkeypatch.setattr(facts, "answers_differ", lambda *_, **__: 0)
     assert answer("theorems", "pfDPDT is") == "cannot be told"
 
 
 def test_a_system_that_refuses_a_curator_is_named():
-    found = edprf_statements.through_curator(systems=["edprf", "hedgerow"])(None, "published")
+    found = facts.through_curator(systems=["edprf", "hedgerow"])(None, "published")
     assert found.answer == "does not"
     assert found.words.startswith("hedgerow: ")
-    assert edprf_statements.through_curator(systems=["pinq-id3"])(None, "published").answer == "holds"
+    assert facts.through_curator(systems=["pinq-id3"])(None, "published").answer == "holds"
 
 
 def test_parts_of_what_is_left():

@@ -11,10 +11,20 @@ from joblib import parallel_config
 from hedgerow.compiled import for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES
-from hedgerow.reproduce import tasks
-from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Baseline, Fit, measured, number_of
-from hedgerow.reproduce.grid import pack_rows, read_rows, run_grid
-from hedgerow.reproduce.tasks import load_split
+from hedgerow.papers.reproduce.fits import (
+    FALSE_RATES,
+    KEY,
+    MEASURES,
+    TASKS,
+    Baseline,
+    Fit,
+    load_split,
+    measured,
+    number_of,
+    pack_rows,
+    read_rows,
+    run_grid,
+)
 from hedgerow.texts import Progress
 
 FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]
@@ -211,13 +221,13 @@ def test_without_jobs_nothing_is_run(tmp_path):
 def test_noise_of_places_that_stand_apart_is_independent(small_tasks, monkeypatch):
     fits = [*FITS, replace(FITS[0], epsilon=0.5), replace(FITS[0], settings=())]
     assert [fit.seed for fit in fits] == [0, 1, 2, 3, 4, 0, 0]
-    monkeypatch.setitem(tasks.TASKS, "small", replace(small_tasks["small"], apart=True))
+    monkeypatch.setitem(TASKS, "small", replace(small_tasks["small"], apart=True))
     assert [fit.seed for fit in fits] == [0, 1, 2, 3, 4, 0, 0]  # the private form decides nothing about a paper
     seeds = [replace(fit, variant="published").seed for fit in fits]
     assert len(set(seeds)) == 7
     assert seeds == [replace(fit, variant="published").seed for fit in fits]
     assert all(0 <= seed < 2**32 for seed in seeds)
-    assert {name for name, task in tasks.TASKS.items() if task.apart} == {
+    assert {name for name, task in TASKS.items() if task.apart} == {
         "small",
         "adult-us",
         "adult-us-fnlwgt",

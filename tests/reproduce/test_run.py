@@ -11,12 +11,14 @@ import pytest
 import hedgerow as hr
 from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError, DatasetError
-from hedgerow.reproduce import Request, pages, run, tasks
-from hedgerow.reproduce.account import group_of, readme
-from hedgerow.reproduce.claims import above
-from hedgerow.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported, Verdict, curves_of
-from hedgerow.reproduce.statements import Paper
-from hedgerow.reproduce.tasks import load_split
+from hedgerow.papers.reproduce import fits, pages, run
+from hedgerow.papers.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported
+from hedgerow.papers.reproduce.fits import load_split
+from hedgerow.papers.reproduce.judges import above
+from hedgerow.papers.reproduce.pages import group_of, readme
+from hedgerow.papers.reproduce.run import Request
+from hedgerow.papers.reproduce.statements import Paper, curves_of
+from hedgerow.papers.reproduce.verdicts import Verdict
 from hedgerow.schema import Encoder
 
 matplotlib.use("Agg")
@@ -26,7 +28,7 @@ AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), (1.0,), log=True)
 
 def made_up_paper():
     """A paper with one figure that can be drawn and one whose data set is lost."""
-    methods = {"tree": ("pfdpdt", {"max_depth": 1}), "majority rule": ("majority", {})}
+    methods = {"tree": {"system": "pfdpdt", "max_depth": 1}, "majority rule": {"system": "majority"}}
     small = Experiment(
         name="paper/fig1",
         title="A small figure",
@@ -274,7 +276,7 @@ def test_cells_that_are_missing_or_undeclared_stay_so(small_tasks, monkeypatch):
     )
     X = np.array([["y", "3"], ["?", "-1"], ["z", "4"], ["x", "5"]], dtype=object)
     data = Dataset("made up", X, np.array(["no", "yes"] * 2), schema, X_test=X, y_test=np.array(["no", "yes"] * 2))
-    monkeypatch.setitem(tasks.TASKS, "small", tasks.Task("made up", lambda: data))
+    monkeypatch.setitem(fits.TASKS, "small", fits.Task("made up", lambda: data))
     split = load_split("small")
     before, after = (
         Encoder(known, 4).transform(cells) for known, cells in ((schema, X), (split.schema, split.X_train))
@@ -287,7 +289,7 @@ def test_missing_and_undeclared_words_stay_what_they_are(small_tasks, monkeypatc
     data.X[:2, 1] = "?", "z"
     schema = hr.Schema(data.schema.features, data.schema.classes, missing=["?"])
     data = Dataset("odd", data.X, data.y, schema)
-    monkeypatch.setitem(tasks.TASKS, "odd", replace(small_tasks["small"], load=lambda: data))
+    monkeypatch.setitem(fits.TASKS, "odd", replace(small_tasks["small"], load=lambda: data))
     split = load_split("odd")
     cells = np.concatenate([split.X_train["b"], split.X_test["b"]])
     assert (np.isnan(cells).sum(), (~np.isin(cells, (0, 1)) & ~np.isnan(cells)).sum()) == (1, 1)
@@ -299,7 +301,7 @@ def test_missing_and_undeclared_words_stay_what_they_are(small_tasks, monkeypatc
 
 def test_the_larger_class_is_drawn_with_replacement_and_gaps_are_filled(small_tasks, monkeypatch):
     small = small_tasks["small"]
-    monkeypatch.setitem(tasks.TASKS, "drawn", replace(small, drawn=1000))
+    monkeypatch.setitem(fits.TASKS, "drawn", replace(small, drawn=1000))
     splits = []
     for _ in range(2):
         load_split.cache_clear()
@@ -312,4 +314,4 @@ def test_the_larger_class_is_drawn_with_replacement_and_gaps_are_filled(small_ta
     assert np.any(y[:100] == smaller)  # in random order
     assert np.array_equal(y, splits[1].y_train)
     cells = np.array([["?", "a"], ["x", "?"], ["?", "?"], ["y", "b"]], dtype=object)
-    assert tasks._filled(cells).tolist() == [["?", "a"], ["x", "a"], ["x", "a"], ["y", "b"]]
+    assert fits._filled(cells).tolist() == [["?", "a"], ["x", "a"], ["x", "a"], ["y", "b"]]

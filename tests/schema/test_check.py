@@ -28,9 +28,9 @@ def test_counts_by_column():
     assert report.records == 10
     assert report.features == {
         "age": ColumnReport(missing=3, undeclared=2, below=1, above=2),
-        "work": ColumnReport(2, 5, 0, 0, (("Private", "private"), ("state gov", "State-gov"))),
+        "work": ColumnReport(4, 3, 0, 0, (("Private", "private"), ("state gov", "State-gov"))),
     }
-    assert report.labels == ColumnReport(2, 5, 0, 0, ((">50K.", ">50K"), ("<= 50k", "<=50K")))
+    assert report.labels == ColumnReport(3, 4, 0, 0, ((">50K.", ">50K"), ("<= 50k", "<=50K")))
     assert (report.unread, report.unlabeled, report.learns_nothing) == ((), False, False)
     assert [finding[:30] for finding in report.findings] == [
         "ONLY 3 OF 10 RECORDS have a la",
@@ -134,8 +134,7 @@ def test_no_fit_checks(monkeypatch):
         monkeypatch.setattr(check, name, called)
     schema = SCHEMA.replace(missing=())
     for variant in ("private", "published"):
-        model = hr.EDPRFClassifier(schema=schema, variant=variant).fit(X, Y)
-        assert len(model.predict(X)) == 10
+        hr.EDPRFClassifier(schema=schema, variant=variant).fit(X, Y)
     hr.Curator(X, Y, schema, 1.0)
 
 

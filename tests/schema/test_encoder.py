@@ -8,7 +8,7 @@ import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -252,9 +252,9 @@ def test_threads_blocks_and_layouts_change_nothing(order, dtype):
             assert np.array_equal(codes, ENCODER.answers(table, lambda block: block, by_column=by_column))
 
 
-@pytest.mark.parametrize("odd", [2j, 0.5, "abc", None, 2**70])
+@pytest.mark.parametrize("odd", [0.5, "abc", None, 2**70])
 def test_what_numpy_makes_of_a_column_changes_no_number(odd):
-    """One cell can turn a whole array complex, into text or into objects."""
+    """One cell can turn a whole array into text or into objects."""
     rows = [[3, 1, 0, 1], [12, 0, 1, 0]]
     assert np.array_equal(ENCODER.transform(np.array([*rows, [odd] * 4]))[:2], ENCODER.transform(np.array(rows)))
 
@@ -271,19 +271,19 @@ def test_what_numpy_makes_of_a_column_changes_no_number(odd):
     ],
     ids=lambda column: str(getattr(column, "dtype", "arrow")),
 )
-def test_intervals_periods_and_lists_are_undeclared(column):
+def test_intervals_periods_and_lists_are_missing(column):
     """As objects, one by one; where the type says so, the column is refused."""
     texts = ["(0, 1]", "(1, 2]", "2020-01", "2020-02", "[1]", "[2]"]
     encoder = Encoder(Schema({"x": Categorical(texts)}, classes=[0, 1]), 2)
-    undeclared = len(texts) + 1
-    assert encoder.transform({"x": list(column)}).tolist() == [[undeclared], [undeclared]]
+    missing = len(texts)
+    assert encoder.transform({"x": list(column)}).tolist() == [[missing], [missing]]
     if str(column.type if isinstance(column, pa.Array) else column.dtype) == "object":
-        assert encoder.transform({"x": column}).tolist() == [[undeclared], [undeclared]]
+        assert encoder.transform({"x": column}).tolist() == [[missing], [missing]]
     else:
         with pytest.raises(SchemaError, match="'x' has a type whose cells are lists"):
             encoder.transform({"x": column})
     if isinstance(column, pd.Series):  # what docs/pitfalls.md advises
-        assert undeclared not in encoder.transform({"x": column.astype(str)})
+        assert missing not in encoder.transform({"x": column.astype(str)})
 
 
 def test_masked_cells_are_missing():
@@ -350,12 +350,13 @@ def test_an_encoder_keeps_nothing_of_the_records():
 
 
 ODD_COLUMNS = dict(odd_columns())
-TIMES = ["1970-01-01", "1970-01-01 00:00:00", "1970-01-01 01:00:00+01:00", "0:00:00", "00:00:00"]
+TIMES = ["1970-01-01", "1970-01-01 00:00:00", "1970-01-01 01:00:00+01:00"]
 ODD_SCHEMA = Schema({"number": Numeric(0, 10), "text": Categorical([*TIMES, "a", "b", 0])}, classes=[*TIMES, "a", 0])
 
 
-TIME_WORDS = ("date", "time", "duration", "zone", "moments", "index")
-UNREADABLE = [name for name in ODD_COLUMNS if any(word in name for word in ("list", "struct", "interval", "period"))]
+TIME_WORDS = ("date", "time", "zone", "moments", "index")
+NO_READING = ("list", "struct", "interval", "period", "duration", "time32", "time64", "polars time", "unknown zone")
+UNREADABLE = [name for name in ODD_COLUMNS if any(word in name for word in NO_READING)]
 
 
 @pytest.mark.parametrize("name", [name for name in ODD_COLUMNS if name not in UNREADABLE])
@@ -374,7 +375,8 @@ def test_an_odd_cell_of_a_typed_column_changes_no_other(name, capfd):
     assert np.array_equal(codes[:2], plain)
     assert np.array_equal(labels[:2], plain_labels)
     assert np.array_equal(raw[:, 1], codes[:, 1])
-    assert (plain[0, 1] < 8, codes[2, 1] >= 8 or "object" in name) == ("unknown" not in name, True)
+    assert plain[0, 1] < encoder.n_codes[1] - 2
+    assert codes[2, 1] >= encoder.n_codes[1] - 2 or "object" in name
     if times:
         for cells in (column, column[:2], column[2:]):
             with pytest.raises(SchemaError, match="'number' has a type of dates"):
@@ -406,8 +408,6 @@ def test_a_column_whose_type_has_no_reading_is_refused_whatever_it_holds(name, c
         ([datetime(2020, 1, 1, 12, 30, 0, 7), None], "2020-01-01 12:30:00.000007"),
         ([datetime(2020, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin")), None], "2020-07-01 12:00:00+02:00"),
         ([datetime(1900, 1, 1), None], "1900-01-01 00:00:00"),
-        ([timedelta(-1, 5), None], "-1 day, 0:00:05"),
-        ([time(12, 30, 1), None], "12:30:01"),
     ],
 )
 def test_times_have_one_text_in_every_table(cells, text):

@@ -16,27 +16,16 @@ from hedgerow.errors import SchemaError
 from hedgerow.schema.cells import category_key
 from hedgerow.schema.columns import read_columns
 
-UNDECLARED = "(undeclared)"
 BERLIN = "Europe/Berlin"
 SUMMER = datetime(2020, 7, 1, 12, 30)  # in UTC; without it, where nothing has a zone
 LATE = datetime(2055, 7, 1, 12, 30)  # pytz knows no daylight saving time then, zoneinfo does
-DAYS = timedelta(1, 5)
+DAYS = [timedelta(1, 5), None, -timedelta(1, 5)]
+HOURS = [time(12, 30), None, time(0, 0, 0, 5)]
 DECIMALS = {"decimal32": 9, "decimal64": 18, "decimal128": 38, "decimal256": 76}  # the first two came with pyarrow 19
-
-
-def key(cell):
-    try:
-        return category_key(cell)
-    except Exception:
-        return UNDECLARED
 
 
 def arrow(values, kind):
     return pa.array(values, kind)
-
-
-def runs(values):
-    return pa.RunEndEncodedArray.from_arrays(range(1, len(values) + 1), pa.array(values))
 
 
 def behind_pandas(values, kind):
@@ -64,7 +53,6 @@ def texts():
     for kind in (pl.String, pl.Categorical, pl.Enum(["1.0", "b "])):
         yield f"polars {kind}", pl.Series(cells, dtype=kind)
     yield "numpy StringDType", np.array(cells, dtype=np.dtypes.StringDType(na_object=None))
-    yield "pyarrow runs", runs(cells)
     cells = [b"b ", None, b"1.0"]
     yield "polars bytes", pl.Series(cells)
     for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
@@ -97,9 +85,8 @@ def whole_numbers():
         yield f"pyarrow {kind}", arrow(changed, kind)
         yield f"pandas pyarrow {kind}", behind_pandas(changed, kind)
     yield "pyarrow dictionary", arrow(cells, pa.int64()).dictionary_encode()
-    yield "pyarrow runs", runs(cells)
-    kinds = [pl.Int8, pl.UInt64, pl.Int128, pl.Float32, pl.Decimal(10, 1)]
-    for kind in kinds + [getattr(pl, name) for name in ("UInt128", "Float16") if hasattr(pl, name)]:
+    kinds = [pl.Int8, pl.UInt64, pl.Float32, pl.Decimal(10, 1)]
+    for kind in kinds + [getattr(pl, name) for name in ("Float16",) if hasattr(pl, name)]:
         yield f"polars {kind}", pl.Series(cells, dtype=pl.Int64).cast(kind)
 
 
@@ -139,19 +126,6 @@ def zoned_moments(zone):
         yield "polars", pl.from_arrow(arrow(cells, pa.timestamp("us", zone)))
 
 
-def durations():
-    cells = [DAYS, None, -DAYS]
-    for unit in ("s", "ms", "us", "ns"):
-        times = np.array(cells, dtype=f"m8[{unit}]")
-        yield f"numpy {unit}", times
-        yield f"pandas {unit}", pd.Series(times)
-        yield f"pandas objects {unit}", pd.Series(times).astype(object)
-        yield f"pyarrow {unit}", arrow(cells, pa.duration(unit))
-        yield f"pandas pyarrow {unit}", behind_pandas(cells, pa.duration(unit))
-    yield "pandas guessed", pd.Series(cells)
-    yield "polars", pl.Series(cells)
-
-
 def dates():
     cells = [date(2020, 7, 1), None, date(1, 1, 1)]
     yield "numpy", np.array(cells, dtype="M8[D]")
@@ -162,19 +136,6 @@ def dates():
     yield "polars", pl.Series(cells)
 
 
-def times_of_day():
-    cells = [time(12, 30), None, time(0, 0, 0, 5)]
-    yield "pandas", pd.Series(cells)
-    for kind in (pa.time64("us"), pa.time64("ns")):
-        yield f"pyarrow {kind}", arrow(cells, kind)
-        yield f"pandas pyarrow {kind}", behind_pandas(cells, kind)
-    yield "polars", pl.Series(cells)
-
-
-def foreign_zones():
-    yield "pandas", in_zone([SUMMER, None, LATE], f"dateutil/{BERLIN}")
-
-
 def without_meaning():
     yield "pandas periods", pd.Series(pd.PeriodIndex(["2020-01", None, "2020-03"], freq="M"))
     yield "pandas intervals", pd.Series(pd.arrays.IntervalArray.from_tuples([(0, 1), None, (1, 2)]))
@@ -182,6 +143,25 @@ def without_meaning():
     yield "pyarrow structs", arrow([{"a": 1}, None, {"a": 2}], pa.struct({"a": pa.int64()}))
     yield "polars lists", pl.Series([[1], None, [2]])
     yield "polars structs", pl.Series([{"a": 1}, None, {"a": 2}], dtype=pl.Struct({"a": pl.Int64}))
+    yield "numpy complex numbers", np.array([1 + 0j, 2])
+    yield "numpy long doubles", np.array([1, 2], dtype=np.longdouble)
+    yield "masked complex numbers", np.ma.array([1j, 2], mask=[True, False])
+    for kind in ("Int128", "UInt128"):
+        if hasattr(pl, kind):
+            yield f"polars {kind}", pl.Series([3, None, 120], dtype=pl.Int64).cast(getattr(pl, kind))
+    yield "pyarrow runs", pa.RunEndEncodedArray.from_arrays([1, 2], pa.array(["a", "b"]))
+    yield "pandas zone of dateutil", in_zone([SUMMER, None, LATE], f"dateutil/{BERLIN}")
+    for unit in ("s", "ms", "us", "ns"):
+        times = np.array(DAYS, dtype=f"m8[{unit}]")
+        yield f"numpy durations {unit}", times
+        yield f"pandas durations {unit}", pd.Series(times)
+        yield f"pyarrow durations {unit}", arrow(DAYS, pa.duration(unit))
+        yield f"pandas pyarrow durations {unit}", behind_pandas(DAYS, pa.duration(unit))
+    yield "polars durations", pl.Series(DAYS)
+    for kind in (pa.time64("us"), pa.time64("ns")):
+        yield f"pyarrow {kind}", arrow(HOURS, kind)
+        yield f"pandas pyarrow {kind}", behind_pandas(HOURS, kind)
+    yield "polars times of day", pl.Series(HOURS)
 
 
 TABLE = {
@@ -192,10 +172,7 @@ TABLE = {
     "Berlin": (zoned_moments(BERLIN), ["2020-07-01 14:30:00+02:00", None, "2055-07-01 14:30:00+02:00"]),
     "UTC": (zoned_moments("UTC"), ["2020-07-01 12:30:00+00:00", None, "2055-07-01 12:30:00+00:00"]),
     "offset": (zoned_moments("-03:30"), ["2020-07-01 09:00:00-03:30", None, "2055-07-01 09:00:00-03:30"]),
-    "durations": (durations(), ["1 day, 0:00:05", None, "-2 days, 23:59:55"]),
     "dates": (dates(), ["2020-07-01", None, "0001-01-01"]),
-    "times of day": (times_of_day(), ["12:30:00", None, "00:00:00.000005"]),
-    "foreign zones": (foreign_zones(), [UNDECLARED, None, UNDECLARED]),
 }
 ROWS = [
     pytest.param(column, expected, id=f"{kind}: {name}")
@@ -207,7 +184,7 @@ ROWS = [
 @pytest.mark.parametrize(("column", "expected"), ROWS)
 def test_a_cell_is_what_the_table_says(column, expected):
     columns = read_columns({"a": column})
-    keys = [None if isinstance(one, float) and math.isnan(one) else one for one in map(key, columns.cells(0))]
+    keys = [None if isinstance(one, float) and math.isnan(one) else one for one in map(category_key, columns.cells(0))]
     assert keys == expected
     numbers = [one if isinstance(one, float) else math.nan for one in expected]
     assert np.array_equal(columns.numbers(0, 0, len(keys)), numbers, equal_nan=True)
@@ -217,3 +194,22 @@ def test_a_cell_is_what_the_table_says(column, expected):
 def test_a_type_without_meaning_is_refused(column):
     with pytest.raises(SchemaError, match="none could be read"):
         read_columns({"a": column})
+    columns = read_columns({"a": column}, check_types=False)  # as batches are read, of which nothing may be refused
+    assert columns.cells(0).tolist() == [None] * len(column)
+    assert np.isnan(columns.numbers(0, 0, len(column))).all()
+
+
+def test_a_cell_without_meaning_in_a_column_of_objects_is_missing_alone():
+    cells = [
+        1,
+        1j,
+        np.longdouble(1),
+        timedelta(1),
+        time(12),
+        np.timedelta64(1, "s"),
+        pd.Timedelta(1),
+        pd.Period("2020"),
+        [1],
+    ]
+    keys = [category_key(cell) for cell in read_columns({"a": pd.Series([*cells, "1"], dtype=object)}).cells(0)]
+    assert keys == [1.0, *[None] * (len(cells) - 1), 1.0]

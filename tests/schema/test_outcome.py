@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.schema import Encoder
-from hedgerow.schema.outcome import STEPS, OutcomeGrid, grid_of
+from hedgerow.schema.types import STEPS, OutcomeGrid, grid_of
 from hedgerow.table import ClassCounts, Coded, Histogram, MemoryTable, Sums
 
 FEATURES = {"a": hr.Numeric(0, 1)}

@@ -47,7 +47,6 @@ def ids(*cells, missing=()):
             Decimal("7"),
             Decimal("7.00"),
             b"7",
-            7 + 0j,
         ),
         (1, True, "1", np.bool_(True)),
         (BIG + 1, str(BIG + 1), np.int64(BIG + 1)),
@@ -151,14 +150,13 @@ def test_a_column_of_floats_warns_that_only_whole_numbers_are_ids():
         read_groups(column, len(column), ())
 
 
-@pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.float16, np.longdouble])
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.float16])
 def test_a_float_is_an_id_only_where_its_type_holds_every_integer_up_to_it(kind):
     """From there on two integers are one float: whoever it was of is lost."""
     end = 2 ** (np.finfo(kind).nmant + 1)
     assert ids(kind(end - 1), kind(1 - end)) == ids(end - 1, 1 - end)
-    if kind is not np.longdouble:
-        with np.errstate(over="ignore"):
-            assert kind(end) == kind(end + 1)
+    with np.errstate(over="ignore"):
+        assert kind(end) == kind(end + 1)
     for cells in ([kind(end), kind(-end)], np.array([end, -end], dtype=kind), pd.Series([end, -end], dtype=kind)):
         groups = read_groups(cells, 2, ())
         assert not person_ids(groups.cells, KEY).any()
@@ -213,7 +211,16 @@ def test_a_float_is_an_id_only_where_its_type_holds_every_integer_up_to_it(kind)
             NOT_A_TIME,
         ),
         *(Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), Decimal("1.1"), Decimal("1e999999"), Decimal("1e-300")),
-        *(Fraction(1), bytearray(b"1"), 1 + 2j, complex("nan"), object()),
+        *(
+            Fraction(1),
+            bytearray(b"1"),
+            1 + 2j,
+            7 + 0j,
+            np.longdouble(7),
+            datetime.timedelta(1),
+            datetime.time(12),
+            object(),
+        ),
     ],
 )
 def test_a_cell_that_identifies_no_person_has_no_id(nobody):
@@ -254,13 +261,6 @@ def test_a_numeric_marker_stands_for_its_number_however_that_is_stored(marker):
 
 def test_bytes_are_no_marker_that_reads_like_their_digits():
     assert ids(b"\xff", missing=("ff",))[0] != (0, 0)
-
-
-@pytest.mark.parametrize("number", [np.longdouble(BIG) + 1, np.clongdouble(np.longdouble(BIG) + 1)])
-def test_numbers_with_more_digits_than_64_bit_floats_keep_them(number):
-    if np.finfo(np.longdouble).nmant < 60:
-        pytest.skip("this machine's long double is its double")
-    assert ids(number) == ids(BIG + 1) != ids(BIG)
 
 
 def test_equal_numbers_of_different_types_are_not_remembered_for_one_another():
@@ -343,7 +343,6 @@ def test_what_is_no_column_is_refused_before_anything_is_booked(wrong):
         lambda cells: pd.Series(cells, dtype="float[pyarrow]"),
         lambda cells: pl.Series(cells),
         lambda cells: pa.array(cells).dictionary_encode(),
-        lambda cells: cells.astype(np.complex64),
         list,
     ],
 )

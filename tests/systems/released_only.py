@@ -14,7 +14,7 @@ from helpers import fit_plan
 
 from hedgerow.audit.losses import kept
 from hedgerow.curator import Queryable, Round
-from hedgerow.estimator import claim_of, draw_coins, plan_of
+from hedgerow.estimator import claim_of, plan_of
 from hedgerow.mechanisms import (
     AtMost,
     Exponential,
@@ -105,7 +105,7 @@ def fit_in(world: World, estimator, seed: int):
     with world.told(seed), pytest.MonkeyPatch.context() as watch:
         for kind, name in QUESTIONS:
             watch.setattr(kind, name, _witnessed(getattr(kind, name), asked))
-        coins = draw_coins(estimator, claim_of(estimator), Randomness(0).draw)
+        coins = estimator._draw_coins(claim_of(estimator), Randomness(0).draw)
         plan = plan_of(estimator, estimator.schema, claim_of(estimator), coins)
         model = fit_plan(plan, world.X, world.y, Scripted(seed, asked))
     return kept(model), asked

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
-from hedgerow.estimator import claim_of, draw_coins
+from hedgerow.estimator import claim_of
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost
@@ -235,7 +235,7 @@ def test_paid_rounds_are_the_first_draw_and_depend_on_public_coins():
             return super().draw(mechanism, *statistics)
 
     model = hr.DPAdaClassifier(schema=TWO, schedule="random", n_estimators=9)
-    draw_coins(model, claim_of(model), Watched(0).draw)
+    model._draw_coins(claim_of(model), Watched(0).draw)
     ((name, coins),) = seen
     assert name == "PublicChoice"
     assert coins.tolist() == [[1, 1]] * 9

@@ -84,9 +84,8 @@ def test_columns_margins_explanations_and_exports_follow_the_sorted_classes(name
         base.close()
         assert [row[0] for row in rows] == model.predict(X)[:50].tolist()
         assert np.allclose([row[1:] for row in rows], p[:50])
-        for path, text in ((tmp_path / "m.hedgerow", None), (tmp_path / "m.json", model.to_json())):
-            model.save(path) if text is None else path.write_text(text)
-            assert np.array_equal(hr.load(path).predict_proba(X), p)
+        model.save(tmp_path / "m.hedgerow")
+        assert np.array_equal(hr.load(tmp_path / "m.hedgerow").predict_proba(X), p)
 
 
 def test_scorers_and_searches_read_the_right_column():
@@ -165,19 +164,6 @@ def test_a_file_of_version_0_3_says_that_its_columns_moved(signs, tmp_path):
     assert loaded.monotonic_cst == signs
     loaded.save(tmp_path / "new.hedgerow")
     hr.load(tmp_path / "new.hedgerow")  # warnings are errors
-
-
-def test_json_of_version_0_3_says_that_its_columns_moved(tmp_path):
-    model = fitted("forest", "private", ["well", "ill"], TWO)
-    document = json.loads(model.to_json())
-    del document["class_order"]
-    document["answers"]["classes"].reverse()
-    for node in document["answers"]["nodes"]:
-        node.get("votes", []).reverse()
-    (tmp_path / "old.json").write_text(json.dumps(document))
-    with pytest.warns(UserWarning, match="order of the schema"):
-        loaded = hr.load(tmp_path / "old.json")
-    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_a_file_of_sorted_classes_is_what_version_0_3_wrote(tmp_path):

@@ -96,7 +96,7 @@ def test_the_defaults_follow_from_the_budget(epsilon, adjacency, trees, levels):
     forest = hr.EDPRFClassifier(epsilon, schema=SCHEMA, adjacency=adjacency).fit(X, Y).model_.forest
     tree = hr.PFDPDTClassifier(epsilon, schema=SCHEMA, adjacency=adjacency).fit(X, Y)
     assert len(forest.roots) == trees
-    assert forest.levels().max() == levels
+    assert forest.trees.levels.max() == levels
     assert len(tree.model_.forest.roots) == 1
     assert tree.certificate_.lines[-1].level == levels + 1
 

@@ -29,7 +29,6 @@ DELTA = 1e-6
 # What a value needs beside it.
 NEEDS = {
     ("forest", "leaf", "label"): {"voting": "hard"},
-    ("forest", "selection", "noisy-histograms"): {"candidates": "multiway"},
 }
 
 
@@ -115,7 +114,7 @@ def test_every_choice_fits_and_says_what_it_costs(name, variant, parameter, valu
     check(model.fit(X, Y), tmp_path)
 
 
-@pytest.mark.parametrize("parameter", ["leaf", "selection"])
+@pytest.mark.parametrize("parameter", ["leaf"])
 def test_what_a_value_needs_is_said_where_it_lacks(parameter):
     (value,) = [value for name, own, value in NEEDS if own == parameter]
     with pytest.raises(hr.ConfigurationError, match="pass "):

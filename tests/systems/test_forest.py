@@ -14,11 +14,10 @@ from sklearn.model_selection import GridSearchCV
 import hedgerow as hr
 from hedgerow.mechanisms import SELECTIONS
 from hedgerow.privacy.accounting import cost
-from hedgerow.scores import SCORES, binary
-from hedgerow.systems.forest import ASSIGNMENTS, LEVELS, STOPS
+from hedgerow.scores import binary
+from hedgerow.systems.forest import ASSIGNMENTS, LEVELS, SCORES, STOPS
 from hedgerow.trees.parts import LeafShare, Uniform
 
-CHOICES = (*SELECTIONS, "cuts-then-test")
 SCHEMA = hr.Schema(
     {"age": hr.Numeric(0, 100), "job": hr.Categorical(["nurse", "clerk", "none"]), "score": hr.Numeric(-1, 1)},
     classes=["no", "yes"],
@@ -73,7 +72,7 @@ def test_no_class_is_impossible_because_no_tree_named_it(model):
     assert (votes.argmax(axis=1) == (model.predict(X) == "yes")).all()
 
 
-PARTS = (ASSIGNMENTS, LEVELS, STOPS, SCORES, CHOICES, ["counts", "label"], ["add-remove", "replace-one"])
+PARTS = (ASSIGNMENTS, LEVELS, STOPS, SCORES, SELECTIONS, ["counts", "label"], ["add-remove", "replace-one"])
 
 
 @pytest.mark.parametrize("parts", pairwise(*PARTS), ids="-".join)
@@ -108,7 +107,7 @@ def check_the_plan(assignment, levels, stop, criterion, selection, leaf, adjacen
 def test_the_defaults_follow_from_the_budget():
     for epsilon, levels in ((0.1, 3), (0.25, 6), (0.5, 7), (1, 7)):
         model = hr.ForestClassifier(epsilon, schema=SCHEMA).fit(X, Y)
-        assert model.model_.forest.levels().max() == levels
+        assert model.model_.forest.trees.levels.max() == levels
         assert len(model.model_.forest.roots) == 1
         assert np.all(model.model_.forest.candidates.arity == 2) == (epsilon >= 0.25)
 
@@ -137,14 +136,14 @@ def test_soft_votes_are_the_mean_of_the_leaves_shares():
                     forest.first_child[node]
                     + forest.candidates.branches([test])[0, record[forest.candidates.feature[test]]]
                 )
-            expected[row] += model.share[node] / 2
+            expected[row] += model.votes[node] / model.link.total
     assert np.allclose(model.probabilities(X[:40]), expected)
-    assert np.allclose(model.share.sum(axis=1), 1)
+    assert np.allclose(model.votes.sum(axis=1), model.link.total / 2)
 
 
 def test_leaves_without_records_say_what_all_leaves_say():
     model = hr.ForestClassifier(1000.0, schema=SCHEMA, max_depth=2).fit(X, ["yes"] * 600).model_
-    assert model.share[model.forest.test < 0].min(axis=0)[1] > 0.9
+    assert (model.votes[model.forest.test < 0] / model.link.total).min(axis=0)[1] * len(model.forest.roots) > 0.9
 
 
 def test_the_counts_of_all_leaves_are_the_records():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.additive.losses import Logistic, calibrated
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.additive.losses import Logistic
+from hedgerow.export import Softmax
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.exact import exact
 
@@ -16,6 +17,11 @@ X = GENERATOR.uniform(0, 1, (3000, 3))
 Y = np.where(X[:, 0] + 0.1 * GENERATOR.normal(size=3000) > 0.5, "yes", "no")
 SCHEMA = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=["no", "yes"])
 THREE = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=[0, 1, 2])
+
+
+def calibrated(p, cap):
+    """Return what a model whose softmax is ``p`` says under a cap, in units."""
+    return Softmax(1, cap / UNIT)(np.log(p))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

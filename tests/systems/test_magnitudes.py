@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema.outcome import as_outcome, check_outcome
+from hedgerow.schema.types import as_outcome, check_outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:.*times in this process")
 

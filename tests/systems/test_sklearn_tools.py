@@ -10,12 +10,14 @@ import pytest
 from joblib import parallel_backend
 from products import thinned
 from sklearn.base import clone
-from sklearn.ensemble import StackingClassifier
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import BaggingRegressor, StackingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
+from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn_tools import (
     FEATURES,
     LABELS,
@@ -140,6 +142,71 @@ def test_an_absent_class_moves_no_label():
         cross_val_predict(model, X, y, cv=2, method="predict_proba")
     tool = OneVsRestClassifier(model.set_params(schema=hr.Schema(FEATURES, classes=[0, 1]))).fit(X, y)
     assert tool.score(X, y) > GOOD
+
+
+AB = {"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}
+BA = X[["b", "a"]]
+HIGH = np.where(X.a > 0.5, "well", "ill").astype(object)
+
+
+def of_classes():
+    return hr.HedgerowClassifier(10, schema=hr.Schema(AB, classes=["ill", "well"]), random_state=0)
+
+
+def bagged(frame, **options):
+    model = hr.HedgerowRegressor(10, delta=1e-6, schema=hr.Schema(AB, outcome=hr.Numeric(0, 1)), random_state=0)
+    return BaggingRegressor(model, n_estimators=2, bootstrap=False, **options).fit(frame, X.a).score(frame, X.a)
+
+
+ARRAYS = {
+    "SelfTrainingClassifier": lambda frame: SelfTrainingClassifier(of_classes()).fit(frame, HIGH).score(frame, HIGH),
+    "BaggingRegressor": bagged,
+    "BaggingRegressor in workers": lambda frame: bagged(frame, n_jobs=2),
+    "MinMaxScaler": lambda frame: make_pipeline(MinMaxScaler(), of_classes()).fit(frame, HIGH).score(frame, HIGH),
+    "ColumnTransformer": lambda frame: (
+        make_pipeline(
+            make_column_transformer(("passthrough", frame.columns[:1].tolist()), remainder="passthrough"), of_classes()
+        )
+        .fit(frame, HIGH)
+        .score(frame, HIGH)
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", ARRAYS)
+def test_columns_without_names_are_refused_in_another_order(tool):
+    assert ARRAYS[tool](X[["a", "b"]]) > GOOD
+    with pytest.raises(ConfigurationError, match=r"Give it X\[list\(schema.names\)\]"):
+        ARRAYS[tool](BA)
+
+
+@pytest.mark.parametrize("steps", [[], ["passthrough"], [FunctionTransformer()]])
+def test_frames_are_matched_by_name_behind_any_step(steps):
+    assert make_pipeline(*steps, of_classes()).fit(BA, HIGH).score(BA, HIGH) > GOOD
+
+
+def test_an_array_in_a_tool_is_matched_by_position():
+    assert make_pipeline(MinMaxScaler(), of_classes()).fit(X.to_numpy(), HIGH).score(X.to_numpy(), HIGH) > GOOD
+
+
+@pytest.mark.parametrize("options", [{"bootstrap_features": True}, {"max_features": 1}, {"max_features": 0.5}])
+def test_a_bag_of_other_columns_is_refused(options):
+    assert bagged(X, max_features=2) > GOOD
+    with pytest.raises(ConfigurationError, match="Leave out max_features"):
+        bagged(X, **options)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_scores_refuse_labels_in_another_order(kind):
+    model, y = of_classes(), pd.Series(HIGH)
+    if kind == "regressor":
+        model, y = (
+            hr.HedgerowRegressor(10, delta=1e-6, schema=hr.Schema(AB, outcome=hr.Numeric(0, 1)), random_state=0),
+            X.a,
+        )
+    assert model.fit(X, y).score(X, y) > GOOD
+    with pytest.raises(ConfigurationError, match="in another order"):
+        model.score(X, y[::-1])
 
 
 def test_a_refusal_charges_nothing():

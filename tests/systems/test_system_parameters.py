@@ -11,8 +11,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.papers.reproduce.readings import AllocationForest
 from hedgerow.parameters import Choice, ClassNumbers, Exact, Flag, RandomSource, Seed, Signs, WholeNumber, rules_of
-from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.systems import system_class
 
 LEAVES = [

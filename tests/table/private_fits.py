@@ -4,7 +4,7 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.curator import Queryable
-from hedgerow.estimator import claim_of, draw_coins, plan_of
+from hedgerow.estimator import claim_of, plan_of
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.systems import system_class
@@ -36,9 +36,9 @@ CASES = {
         for name in ("hedgerow", "dp-adaboost", "cart-dps-adaboost", "dpada", "smooth-boost")
     },
     "forest, per record": ("forest", {"assignment": "per-record", "n_estimators": 7}),
-    "forest, poisson": ("forest", {"assignment": "poisson", "n_estimators": 3, "candidates": "grouped"}),
-    "forest, noisy minority": ("forest", {"stop": "noisy-minority", "selection": "cuts-then-test"}),
-    "forest, histograms": ("forest", {"selection": "noisy-histograms", "candidates": "multiway", "subspace": "sqrt"}),
+    "forest, noisy minority": ("forest", {"stop": "noisy-minority", "selection": "exponential"}),
+    "subspace": ("diffprf", {}),
+    "histograms": ("pinq-id3", {}),
     "dpada, random": ("dpada", {"schedule": "random"}),
     "edprf, replace-one": ("edprf", {"adjacency": "replace-one"}),
 }
@@ -47,7 +47,7 @@ CASES = {
 def released(name, settings, table_of):
     estimator = system_class(name)(epsilon=3.0, schema=SCHEMA, **settings)
     claim, randomness = claim_of(estimator), Randomness(11)
-    plan = plan_of(estimator, SCHEMA, claim, draw_coins(estimator, claim, randomness.draw))
+    plan = plan_of(estimator, SCHEMA, claim, estimator._draw_coins(claim, randomness.draw))
     encoder = plan.encoder
     table = table_of(encoder.transform(X), encoder.labels(Y), encoder.n_codes, len(SCHEMA.classes))
     arrays = plan.fit(Queryable(table, cost(plan.event), randomness)).to_arrays()

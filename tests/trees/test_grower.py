@@ -184,7 +184,7 @@ def test_a_path_that_no_estimator_grows_is_refused():
 
 def test_levels_count_from_the_root():
     forest = grow(random_records(60, (2, 2), 2), Randomness(0), trees=2)
-    assert forest.levels().tolist() == [1, 1, *[2] * 4, *[3] * 8]
+    assert forest.trees.levels.tolist() == [1, 1, *[2] * 4, *[3] * 8]
 
 
 def test_the_stop_compares_with_theta_over_its_share():

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from costs import stated
 from helpers import grow, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +32,7 @@ from hedgerow.mechanisms import (
 )
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event, Parallel, Pure
-from hedgerow.scores import Error, Gini, InformationGain, Max, mixed, multiway
+from hedgerow.scores import Error, InformationGain, mixed, multiway
 from hedgerow.scores.kernels import CUT, EACH
 from hedgerow.table import MemoryTable
 from hedgerow.trees import (
@@ -42,7 +41,6 @@ from hedgerow.trees import (
     Forest,
     ForestPlan,
     Geometric,
-    Grouped,
     Grower,
     Harmonic,
     LeafShare,
@@ -54,10 +52,8 @@ from hedgerow.trees import (
     NoisySize,
     PerRecord,
     PessimisticPruning,
-    PoissonSample,
     RandomTest,
     Recipe,
-    SelectCutsThenTest,
     SelectLabel,
     SelectTest,
     Subspace,
@@ -65,7 +61,7 @@ from hedgerow.trees import (
     Uniform,
     Weighted,
 )
-from hedgerow.trees.forest import HardRecords, smoothed_shares
+from hedgerow.trees.forest import HardRecords, smoothed_votes
 from hedgerow.trees.model import _added_errors, _class_counts, _sizes
 
 ONE = Fraction(1)
@@ -76,17 +72,12 @@ RECIPES = {
     "binary": Recipe(candidates=Binary()),
     "mixed": Recipe(candidates=Mixed(), split=SelectTest(Exponential, InformationGain(100))),
     "multiway": Recipe(split=SelectTest(PermuteAndFlip, Error())),
-    "grouped": Recipe(candidates=Grouped()),
-    "grouped, half": Recipe(candidates=Grouped(Fraction(1, 2)), assign=AllRecords(), leaf=NoisyCounts()),
     "subspace": Recipe(subspace=Subspace()),
-    "subspace, mixed": Recipe(subspace=Subspace(), candidates=Mixed(), split=SelectCutsThenTest()),
+    "subspace, mixed": Recipe(subspace=Subspace(), candidates=Mixed()),
     "random": Recipe(split=RandomTest(), levels=FREE, candidates=Mixed()),
     "random, binary": Recipe(split=RandomTest(), levels=FREE, candidates=Binary(), leaf=NoisyCounts()),
     "histograms": Recipe(split=NoisyHistograms(), leaf=NoisyCounts()),
     "histograms, subspace": Recipe(split=NoisyHistograms(), subspace=Subspace(), stop=NoisySize(Fraction(1, 5))),
-    "cuts then test": Recipe(candidates=Mixed(), split=SelectCutsThenTest(Exponential, Max())),
-    "cuts then test, binary": Recipe(candidates=Binary(), split=SelectCutsThenTest(PermuteAndFlip)),
-    "cuts then test, grouped": Recipe(candidates=Grouped(), split=SelectCutsThenTest()),
     "noisy size": Recipe(stop=NoisySize(), leaf=NoisyCounts()),
     "noisy size, little": Recipe(stop=NoisySize(Fraction(1, 7)), candidates=Binary()),
     "noisy minority": Recipe(stop=NoisyMinority(), candidates=Mixed()),
@@ -101,8 +92,8 @@ RECIPES = {
         )
     },
     **{
-        f"{type(assign).__name__} {i}": Recipe(assign=assign, candidates=Grouped(), leaf=NoisyCounts(), stop=NoisySize())
-        for i, assign in enumerate([PerRecord(), AllRecords(), *map(PoissonSample, (Fraction(1, 2), Fraction(1, 100), ONE))])
+        f"{type(assign).__name__} {i}": Recipe(assign=assign, candidates=Binary(), leaf=NoisyCounts(), stop=NoisySize())
+        for i, assign in enumerate([PerRecord(), AllRecords()])
     },
 }  # fmt: skip
 
@@ -182,15 +173,6 @@ def test_trees_on_all_records_share_the_budget_and_trees_on_their_own_do_not():
         sampling = assign.sampling(Budget(ONE), 5)
         assert sampling.budget == Budget(share)
         assert cost(sampling.event(Pure(share, "", ""))).epsilon == 1
-
-
-@given(st.fractions(Fraction(1, 1000), 20), st.integers(1, 50), st.fractions(Fraction(1, 1000), 1))
-@settings(max_examples=200, deadline=None)
-def test_poisson_samples_use_up_their_part_of_the_budget(epsilon, trees, probability):
-    sampling = PoissonSample(probability).sampling(Budget(epsilon), trees)
-    planned = cost(sampling.event(Pure(sampling.budget.amount, "", ""))).epsilon
-    assert epsilon * (1 - Fraction(1, 10**6)) < planned <= epsilon
-    assert sampling.budget.amount >= epsilon / trees
 
 
 @given(
@@ -289,10 +271,9 @@ def test_what_is_offered_follows_from_the_tests_above_a_node_alone(recipe):
     calls: list = []
     grower, forest, _ = grown(replace(recipe, split=Watched(recipe.split, calls)), trees=2)
     tests, paths = forest.candidates, paths_to(forest)
-    first = 0 if grower._schedule.sorting is None else 1  # the sorting asks a root of its own
     asked = set()
     for nodes, offered, chosen in calls:
-        start = grower._layers[nodes.generation - first].start
+        start = grower._layers[nodes.generation].start
         for index, row, test in zip(nodes.index, offered, chosen, strict=True):
             node = start + int(index)
             asked.add(node)
@@ -320,7 +301,7 @@ def descendants_allowed(allowance, tests, path) -> int:
 @every({name: recipe for name, recipe in RECIPES.items() if recipe.stop is None})
 def test_a_path_ends_early_only_where_nothing_is_left_to_ask(recipe):
     _, forest, _ = grown(recipe)
-    tests, level = forest.candidates, forest.levels()
+    tests, level = forest.candidates, forest.trees.levels
     for node, path in paths_to(forest).items():
         if forest.test[node] < 0 and level[node] < 4:
             left = np.array(undecided_by(tests, path)) & (
@@ -398,34 +379,11 @@ def root_features(recipe, n_codes, is_numeric) -> dict[int, float]:
     [
         SelectTest(Exponential),
         RandomTest(),
-        SelectCutsThenTest(Exponential),
     ],
 )
 def test_without_records_a_numeric_feature_is_as_probable_as_a_categorical_one(split):
     recipe = Recipe(candidates=Mixed(), split=split, levels=LeafShare())
     assert root_features(recipe, (4, 4), (True, False)) == pytest.approx({0: 0.5, 1: 0.5})
-
-
-def test_cuts_then_test_divides_the_budget_among_the_features_that_can_still_be_cut():
-    tests = mixed((3, 4, 2), (True, False, True))
-    split = SelectCutsThenTest(budget=Budget(ONE))
-    assert len(split.events(1, tests)[0].parts) == 3
-    curator = Queryable(make_table(records_of(50, n_codes=(3, 4, 2)), (3, 4, 2), N_CLASSES), 3 * ONE, Randomness(0))
-    (root, other, third) = (curator.assign(PerRecordCoin(1)) for _ in range(3))
-    for node, closed, n in ((root, (), 2), (other, (0,), 1), (third, (0, 2), 0)):
-        before = curator.spent
-        offered = np.ones((1, len(tests)), dtype=bool) & ~np.isin(tests.feature, closed)
-        chosen = split.choose(curator, node, tests, offered)
-        assert offered[0, chosen[0]]
-        assert curator.spent - before == (n + 1) * stated(Exponential(ONE / (n + 1), Gini().range))
-        assert curator.spent - before <= cost(split.events(1, tests)[0]).epsilon <= 1
-
-
-def test_cuts_then_test_finds_the_best_cut():
-    records = [(a, b, 0, 0, int(a > 3)) for a in range(7) for b in range(4) for _ in range(60)]
-    recipe = Recipe(candidates=Mixed(), split=SelectCutsThenTest(), assign=AllRecords())
-    _, forest, _ = grown(recipe, records=records, trees=1, depth=1, epsilon=Fraction(20))
-    assert (forest.candidates.feature[forest.test[0]], forest.candidates.at[forest.test[0]]) == (0, 3)
 
 
 def plain_gain(records, feature, n_codes) -> float:
@@ -473,30 +431,6 @@ def test_noisy_histograms_charge_the_noise_of_as_many_features_as_a_node_may_tes
 # Sorted categories.
 
 
-def test_grouped_cuts_categories_in_the_order_of_their_share_of_the_commonest_class():
-    share = (0.9, 0.1, 0.5, 0.3)
-    records = [
-        (0, code, 0, 0, 0 if i < 1000 * part else 1 + i % 2) for code, part in enumerate(share) for i in range(1000)
-    ]
-    _, forest, _ = grown(Recipe(candidates=Grouped()), records=records, trees=1, epsilon=Fraction(50), depth=2)
-    order = forest.candidates.order
-    assert order[1, :4].tolist() == [1, 3, 2, 0]
-    assert order[0].tolist() == order[2].tolist() == list(range(7))  # numbers keep theirs
-    assert order[1, 4:].tolist() == [4, 5, 6]
-    assert sorted(order[3].tolist()) == list(range(7))
-    assert "order" in forest.to_arrays()
-
-
-def test_grouped_asks_about_categories_alone_and_nothing_where_there_is_none():
-    sorting = Grouped().sorting(Budget(ONE), IS_NUMERIC)
-    assert sorting.asked.tolist() == [False, True, False, True]
-    assert (sorting.noise.sensitivity, sorting.noise.epsilon) == (2, Fraction(1, 10))
-    assert stated(sorting.noise) <= Fraction(1, 10)
-    assert Grouped().sorting(Budget(ONE), [True, True]) is None
-    schedule = Recipe(candidates=Grouped()).schedule(ONE, np.array([3, 3]), [True] * 2, n_estimators=1, max_depth=1)
-    assert schedule.sampling.budget == Budget(ONE)
-
-
 # Stops.
 
 
@@ -523,13 +457,19 @@ def test_sizes_are_those_of_nodes_that_were_asked_and_no_others():
         Recipe(stop=NoisySize(), candidates=Mixed(), leaf=NoisyCounts()), epsilon=Fraction(2000), count=6
     )
     size = np.concatenate([layer.size for layer in grower._layers])
-    inner, level = forest.test >= 0, forest.levels()
+    inner, level = forest.test >= 0, forest.trees.levels
     assert np.all(size[inner] > 0)
     assert np.all(size[level == 4] == -1)
     assert size[forest.roots].sum() == 6
     stopped = ~inner & (level < 4) & (size >= 0)
     assert stopped.any()
     assert np.array_equal(size[stopped], forest.counts[stopped].sum(axis=1))
+
+
+def votes_of(forest, codes):
+    return forest.trees.sums_of(
+        codes, forest.label_votes(N_CLASSES if forest.counts is None else forest.counts.shape[1])
+    )
 
 
 # Files.
@@ -541,14 +481,12 @@ def test_forests_survive_arrays_and_predict_the_same(recipe):
     arrays = forest.to_arrays()
     plain = recipe.candidates.build(np.array(N_CODES), IS_NUMERIC)
     again = Forest.from_arrays(arrays, plain, N_CLASSES)
-    assert np.array_equal(again.votes(all_codes(), N_CLASSES), forest.votes(all_codes(), N_CLASSES))
+    assert np.array_equal(votes_of(again, all_codes()), votes_of(forest, all_codes()))
     assert all(np.array_equal(again.to_arrays()[name], arrays[name]) for name in arrays)
     assert ("order" in arrays) == (plain.order.tolist() != forest.candidates.order.tolist())
-    share = smoothed_shares(forest, 2.0)
-    assert (share is None) == (recipe.leaf == SelectLabel())
-    if share is not None:
-        soft = forest.shares(all_codes(), share)
-        assert np.array_equal(again.shares(all_codes(), smoothed_shares(again, 2.0)), soft)
+    assert (forest.counts is None) == (recipe.leaf == SelectLabel())
+    if forest.counts is not None:
+        assert np.array_equal(smoothed_votes(again, 2.0)[0], smoothed_votes(forest, 2.0)[0])
 
 
 @every()
@@ -564,7 +502,7 @@ def test_votes_agree_with_a_plain_walk(recipe):
                     forest.candidates, test, record[forest.candidates.feature[test]]
                 )
             expected[row, forest.label[node]] += 1
-    assert np.array_equal(forest.votes(codes, N_CLASSES), expected)
+    assert np.array_equal(votes_of(forest, codes), expected)
 
 
 def _swapped(order, feature, one, other):
@@ -599,8 +537,11 @@ def _set(order, feature, place, code):
     ],
 )
 def test_damaged_orders_are_refused(damage):
-    _, forest, _ = grown(Recipe(candidates=Grouped()))
-    arrays = forest.to_arrays()
+    _, forest, _ = grown(Recipe(candidates=Binary()))
+    arrays = {
+        **forest.to_arrays(),
+        "order": forest.candidates.order,
+    }  # as files have it whose codes are cut in another order
     Forest.from_arrays(arrays, forest.candidates, N_CLASSES)
     with pytest.raises(FileFormatError):
         Forest.from_arrays({**arrays, "order": damage(arrays["order"])}, forest.candidates, N_CLASSES)
@@ -685,7 +626,7 @@ def test_pruning_works_from_the_leaves_up_and_keeps_what_is_above():
     assert pruned.label.tolist() == [-1, 0, -1, 0, 1]
     assert np.array_equal(Forest.from_arrays(pruned.to_arrays(), forest.candidates, 2).test, pruned.test)
     codes = np.array(list(product((0, 1), repeat=2)), dtype=np.uint8)
-    assert pruned.votes(codes, 2).argmax(axis=1).tolist() == [0, 0, 0, 1]
+    assert votes_of(pruned, codes).argmax(axis=1).tolist() == [0, 0, 0, 1]
 
 
 def test_sizes_are_scaled_from_the_root_down():
@@ -699,7 +640,7 @@ def test_sizes_are_scaled_from_the_root_down():
         (-1, 0, -1, [-5, 2]),
     ]
     forest, size = tree(multiway([2, 2]), nodes)
-    level, parent = forest.levels(), forest.parents
+    level, parent = forest.trees.levels, forest.trees.parents
     scaled = _sizes(forest, size, level, parent)
     assert scaled.tolist() == pytest.approx([100, 60, 40, 60 * 5 / 20, 60 * 15 / 20, 20, 20])
     counts = _class_counts(forest, scaled, level, parent)
@@ -733,7 +674,7 @@ def counted_trees(draw):
 @settings(max_examples=300, deadline=None)
 def test_pruned_trees_are_sound_and_their_sizes_add_up(drawn, confidence):
     forest, size = drawn
-    level, parent = forest.levels(), forest.parents
+    level, parent = forest.trees.levels, forest.trees.parents
     scaled = _sizes(forest, size, level, parent)
     counts = _class_counts(forest, scaled, level, parent)
     for node in np.flatnonzero(forest.test >= 0):
@@ -749,16 +690,16 @@ def test_pruned_trees_are_sound_and_their_sizes_add_up(drawn, confidence):
     leaf = pruned.test < 0
     assert np.array_equal(pruned.label[leaf], pruned.counts[leaf].argmax(axis=1))
     codes = np.array(list(product(*map(range, (2, 3, 4, 2)))), dtype=np.uint8)
-    assert np.array_equal(again.votes(codes, 3), pruned.votes(codes, 3))
-    assert np.all(pruned.votes(codes, 3).sum(axis=1) == 1)
+    assert np.array_equal(votes_of(again, codes), votes_of(pruned, codes))
+    assert np.all(votes_of(pruned, codes).sum(axis=1) == 1)
     if pruned.n_nodes == forest.n_nodes:
         assert pruned.counts.tolist() == forest.counts.tolist()
 
 
 def plain_pruned(forest, size, confidence):
     """Return which nodes stay tests, by recursion over one node at a time."""
-    scaled = _sizes(forest, size, forest.levels(), forest.parents)
-    counts = _class_counts(forest, scaled, forest.levels(), forest.parents)
+    scaled = _sizes(forest, size, forest.trees.levels, forest.trees.parents)
+    counts = _class_counts(forest, scaled, forest.trees.levels, forest.trees.parents)
 
     def upper(n, wrong):
         n = max(n, 1e-9)
@@ -837,15 +778,15 @@ def test_a_tree_whose_tests_were_not_asked_for_their_sizes_keeps_its_counts():
 # Two forests.
 
 
-@pytest.mark.parametrize("names", [("mixed", "mixed"), ("random", "cuts then test"), ("histograms", "histograms")])
+@pytest.mark.parametrize("names", [("mixed", "mixed"), ("random", "noisy minority"), ("histograms", "histograms")])
 def test_joined_forests_vote_as_their_sum(names):
     (_, first, _), (_, second, _) = (grown(RECIPES[name], seed, trees=2 + seed) for seed, name in enumerate(names))
     both = Forest.joined(first, second)
     assert len(both.roots) == 5
     codes = all_codes()
-    assert np.array_equal(both.votes(codes, N_CLASSES), first.votes(codes, N_CLASSES) + second.votes(codes, N_CLASSES))
+    assert np.array_equal(votes_of(both, codes), votes_of(first, codes) + votes_of(second, codes))
     again = Forest.from_arrays(both.to_arrays(), first.candidates, N_CLASSES)
-    assert np.array_equal(again.votes(codes, N_CLASSES), both.votes(codes, N_CLASSES))
+    assert np.array_equal(votes_of(again, codes), votes_of(both, codes))
     if first.counts is not None:
         assert both.counts.sum() == first.counts.sum() + second.counts.sum()
 
@@ -855,7 +796,7 @@ EASY = Fraction(3, 10)
 
 def margins_of(forest, codes):
     margins = np.zeros((len(codes), N_CLASSES), dtype=np.int64)
-    forest.add_votes(codes, margins)
+    forest.trees.add_votes(codes, forest.label_votes(N_CLASSES), margins)
     return margins
 
 
@@ -869,7 +810,7 @@ def hard_and_easy(copies=1):
 
 def test_hard_records_are_those_that_the_forest_gets_wrong():
     said, labels, codes, forest = hard_and_easy()
-    votes = forest.votes(codes, N_CLASSES).tolist()
+    votes = votes_of(forest, codes).tolist()
     right = np.array([min(range(N_CLASSES), key=lambda k: (-row[k], k)) for row in votes]) == labels
     assert 0 < right.sum() < len(right)
     assert np.array_equal(said, np.where(right, int(EASY * 2**32), 2**32))

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Budget, PerRecordCoin, PoissonCoin, WeightedCoin
+from hedgerow.mechanisms import Budget, PerRecordCoin, WeightedCoin
 from hedgerow.privacy.accounting import amplified, before_amplification
 from hedgerow.privacy.events import PerRecordAssignment, Pure, Sequence, Subsampled
-from hedgerow.trees.parts import AllRecords, PerRecord, PoissonSample, Sampling, Weighted
+from hedgerow.trees.parts import AllRecords, PerRecord, Sampling, Weighted
 
 TREE = Pure(Fraction(1, 3), "any", "any")
 HALF = Fraction(1, 2)
@@ -27,19 +27,16 @@ def test_trees_of_their_own_records_spend_the_whole_budget_and_those_of_all_reco
 
 
 @pytest.mark.parametrize("inclusion", [Fraction(1, 4), HALF])
-@pytest.mark.parametrize(("rule", "coin"), [(PoissonSample, PoissonCoin), (Weighted, WeightedCoin)])
-def test_trees_of_samples_spend_what_amplification_leaves_of_their_part(rule, coin, inclusion):
-    sampling = rule(inclusion).sampling(Budget(Fraction(1)), 4)
-    assert sampling == Sampling(4, coin(inclusion), Budget(before_amplification(Fraction(1, 4), inclusion)))
+def test_trees_of_samples_spend_what_amplification_leaves_of_their_part(inclusion):
+    sampling = Weighted(inclusion).sampling(Budget(Fraction(1)), 4)
+    assert sampling == Sampling(4, WeightedCoin(inclusion), Budget(before_amplification(Fraction(1, 4), inclusion)))
     assert amplified(sampling.budget.amount, inclusion) <= Fraction(1, 4) < sampling.budget.amount
     assert sampling.event(TREE) == Sequence((Subsampled(TREE, inclusion),) * 4)
-    assert rule(inclusion).sampling(Budget(Fraction(1)), 1).event(TREE) == Subsampled(TREE, inclusion)
+    assert Weighted(inclusion).sampling(Budget(Fraction(1)), 1).event(TREE) == Subsampled(TREE, inclusion)
 
 
 def test_a_sample_has_no_guarantee_with_delta_but_where_every_record_is_in_it():
     budget = Budget(Fraction(1), True)
-    for rule in (PoissonSample(HALF), Weighted(HALF)):
-        with pytest.raises(ConfigurationError, match="no guarantee with delta"):
-            rule.sampling(budget, 2)
+    with pytest.raises(ConfigurationError, match="no guarantee with delta"):
+        Weighted(HALF).sampling(budget, 2)
     assert Weighted().sampling(budget, 2) == Sampling(2, WeightedCoin(Fraction(1)), budget / 2)
-    assert PoissonSample().probability == HALF

@@ -30,7 +30,7 @@ X = {
 Y = np.where((X["a"] > 0.4) ^ (GENERATOR.random(ROWS) < 0.1), "yes", "no")
 PARTS = {
     "candidates": list(forest.CANDIDATES),
-    "selection": ["permute-and-flip", "exponential", "cuts-then-test", "random", "noisy-histograms"],
+    "selection": ["permute-and-flip", "exponential"],
     "assignment": list(forest.ASSIGNMENTS),
 }
 

@@ -26,7 +26,7 @@ from hedgerow.additive.starts import codes_in
 from hedgerow.additive.terms import Measured, Term, joined
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
-from hedgerow.estimator.explanation import Explanation, cells_in_words
+from hedgerow.estimator.plans import Explanation, cells_in_words
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
@@ -145,12 +145,10 @@ class _Errors:
         self._covariance = np.zeros((4 * codes, 4 * codes))
 
     def scale(self, factor: float) -> None:
-        """Convert errors to other units, by this factor."""
         self._covariance *= factor**2
 
     @property
     def of_curve(self) -> Floats:
-        """The covariance of the curve's errors, (codes, codes)."""
         return self._covariance[: self._codes, : self._codes]
 
     def visit(
@@ -280,7 +278,6 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
 
 
 def knows_noise(model: AdditiveModel) -> bool:
-    """Return whether the noise of all sums behind the fit's own terms is known."""
     return all(term.sums is not None and term.noise > 0 for term in model.own.terms)
 
 
@@ -354,11 +351,11 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
         of_curves = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]
         none = np.full((len(codes), len(model.start)), np.nan)
         deviation = np.stack([none if own is None else own[codes[:, j]] for j, own in enumerate(of_curves)], axis=1)
-    whole = model.shown(baseline / model.vote_steps + model.origin)
+    whole = model.shown(baseline / model.vote_steps + model.loss.origin)
     return Explanation(
         names=tuple(encoder.schema.names),
         classes=tuple(encoder.schema.classes),
-        scale=model.scale,
+        scale=model.loss.scale,
         baseline=float(whole) if whole.ndim == 0 else whole,
         contributions=model.shown(contributions / model.vote_steps),
         cells=cells_in_words(encoder, codes),
@@ -381,7 +378,6 @@ def noise_by_feature(model: AdditiveModel) -> Floats | None:
 
 
 def condition(encoder: Encoder, cut: Cut) -> str:
-    """Return a description of the first side of a cut."""
     name = encoder.schema.names[cut.by]
     kind, edges = encoder.schema.features[name], encoder.edges[cut.by]
     if not isinstance(kind, Numeric):

@@ -99,7 +99,7 @@ def _of_levels(weight: Floats, pull: Floats, numeric: bool, prior: Prior) -> flo
         priors = _priors(codes, prior) - prior.common**2
     else:
         priors = np.array(prior.spreads)[:, None, None] ** 2 * np.eye(codes)
-    found = 0.0
+    log_likelihood = 0.0
     for column in range(columns):
         own, of_cell = weight[..., column], pull[..., column].sum(axis=1)
         held = 1 / prior.common**2 + own.sum(axis=1)
@@ -108,9 +108,9 @@ def _of_levels(weight: Floats, pull: Floats, numeric: bool, prior: Prior) -> flo
         matrix = np.eye(codes) + priors @ snr
         means = np.linalg.solve(matrix, (priors @ rest)[..., None])[..., 0]
         likely = 0.5 * (means @ rest - np.linalg.slogdet(matrix)[1])
-        found += float(logsumexp(likely)) - np.log(len(likely))
-        found += 0.5 * float((of_cell**2 / held - np.log(prior.common**2 * held)).sum())
-    return found
+        log_likelihood += float(logsumexp(likely)) - np.log(len(likely))
+        log_likelihood += 0.5 * float((of_cell**2 / held - np.log(prior.common**2 * held)).sum())
+    return log_likelihood
 
 
 def _of_cells(weight: Floats, pull: Floats, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
@@ -208,7 +208,6 @@ class Visit:
     curvature_noise: float
 
     def scaled(self, factor: float) -> Visit:
-        """Return it with gradients and curves in other units, by this factor."""
         return replace(self, gradient=factor * self.gradient, said=factor * self.said, noise=factor * self.noise)
 
 
@@ -225,7 +224,6 @@ class Visits:
         self._pools: dict[int, list[Visit]] = {}
 
     def rescale(self, factor: float) -> None:
-        """Convert gradients and curves to other units, by this factor."""
         self._pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self._pools.items()}
 
     def steps(

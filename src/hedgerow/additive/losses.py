@@ -6,7 +6,7 @@ A loss is all that the engine knows of a task: its channels and their norms, its
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,9 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.export import Link, Softmax
 from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 
@@ -44,7 +45,6 @@ class Loss(ChannelRule, Protocol):
         """The multiple of the curvature that is measured."""
 
     @property
-    @property
     def deviation(self) -> float:
         """About the root of what a record adds to the variance of a gradient, where it adds 1 to the curvature."""
 
@@ -64,6 +64,25 @@ class Loss(ChannelRule, Protocol):
     def linear(self) -> bool:
         """Whether gradients are linear in margins, so that they show errors of these in full."""
 
+    @property
+    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
+        """What margins say."""
+
+    @property
+    def origin(self) -> float:
+        """Where ``scale`` stands at a margin of zero."""
+
+    @property
+    def vote_steps(self) -> float:
+        """How many votes a unit of ``scale`` is."""
+
+    def answer(self, margins: Integers) -> Floats:
+        """Return the probabilities of the classes, or the outcomes, of margins (records, columns)."""
+
+    @property
+    def exported(self) -> Link:
+        """What makes them of sums of votes in other programs."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
 
@@ -77,8 +96,8 @@ class Logistic:
 
     Let p be the model's probabilities and t = 1 - p_y. A record weighs w = min(1, cap / t). For each class k (two classes need
     one) it adds w ([y = k] - p_k), and a multiple of w p_k (1 - p_k), or where ``by_share`` of w p_k. Records that the model is
-    surely wrong about thus count less, and all noise shrinks; ``calibrated`` corrects probabilities for that. The cap is 0.6
-    for two classes and 1 - 0.8 / K for K, above the t = 1 - 1 / K at which every record starts where classes are even. Of a
+    surely wrong about thus count less, and all noise shrinks; ``Softmax`` corrects probabilities for the cap. It is 0.6 for two
+    classes and 1 - 0.8 / K for K, above the t = 1 - 1 / K at which every record starts where classes are even. Of a
     single class p is 1, so a record adds nothing, within any bound.
     """
 
@@ -88,6 +107,9 @@ class Logistic:
     measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
     deviation: ClassVar[float] = 1.0
+    scale: ClassVar[Literal["log-odds"]] = "log-odds"
+    origin: ClassVar[float] = 0.0
+    vote_steps: ClassVar[float] = VOTE_STEPS
     unit: ClassVar[float] = VOTE_STEPS
     prior: ClassVar[Prior] = LOG_ODDS
     linear: ClassVar[bool] = False
@@ -99,17 +121,14 @@ class Logistic:
 
     @property
     def scored(self) -> int:
-        """How many channels are gradients."""
         return self.columns
 
     @property
     def channels(self) -> int:
-        """How many channels there are: as many curvatures after the gradients."""
         return 2 * self.scored if self.measures else self.scored
 
     @lazy
     def scores(self) -> Logistic:
-        """The gradients alone."""
         return replace(self, measures=False)
 
     @property
@@ -119,7 +138,6 @@ class Logistic:
 
     @property
     def scored_l1(self) -> int:
-        """The largest L1 norm of a record's gradients, in units."""
         return self.cap if self.n_classes == 2 else 2 * self.cap
 
     @property
@@ -155,12 +173,10 @@ class Logistic:
 
     @property
     def curvature(self) -> float:
-        """The multiple of the curvature that is measured."""
         return self._thousandths / 1000
 
     @property
     def opening(self) -> ChannelRule:
-        """The number of records of each class."""
         return OnesByClass(self.n_classes)
 
     def start(self, released: Integers, deviation: float) -> Start:
@@ -203,14 +219,16 @@ class Logistic:
             steps = steps - steps.mean(axis=-1, keepdims=True)
         return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
 
-    def probabilities(self, margins: Floats) -> Floats:
-        """Return the probabilities of the classes, (records, classes), at margins (records, columns) in log-odds."""
-        if self.n_classes == 2:
+    @property
+    def exported(self) -> Softmax:
+        return Softmax(VOTE_STEPS, self.cap / UNIT)
+
+    def answer(self, margins: Integers) -> Floats:
+        if self.n_classes == 2:  # the first has no votes
             margins = np.hstack([np.zeros_like(margins), margins])
-        return calibrated(probabilities(margins), self.cap)
+        return self.exported(margins)
 
     def curvature_of(self, measured: Floats) -> Floats:
-        """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
         if not self.by_share:
             return measured
         mass = np.maximum(measured, 0.0)
@@ -254,18 +272,8 @@ class Logistic:
         return out
 
 
-def calibrated(probabilities: Floats, cap: int) -> Floats:
-    """Return the class shares at which gradients under a cap, in units, cancel: what the model's ``probabilities`` p stand for.
-
-    Of shares q the mean gradient is sum_k q_k w_k ([k] - p) with w_k = min(1, cap / (1 - p_k)), which is zero where q_k w_k is
-    proportional to p_k. The order of the classes stays as it is.
-    """
-    odds = probabilities * np.maximum(1, (1 - probabilities) * UNIT / cap)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-
 def uncalibrated(shares: Floats, cap: int) -> Floats:
-    """Return the probabilities of which ``calibrated`` makes these positive shares, (classes,)."""
+    """Return the probabilities of which ``Softmax`` with this cap, in units, makes these positive shares, (classes,)."""
     p = np.full(len(shares), 1 / len(shares))
     for _ in range(STEPS_BACK):
         odds = shares / np.maximum(1, (1 - p) * UNIT / cap)

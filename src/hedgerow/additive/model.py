@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.squared import Scale, Squared
+from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import Packed, Term, joined
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
-from hedgerow.export import Link, ScoringForm, Softmax, readings_of
+from hedgerow.estimator import Model
+from hedgerow.export import Link, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
 from hedgerow.scores import multiway_or_binary
@@ -32,7 +33,7 @@ USUAL = Logistic.tenths  # of a loss whose cap is not written to files
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveModel:
+class AdditiveModel(Model):
     """A start and terms, whose votes add up to margins."""
 
     encoder: Encoder
@@ -51,19 +52,8 @@ class AdditiveModel:
     __repr__ = short_repr
 
     @property
-    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
-        """What margins say."""
-        return "log-odds"
-
-    @property
-    def origin(self) -> float:
-        """What the model says where all votes add up to zero."""
-        return 0.0
-
-    @property
     def vote_steps(self) -> float:
-        """How many votes a unit of what the model says is, here a log-odds of 1."""
-        return VOTE_STEPS
+        return self.loss.vote_steps
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of a feature's terms without cuts, (codes, columns), in log-odds."""
@@ -80,15 +70,12 @@ class AdditiveModel:
 
     @lazy
     def packed(self) -> Packed:
-        """The terms as predictions read them."""
         return Packed(self.start, joined(self.terms), self.encoder.dtype)
 
     def margins(self, codes: Codes) -> npt.NDArray[np.signedinteger]:
-        """Return the margins of records by their codes (records, features), of shape (records, columns), in votes."""
         return self.packed.margins(codes)
 
     def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
-        """Return the values of ``answer`` at the margins (records, columns), record by record."""
         columns = read_columns(X, self.encoder.schema.features)
         packed = self.packed
         looked_up = packed.table(answer, columns.n_rows)
@@ -96,40 +83,18 @@ class AdditiveModel:
             columns, lambda codes: looked_up(packed.margins(codes)), reads=packed.reads, by_column=True
         )
 
-    def decision(self, X: Any) -> Floats:
-        """Return the margins of records, (records, classes), or for two classes the second's log-odds, (records,)."""
-        return self.answers(X, lambda margins: self.shown(margins / self.vote_steps))
+    def answer(self, sums: Integers) -> Floats:
+        return self.loss.answer(sums)
 
-    def shown(self, values: Floats) -> Floats:
-        """Return values (..., columns) as ``decision`` shows them: without the only column of two classes."""
-        return values[..., 0] if len(self.encoder.schema.classes) in (0, 2) else values
-
-    def probabilities(self, X: Any) -> Floats:
-        """Return the probabilities of the classes, of shape (records, classes)."""
-        return self.answers(X, lambda margins: self._logistic.probabilities(margins / VOTE_STEPS))
-
-    def staged_margins(self, X: Any) -> Iterator[Floats]:
-        """Yield the margins (records, columns), in log-odds, after each of the fit's own terms."""
+    def staged_sums(self, X: Any) -> Iterator[Integers]:
+        """Yield the margins after each of the fit's own terms."""
         codes = self.encoder.transform(X)
-        for margins in self.staged(codes):
-            yield margins / self.vote_steps
-
-    def staged(self, codes: Codes) -> Iterator[Integers]:
-        """Yield the margins of records by their codes, in votes, after each of the fit's own terms; the array is used again."""
         margins = np.tile(self.start, (len(codes), 1))
         given = len(self.terms) - len(self.own.terms)
         for number, term in enumerate(self.terms):
             term(codes, margins)
             if number >= given:
                 yield margins
-
-    def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision`` after each of the terms."""
-        return map(self.shown, self.staged_margins(X))
-
-    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` after each of the terms."""
-        return map(self._logistic.probabilities, self.staged_margins(X))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the spread of all terms, (features,); zeros where no term spreads."""
@@ -138,22 +103,20 @@ class AdditiveModel:
             np.add.at(spread, list(term.features), term.spread())
         return spread / spread.sum() if spread.sum() > 0 else spread
 
-    def scoring(self) -> ScoringForm:
-        """Return the scoring rule of the model, for programs that do not know this library."""
-        return scoring(self.encoder, self.start, joined(self.terms), Softmax(VOTE_STEPS, self._logistic.cap / UNIT))
-
-    @property
-    def _logistic(self) -> Logistic:
-        return cast(Logistic, self.loss)  # or another loss of classes
-
-    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}
+    @lazy
+    def form(self) -> ScoringForm:
+        return scoring(self.encoder, self.start, joined(self.terms), self.loss.exported)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the named arrays of format 3 of the model files, or 4 with a start, which ``files.restored`` reads."""
+        """Return the named arrays of format 3 of the model files, or 4 with a start, which ``restored`` reads."""
         if self.parts is not None:
             start, own = (part.to_arrays() for part in self.parts)
             return {**own, **{f"{OF_START}{name}": array for name, array in start.items()}}
+        if isinstance(self.loss, Logistic):
+            loss = {} if self.loss.tenths == USUAL else {"cap": np.array([self.loss.cap], dtype=np.int64)}
+        else:
+            units = [(term.unit, term.deviation) for term in self.terms]
+            loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
         about = [(term.feature, len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes.reshape(-1, term.columns) for term in self.terms]
@@ -164,7 +127,7 @@ class AdditiveModel:
             "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
-            **self._loss_to_arrays(),
+            **loss,
             **merged_to_arrays(self.encoder),
         }
 
@@ -189,16 +152,17 @@ def scoring(encoder: Encoder, start: Integers, terms: Sequence[Term], link: Link
         none = np.zeros((len(inner), len(start)), dtype=np.int64)
         votes.append(np.concatenate([none, term.votes.reshape(-1, len(start))]))
     of_nodes = np.concatenate(votes)
-    return ScoringForm(
-        readings_of(encoder),
-        encoder.schema.classes,
+    trees = Trees(
+        len(encoder.n_codes),
         np.array(roots),
         np.concatenate(test),
         np.concatenate(first_child),
         np.array([feature for feature, _ in read], dtype=np.int64),
+        np.array([branches.max(initial=0) + 1 for _, branches in read], dtype=np.int64),
         branch,
-        np.hstack([np.zeros_like(of_nodes), of_nodes]) if len(encoder.schema.classes) == 2 else of_nodes,
-        link,
+    )
+    return trees.scoring(
+        encoder, np.hstack([np.zeros_like(of_nodes), of_nodes]) if len(encoder.schema.classes) == 2 else of_nodes, link
     )
 
 
@@ -210,51 +174,6 @@ def _shape(cells: int, codes: int) -> Integers:
     return first_child
 
 
-@dataclass(frozen=True, eq=False)
-class RegressionModel(AdditiveModel):
-    """A start and terms, whose votes add up to outcomes; parameters are those of ``AdditiveModel``."""
-
-    loss: Squared
-
-    @property
-    def scale(self) -> Scale:
-        """What margins say: the outcome or its log."""
-        return self.loss.link.scale
-
-    __repr__ = short_repr
-
-    @property
-    def vote_steps(self) -> float:
-        """How many votes a unit of the outcome, or of its log, is."""
-        return self.loss.link.vote_steps
-
-    @property
-    def origin(self) -> float:
-        """What the model says where all votes add up to zero."""
-        return self.loss.link.origin
-
-    def scoring(self) -> ScoringForm:
-        """Return the scoring rule of the model, for programs that do not know this library."""
-        return scoring(self.encoder, self.start, joined(self.terms), self.loss.link.exported())
-
-    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        units = [(term.unit, term.deviation) for term in self.terms]
-        return {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
-
-    def predictions(self, X: Any) -> Floats:
-        """Return the outcomes of records, (records,), within the schema's range."""
-        return self.answers(X, self._outcomes)
-
-    def staged_predictions(self, X: Any) -> Iterator[Floats]:
-        """Yield ``predictions`` of the first terms, one more each time; the mean of what is left is in all of them."""
-        for margins in self.staged(self.encoder.transform(X)):
-            yield self._outcomes(margins)
-
-    def _outcomes(self, margins: npt.NDArray[np.int64]) -> Floats:
-        """Return the outcomes of margins (records, 1), (records,)."""
-        return self.loss.link.outcomes(margins[:, 0])
-
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 MOST_CUTS = 16  # of a term
@@ -264,8 +183,6 @@ LARGEST_VOTE = 1 << 40
 DAMAGED = "the file's terms are damaged; fit the model again."
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."
-NOT_ITS_SUMS = "the file's released sums are damaged; fit the model again."
-NOT_ITS_UNITS = "the file's units of terms are damaged; fit the model again."
 
 
 def restored(
@@ -295,7 +212,7 @@ def restored(
         raise FileFormatError(NOT_MONOTONE)
     start = np.zeros(loss.columns, dtype=np.int64)
     if "terms" in arrays:
-        start = _votes(arrays.get("start"), start.shape)
+        start = array_of(arrays, "start", np.int64, start.shape, -LARGEST_VOTE, LARGEST_VOTE)
     return AdditiveModel(encoder, loss, start, terms, tuple(signs))
 
 
@@ -319,43 +236,24 @@ def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
     return True
 
 
-def _votes(array: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> Integers:
-    """Return votes of a shape, or raise FileFormatError."""
-    if array is None or array.dtype != np.int64 or array.shape != shape:
-        raise FileFormatError(DAMAGED)
-    if np.any((array > LARGEST_VOTE) | (array < -LARGEST_VOTE)):
-        raise FileFormatError(DAMAGED)
-    return array
-
-
-def _table(array: npt.NDArray[Any] | None, columns: int) -> Integers:
-    """Return a table of whole numbers with this many columns, or raise FileFormatError."""
-    if array is None or array.dtype != np.int64 or array.ndim != 2 or array.shape[1] != columns:
-        raise FileFormatError(DAMAGED)
-    return array
-
-
 def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
-    """Yield the terms of a file of this version."""
-    feature, cuts, measured, noise = _table(arrays.get("terms"), 4).T
-    features = len(encoder.n_codes)
-    if (
-        np.any((feature < 0) | (feature >= features) | (cuts < 0) | (cuts > MOST_CUTS))
-        or np.any((measured < 0) | (measured > 1))
-        or np.any((noise < 0) | ((noise > 0) & (measured == 0)))
+    about = array_of(arrays, "terms", np.int64, (None, 4), 0)
+    feature, cuts, measured, noise = about.T
+    if np.any(
+        (feature >= len(encoder.n_codes)) | (cuts > MOST_CUTS) | (measured > 1) | ((noise > 0) & (measured == 0))
     ):
         raise FileFormatError(DAMAGED)
     cells = np.left_shift(1, cuts)
     rows = cells * encoder.n_codes[feature]
-    votes = _votes(arrays.get("votes"), (int(rows.sum()), loss.columns))
-    sums = _table(arrays.get("sums"), loss.channels)
-    if len(sums) != int((rows * measured).sum()):
-        raise FileFormatError(NOT_ITS_SUMS)
-    units = _units(arrays, len(feature), loss)
-    cut_list = iter(_cuts(_table(arrays.get("cuts"), 2), encoder, int(cuts.sum())))
+    votes = array_of(arrays, "votes", np.int64, (int(rows.sum()), loss.columns), -LARGEST_VOTE, LARGEST_VOTE)
+    sums = array_of(arrays, "sums", np.int64, (int((rows * measured).sum()), loss.channels))
+    units: list[list[int]] = [[]] * len(about)
+    if not isinstance(loss, Logistic):  # of classifiers all terms have one
+        units = array_of(arrays, "units", np.int64, (len(about), 2), 1, LARGEST_VOTE).tolist()
+    cut_list = iter(_cuts(array_of(arrays, "cuts", np.int64, (int(cuts.sum()), 2), 0), encoder))
     first = last_sum = 0
-    about = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
-    for (j, count, height, many, known, deviation), scale in zip(about, units, strict=True):
+    of_terms = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
+    for (j, count, height, many, known, deviation), scale in zip(of_terms, units, strict=True):
         own, first = votes[first : first + many], first + many
         released, last_sum = sums[last_sum : last_sum + known * many], last_sum + known * many
         shape = (height, int(encoder.n_codes[j]), -1)
@@ -364,22 +262,9 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
         yield Term(by, j, own.reshape(shape), of_cells, deviation, *scale)
 
 
-def _units(arrays: Arrays, count: int, loss: Logistic | Squared) -> list[list[int]]:
-    """Return the unit and the deviation of each of so many terms where they differ, or raise FileFormatError."""
-    if isinstance(loss, Logistic):
-        return [[]] * count
-    table = _table(arrays.get("units"), 2)
-    if len(table) != count or np.any((table < 1) | (table > LARGEST_VOTE)):
-        raise FileFormatError(NOT_ITS_UNITS)
-    units: list[list[int]] = table.tolist()
-    return units
-
-
-def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:
-    """Yield the cuts that stand in a table, or raise FileFormatError."""
+def _cuts(table: Integers, encoder: Encoder) -> Iterator[Cut]:
     by, code = table.T
-    known = len(table) == count and not np.any((by < 0) | (by >= len(encoder.n_codes)) | (code < 0))
-    if not known or np.any(code >= encoder.n_codes[by] - 1):
+    if np.any(by >= len(encoder.n_codes)) or np.any(code >= encoder.n_codes[by] - 1):
         raise FileFormatError(DAMAGED)
     numeric = encoder.schema.is_numeric
     for j, last in table.tolist():
@@ -387,13 +272,13 @@ def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:
 
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
-    """Yield the terms of a file of version 0.1 or 0.2: trees of up to two cuts, one on each level, above a feature."""
+    """Yield the terms of a file of version 0.2: trees of up to two cuts, one on each level, above a feature."""
     candidates = multiway_or_binary(encoder.n_codes, encoder.schema.is_numeric)
     if not isinstance(loss, Logistic):  # these versions had no regressors
         raise FileFormatError(DAMAGED)
     classes, features = len(encoder.schema.classes), len(encoder.n_codes)
     forest = Forest.from_arrays(arrays, candidates, classes)
-    votes = _votes(arrays.get("votes"), (forest.n_nodes, classes))
+    votes = array_of(arrays, "votes", np.int64, (forest.n_nodes, classes), -LARGEST_VOTE, LARGEST_VOTE)
     votes = votes[:, 1:] - votes[:, :1] if classes == 2 else votes
     masses = _old_masses(arrays, forest.n_nodes, loss)
     for root in forest.roots.tolist():
@@ -417,29 +302,18 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
         yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums)
 
 
-def _old_masses(arrays: Arrays, nodes: int, loss: Logistic | Squared) -> Integers | None:
+def _old_masses(arrays: Arrays, nodes: int, loss: Logistic) -> Integers | None:
     """Return the released sums of each node of old trees, (nodes, channels), for masses; None where there are none.
 
     A cell could hold several codes: each gets an equal part of its sums. So the noise of a code is not known, and no curve of
     such a model has a band.
     """
-    present = [arrays[name] for name in ("sums", "cell", "noise") if name in arrays]
-    if not present:
+    if "sums" not in arrays:
         return None
-    if len(present) < 3:
-        raise FileFormatError(NOT_ITS_SUMS)
-    sums, cell, noise = present
-    if (
-        [array.dtype.name for array in present] != ["int64", "int32", "int64"]
-        or sums.ndim != 2
-        or sums.shape[1] != loss.channels
-        or cell.shape != (nodes,)
-        or np.any((cell < -1) | (cell >= len(sums)))
-        or noise.shape != (2,)
-        or np.any(noise <= 0)
-    ):
-        raise FileFormatError(NOT_ITS_SUMS)
+    sums = array_of(arrays, "sums", np.int64, (None, loss.channels))
+    cell = array_of(arrays, "cell", np.int32, (nodes,), -1, len(sums) - 1)
+    array_of(arrays, "noise", np.int64, (2,), 1)
     leaves = np.bincount(cell[cell >= 0], minlength=len(sums))
     if np.any(leaves == 0):
-        raise FileFormatError(NOT_ITS_SUMS)
+        raise FileFormatError(DAMAGED)
     return np.where(cell[:, None] >= 0, sums[cell] // np.maximum(leaves, 1)[cell][:, None], 0)

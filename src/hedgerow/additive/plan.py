@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -83,7 +83,6 @@ class InitialQueries:
 
     @property
     def left(self) -> Budget:
-        """What it leaves of the budget."""
         return self.budget * (self.survey.left - self.share - self.lacks)
 
     @lazy
@@ -92,13 +91,11 @@ class InitialQueries:
 
     @property
     def event(self) -> Sequence:
-        """What it costs."""
         asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
         return Sequence((asked, *self.survey.event.parts, *self._start_events))
 
     @property
     def _start_events(self) -> tuple[Event, ...]:
-        """What the query for what a start lacks costs."""
         if not self.lacks:
             return ()
         return (self._start_noise.event("what the start lacks", draws=self.loss.channels),)
@@ -108,7 +105,6 @@ class InitialQueries:
         return (self.budget * self.lacks).noise_for(self.loss.l1, self.loss.l2_squared)
 
     def act(self, curator: Queryable) -> Start:
-        """Return what the model starts with."""
         released = curator.open_round(self.loss.opening).whole_sums(self._noise)
         start = self.loss.start(released, self._noise.deviation)
         few = too_few(int(released.sum()), self._noise, self.loss.opening.channels)
@@ -123,8 +119,8 @@ class InitialQueries:
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
         deviations = noise.deviation / UNIT, noise.deviation / (UNIT * loss.curvature)
-        found = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
-        return replace(start, margins=loss.votes(found.steps[0, 0]), curvature=loss.curvature_of(curvature))
+        estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
+        return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
     @property
     def _n_counts(self) -> int:
@@ -167,7 +163,6 @@ class Rounds:
 
     @lazy
     def event(self) -> Event:
-        """What they cost at most."""
         alternatives: list[Event] = [Sequence((self._unit.event,) * self.units)]
         if not self.budget.concentrated:
             alternatives.append(Pure(self._cost.epsilon * self.units, "any rounds", "all units in one step"))
@@ -175,7 +170,6 @@ class Rounds:
         return OneOf(tuple(alternatives), label)
 
     def one(self, units: int, cuts: int) -> OneRound:
-        """Return the round of so many units and cuts."""
         if (units, cuts) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
             if not budget.concentrated:  # a pure round costs no more than its budget
@@ -292,7 +286,6 @@ class AdditivePlan:
         return Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
 
     def _units_for(self, rounds: int) -> int:
-        """Return how many units so many rounds of one unit each take."""
         return rounds
 
     def _event(self, budget: Budget) -> Event:
@@ -301,7 +294,6 @@ class AdditivePlan:
 
     @property
     def event(self) -> Event:
-        """Everything that will read records."""
         return Sequence((*self._initial_queries.event.parts, self._stage.event))
 
     @property
@@ -310,7 +302,6 @@ class AdditivePlan:
         return self._encoder
 
     def fit(self, curator: Queryable) -> AdditiveModel:
-        """Boost by asking a curator."""
         start = self._initial_queries.act(curator)
         if self._votes is not None:
             start = self._initial_queries.beyond(curator, self._votes, start)
@@ -321,23 +312,34 @@ class AdditivePlan:
         schedule = RoundSchedule(
             self, snr * start.spread, self._stage.units, may_cut=snr >= self._rules.min_snr_for_cuts
         )
-        while units := schedule.next_units():
-            cuts = min(schedule.next_cuts(), self._affordable(fit))
-            by = self._cut_features(curator, fit, snr) if cuts else []
-            term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            schedule.record(found, term.feature, offered=cuts > 0)
-            fit.add(self._monotone(term, fit))
+        self._boost(curator, fit, snr, schedule, self._stage.one)
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
         return self._with_start(AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs))
 
     def _with_start(self, own: AdditiveModel) -> AdditiveModel:
-        """Return the start, where there is one, and what was learned beyond it."""
         return own if self._start is None else together(self._start, own)
 
-    def _monotone(self, term: Term, fit: Fit) -> Term:
-        """Return a round's term as it is kept."""
+    def _boost(
+        self,
+        curator: Queryable,
+        fit: Fit,
+        snr: float,
+        schedule: RoundSchedule,
+        round_of: Callable[[int, int], OneRound],
+    ) -> None:
+        """Add rounds to a fit until the schedule has spent its units; ``round_of`` makes one of so many units and cuts."""
+        while units := schedule.next_units():
+            cuts = min(schedule.next_cuts(), self._affordable(fit))
+            this_round = round_of(units, cuts)
+            by = self._cut_features(curator, fit, snr) if cuts else []
+            term, estimate = this_round.run(curator, fit, by)
+            schedule.record(estimate, term.feature, offered=cuts > 0)
+            fit.add(self._kept(term, estimate, fit, snr))
+
+    def _kept(self, term: Term, estimate: Estimate, fit: Fit, snr: float) -> Term:
+        """Return a round's term as the model keeps it: monotone where it must be."""
         return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
 
     def _snr(self, records: float) -> float:
@@ -381,12 +383,10 @@ class AdditivePlan:
         return by
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
-        """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
-        return restored_parts(arrays, self._restored, self._stage.units, started=self._started)
+        def read(part: Mapping[str, npt.NDArray[Any]], most_terms: int) -> AdditiveModel:
+            return restored(part, self._encoder, self._loss, most_terms, self._signs)
 
-    def _restored(self, arrays: Mapping[str, npt.NDArray[Any]], most_terms: int) -> AdditiveModel:
-        """Return one part of a model."""
-        return restored(arrays, self._encoder, self._loss, most_terms, self._signs)
+        return restored_parts(arrays, read, self._stage.units, started=self._started)
 
 
 class RoundSchedule:
@@ -413,7 +413,6 @@ class RoundSchedule:
         return size
 
     def next_cuts(self) -> int:
-        """Return K of the next round."""
         if not (self._may_cut and self._cutting):
             return 0
         deepest = max(self._depths[-DEPTH_WINDOW:], default=0)
@@ -423,10 +422,10 @@ class RoundSchedule:
         return min(self._most, 1 + deepest)
 
     def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
-        """Take note of what a round found: its log evidence, the depth that is most likely, and whether its feature is new."""
-        found = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
+        """Take note of a round: its log evidence, the depth that is most likely, and whether its feature is new."""
+        evidence = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
-        self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and found >= 0 else 0
+        self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0
         self._features.add(feature)
         if (
             self._new_in_a_row == NEW_FEATURES_IN_A_ROW
@@ -434,5 +433,5 @@ class RoundSchedule:
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)
-        if found <= -1 or self._rounds >= self._rules.rounds_before_cuts:
+        if evidence <= -1 or self._rounds >= self._rules.rounds_before_cuts:
             self._cutting = True

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from hedgerow.additive.estimate import Estimate
-from hedgerow.additive.model import AdditiveModel, RegressionModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, InitialQueries, RoundSchedule, Rules
-from hedgerow.additive.round import Fit
+from hedgerow.additive.round import Fit, OneRound
 from hedgerow.additive.squared import (
     Counts,
     Link,
@@ -87,7 +84,6 @@ class OutcomeQueries(InitialQueries):
 
     @property
     def left(self) -> Budget:
-        """What it leaves of the budget."""
         return self.budget * (self.survey.left - self.share - self.lacks - self.renewals * self.renewal)
 
     @lazy
@@ -96,7 +92,6 @@ class OutcomeQueries(InitialQueries):
 
     @property
     def event(self) -> Sequence:
-        """What it costs."""
         asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
         return Sequence((asked, *self.survey.event.parts, *self._start_events, *(watched,) * self.renewals))
@@ -118,15 +113,14 @@ class OutcomeQueries(InitialQueries):
     def left_by(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
         """Return how residuals spread where ``votes`` are the margins, as they are from now on; None where noise hides that."""
         released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
-        found = Spread.of(self._of_start, released, self._start_noise.deviation)
-        return found if found.clear > outcome.records / 2 else None
+        spread = Spread.of(self._of_start, released, self._start_noise.deviation)
+        return spread if spread.clear > outcome.records / 2 else None
 
     @property
     def _n_counts(self) -> int:
         return self.of_outcomes.channels
 
     def outcome(self, curator: Queryable) -> Spread:
-        """Return how outcomes spread."""
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
         curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels, OUTCOME)
         schema = self.survey.encoder.schema
@@ -142,9 +136,9 @@ class OutcomeQueries(InitialQueries):
         As ``before`` where the noise hides them, or where its bins were merged until they say that residuals grew.
         """
         released = curator.open_round(self.of_residuals, fit.pending_terms(), whole=True).whole_sums(self._watching)
-        found = Spread.of(self.of_residuals, released, self._watching.deviation)
-        shown = found.clear > before.records / 2 and found.mean_square <= before.mean_square
-        return found if shown else before
+        spread = Spread.of(self.of_residuals, released, self._watching.deviation)
+        plausible = spread.clear > before.records / 2 and spread.mean_square <= before.mean_square
+        return spread if plausible else before
 
 
 class RegressionPlan(AdditivePlan):
@@ -183,7 +177,6 @@ class RegressionPlan(AdditivePlan):
         return math.ceil(units * self._final)
 
     def fit(self, curator: Queryable) -> AdditiveModel:
-        """Boost by asking a curator."""
         opening = self._initial_queries
         outcome = opening.outcome(curator)
         snr = self._snr(outcome.clear)
@@ -197,27 +190,29 @@ class RegressionPlan(AdditivePlan):
             units = 0
         schedule = RoundSchedule(self, snr, units, may_cut=snr >= self._rules.min_snr_for_cuts)
         clips = ResidualClip(self, schedule.size, spread, loss)
-        while size := schedule.next_units():
-            clips.renew(curator, fit)
-            cuts = min(schedule.next_cuts(), self._affordable(fit))
-            by = self._cut_features(curator, fit, snr) if cuts else []
-            one = replace(self._stage.one(size, cuts), loss=clips.loss)
-            term, found = one.run(curator, fit, by)
-            schedule.record(found, term.feature, offered=cuts > 0)
-            fit.add(self._monotone(term if snr >= self._rules.full_step_snr else trusted(term, found), fit))
+
+        def clipped_round(size: int, cuts: int) -> OneRound:
+            return replace(self._stage.one(size, cuts), loss=clips.renewed(curator, fit))
+
+        self._boost(curator, fit, snr, schedule, clipped_round)
         start += self._shift(curator, fit, clips, self._stage.units - units)
-        return self._with_start(RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
+        return self._with_start(AdditiveModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
+
+    def _kept(self, term: Term, estimate: Estimate, fit: Fit, snr: float) -> Term:
+        if snr < self._rules.full_step_snr:
+            term = trusted(term, estimate)
+        return super()._kept(term, estimate, fit, snr)
 
     def _begin(self, curator: Queryable, loss: Squared, outcome: Spread) -> tuple[int, Spread]:
         """Return the margin that every record begins with beyond the start's, and how absolute residuals spread then."""
         if self._votes is None:
             start = loss.link.margin(outcome.mean)
             return start, outcome.around(outcome.mean)
-        found = self._initial_queries.left_by(curator, self._votes, outcome)
-        if found is None:
+        spread = self._initial_queries.left_by(curator, self._votes, outcome)
+        if spread is None:
             return 0, outcome.around(outcome.mean)
         steps = loss.link.grid.steps
-        return loss.clipped_at(steps).shift(found.mean / steps, 1.0), found.around(found.mean)
+        return loss.clipped_at(steps).shift(spread.mean / steps, 1.0), spread.around(spread.mean)
 
     def _shift(self, curator: Queryable, fit: Fit, clips: ResidualClip, units: int) -> int:
         """Return the votes by which all margins are too low, by what so many units leave when nothing is selected.
@@ -229,14 +224,10 @@ class RegressionPlan(AdditivePlan):
         total, mass = curator.open_round(loss, whole=True).whole_sums(noise)
         return loss.shift(total / UNIT, max(max(mass, noise.deviation) / (UNIT * loss.curvature), 1.0))
 
-    def _restored(self, arrays: Mapping[str, npt.NDArray[Any]], most_terms: int) -> RegressionModel:
-        model = super()._restored(arrays, most_terms)
-        return RegressionModel(model.encoder, self._initial_queries.loss, model.start, model.terms, model.signs)
 
-
-def trusted(term: Term, found: Estimate) -> Term:
+def trusted(term: Term, estimate: Estimate) -> Term:
     """Return a term whose steps count by the probability that there is a step at all, which beforehand is a fifth."""
-    trust = expit(logsumexp(found.evidence) - math.log(4 * len(found.evidence)))
+    trust = expit(logsumexp(estimate.evidence) - math.log(4 * len(estimate.evidence)))
     return replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
 
 
@@ -252,8 +243,8 @@ class ResidualClip:
     def _clipped(self, loss: Squared) -> Squared:
         return self.spread.loss(self._noise, self._rules.clip_cells, self._rules.clip_skew, loss)
 
-    def renew(self, curator: Queryable, fit: Fit) -> None:
-        """Ask for the residuals if it is time."""
+    def renewed(self, curator: Queryable, fit: Fit) -> Squared:
+        """Return the loss of the next round; ask for the residuals if it is time."""
         if self._left and self._rounds >= self._next:
             self.spread, before = self._plan._initial_queries.residuals(curator, fit, self.spread), self.loss
             self.loss = self._clipped(before)
@@ -261,3 +252,4 @@ class ResidualClip:
             self._left -= 1
             self._next *= self._rules.interval_growth
         self._rounds += 1
+        return self.loss

@@ -58,7 +58,6 @@ class Fit:
         self._add_pending(Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))))
 
     def add(self, term: Term) -> None:
-        """Add a round's term."""
         self.terms.append(term)
         if not term.cuts:
             self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
@@ -101,17 +100,14 @@ class OneRound:
 
     @lazy
     def selection(self) -> Selection:
-        """The mechanism of each selection."""
         return (self.budget * SELECTION_SHARE / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
     def noise(self) -> Noise:
-        """The noise of a sum."""
         return (self.budget * (1 - SELECTION_SHARE)).noise_for(self.loss.l1, self.loss.l2_squared)
 
     @property
     def event(self) -> Event:
-        """The most that it costs."""
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
         draws = (1 << self.cuts) * self.most_codes * self.loss.channels
         measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=draws)

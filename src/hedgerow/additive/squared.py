@@ -21,7 +21,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeLog, OutcomeRange
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, VOTE_STEPS
-from hedgerow.schema.outcome import STEPS, OutcomeGrid
+from hedgerow.schema.types import STEPS, OutcomeGrid
 from hedgerow.table.table import Margins
 
 Signed = npt.NDArray[np.signedinteger]
@@ -61,15 +61,15 @@ class Link:
         return margins.astype(np.int64)
 
     def margin(self, mean: float) -> int:
-        """Return the margin that predicts a mean of codes."""
         return round(mean)
 
     def outcomes(self, margins: Signed) -> Floats:
         """Return the predicted outcomes of margins (records,), in the outcome's unit and within its range."""
-        return self.grid.values(np.clip(margins, 0, self.grid.steps))
+        return self.exported(margins[:, None])
 
+    @property
     def exported(self) -> OutcomeLog | OutcomeRange:
-        """Return ``outcomes`` for programs that do not know this library."""
+        """``outcomes`` for programs that do not know this library."""
         return OutcomeRange(float(self.grid.low), float(self.grid.high), self.grid.steps)
 
 
@@ -97,12 +97,10 @@ class LogOutcome(Link):
 
     @property
     def vote_steps(self) -> float:
-        """The number of votes in a log of 1."""
         return self.grid.steps / math.log(self.grid.high / self.grid.low)
 
     @property
     def origin(self) -> float:
-        """The log of the range's low end."""
         return math.log(self.grid.low)
 
     @lazy
@@ -113,16 +111,14 @@ class LogOutcome(Link):
         return np.append(codes, -1)
 
     def read(self, labels: Signed) -> Signed:
-        """Return the codes of the outcomes' logs."""
         return np.asarray(self._logs[labels])
 
     def outcomes(self, margins: Signed) -> Floats:
-        """Return the exponentials of what margins say."""
         within = np.clip(margins, 0, self.grid.steps)
         return np.clip(np.exp(self.origin + within / self.vote_steps), self.grid.low, self.grid.high)
 
+    @property
     def exported(self) -> OutcomeLog:
-        """Return ``outcomes`` for programs that do not know this library."""
         low, high = float(self.grid.low), float(self.grid.high)
         return OutcomeLog(low, self.vote_steps, 0, self.grid.steps, low, high)
 
@@ -142,12 +138,10 @@ class LogLink(Link):
 
     @property
     def vote_steps(self) -> float:
-        """The number of votes in a log of 1."""
         return VOTE_STEPS
 
     @property
     def origin(self) -> float:
-        """The log of the range's high end."""
         return math.log(self.grid.high)
 
     @lazy
@@ -158,19 +152,13 @@ class LogLink(Link):
         return codes
 
     def expected(self, margins: Signed) -> Integers:
-        """Return the codes of expected counts, from the table; its ends stand for all beyond."""
         return np.asarray(self.table[np.clip(margins, -LOWEST, 0) + LOWEST])
 
     def margin(self, mean: float) -> int:
-        """Return the margin of a mean, at least that of one step of the grid."""
         return round(VOTE_STEPS * math.log(min(max(mean, 1.0), self.grid.steps) / self.grid.steps))
 
-    def outcomes(self, margins: Signed) -> Floats:
-        """Return expected counts, above 0."""
-        return np.asarray(self.grid.high * np.exp(np.clip(margins, -LOWEST, 0) / VOTE_STEPS))
-
+    @property
     def exported(self) -> OutcomeLog:
-        """Return ``outcomes`` for programs that do not know this library."""
         high = float(self.grid.high)
         return OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, 0.0, high)
 
@@ -231,27 +219,22 @@ class Squared:
 
     @property
     def channels(self) -> int:
-        """How many channels there are."""
         return 2 if self.measures else 1
 
     @lazy
     def scores(self) -> Squared:
-        """The residuals alone."""
         return replace(self, measures=False)
 
     @property
     def constant(self) -> int:
-        """What every record adds to the second channel."""
         return UNIT * self.thousandths // 1000
 
     @property
     def l1(self) -> int:
-        """The largest L1 norm of what a record adds."""
         return UNIT + self.constant
 
     @property
     def l2_squared(self) -> int:
-        """The largest squared L2 norm of what a record adds."""
         return UNIT**2 + self.constant**2
 
     @property
@@ -269,8 +252,26 @@ class Squared:
         """How many steps of the grid a step of 1 is: residuals that are cut off do not follow the margin."""
         return self.spread / self.inside
 
+    @property
+    def exported(self) -> OutcomeLog | OutcomeRange:
+        return self.link.exported
+
+    @property
+    def scale(self) -> Scale:
+        return self.link.scale
+
+    @property
+    def origin(self) -> float:
+        return self.link.origin
+
+    @property
+    def vote_steps(self) -> float:
+        return self.link.vote_steps
+
+    def answer(self, margins: Margins) -> Floats:
+        return self.link.outcomes(margins[:, 0])
+
     def curvature_of(self, measured: Floats) -> Floats:
-        """Return the number of records that released sums stand for."""
         return measured
 
     def votes(self, steps: Floats) -> Integers:
@@ -290,7 +291,6 @@ class Squared:
         return self
 
     def clipped_at(self, clip: int) -> Squared:
-        """Return the loss with another clip."""
         return replace(self, clip=clip)
 
     def shift(self, total: float, mass: float) -> int:
@@ -317,7 +317,6 @@ class Poisson(Squared):
 
     @property
     def cap(self) -> int:
-        """M, in steps of the grid."""
         return max(round(REACH * self.mean), 1)
 
     @property
@@ -335,7 +334,6 @@ class Poisson(Squared):
         return np.asarray(np.trunc(np.clip(steps * self.unit, -LONGEST_LOG, LONGEST_LOG)), dtype=np.int64)
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
         said = cast(LogLink, self.link).table
@@ -343,11 +341,9 @@ class Poisson(Squared):
         return out
 
     def about(self, mean: float) -> Poisson:
-        """Return the loss of outcomes with this mean, in steps of the grid: a released number."""
         return replace(self, mean=max(mean, 1.0))
 
     def shift(self, total: float, mass: float) -> int:
-        """Return the votes by which all margins are too low where gradients and curvatures, in units of one, have these sums."""
         factor = max(1 + total * self.clip / (mass * self.mean), math.exp(-1))
         return round(min(VOTE_STEPS * math.log(factor), LONGEST_LOG))
 
@@ -381,7 +377,6 @@ class Counts:
 
     @property
     def channels(self) -> int:
-        """How many bins there are."""
         return len(self.edges) - 1
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
@@ -390,9 +385,9 @@ class Counts:
         values = known - self.link.expected(margins[:, 0]) if self.residuals else known
         values = np.abs(values) if self.residuals and not self.signed else values
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
-        found = np.zeros((len(labels), self.channels), dtype=np.int64)
-        found[np.arange(len(labels)), place] = labels >= 0
-        return found
+        out = np.zeros((len(labels), self.channels), dtype=np.int64)
+        out[np.arange(len(labels)), place] = labels >= 0
+        return out
 
 
 def counts_of_residuals(steps: int, link: Link = PLAIN) -> Counts:
@@ -460,22 +455,18 @@ class Spread:
 
     @property
     def records(self) -> float:
-        """How many records there are, at least 1."""
         return max(float(self.counts.sum()), 1.0)
 
     @property
     def share(self) -> Floats:
-        """The share of each bin, (bins,)."""
         return np.asarray(self.counts / self.counts.sum())
 
     @property
     def mean(self) -> float:
-        """The mean."""
         return float(self.share @ (self.edges[:-1] + self.edges[1:])) / 2
 
     @property
     def mean_square(self) -> float:
-        """The mean square."""
         return self.clipped(math.inf)[0]
 
     def around(self, center: float) -> Spread:
@@ -508,13 +499,13 @@ class Spread:
         ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a
         share ``skew`` is taken to have one sign there.
         """
-        records, least, found = self.records / cells, math.inf, (1, 1.0, 1.0)
+        records, least, best = self.records / cells, math.inf, (1, 1.0, 1.0)
         for clip in self.edges[1:].tolist():
             square, inside = self.clipped(clip)
             error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (
                 skew * self.cut_off(clip)
             ) ** 2
             if error < least:
-                least, found = error, (clip, math.sqrt(square), inside)
-        clip, spread, inside = found
+                least, best = error, (clip, math.sqrt(square), inside)
+        clip, spread, inside = best
         return replace(loss, clip=max(clip, 1), spread=max(spread, 1.0), inside=max(inside, LEAST_INSIDE))

@@ -52,11 +52,9 @@ class StartVotes:
 
     @property
     def columns(self) -> int:
-        """How many margins a record has."""
         return len(self.packed.start)
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Margins) -> None:
-        """Add it to ``margins`` (records, columns) of ``codes`` (records, features)."""
         own = np.empty(codes.shape, dtype=self.packed.dtype, order="F")
         for feature in self.packed.reads:
             own[:, feature] = self.into[feature][codes[:, feature]]
@@ -90,12 +88,12 @@ def start_on(
             into.append(np.arange(len(kind.values) + 2))
             known.append(categories_of(kind, other))
         else:
-            found = np.append(bins_of(fine, name, model.encoder.edges[place]), len(model.encoder.edges[place]) + 1)
-            merged = np.unique(found[:-1], return_inverse=True)[1]
+            bins = np.append(bins_of(fine, name, model.encoder.edges[place]), len(model.encoder.edges[place]) + 1)
+            merged = np.unique(bins[:-1], return_inverse=True)[1]
             if len(edges) and not merged[-1]:  # a feature in bins has two at least
                 merged[1:] = 1
             into.append(np.append(merged, merged[-1] + 1).astype(np.int64))
-            known.append(found[np.unique(into[-1], return_index=True)[1]])
+            known.append(bins[np.unique(into[-1], return_index=True)[1]])
     encoder, order = fine.merged(into), [model.encoder.schema.names.index(name) for name in fine.schema.names]
     place_of = {old: new for new, old in enumerate(order)}
     codes = [known[place_of[old]] for old in range(len(order))]
@@ -137,7 +135,6 @@ def check_schemas(given: Schema, wanted: Schema) -> None:
 
 
 def check_settings(terms: Sequence[Term], signs: Sequence[int], most_cuts: int | None) -> None:
-    """Raise ConfigurationError where a start's terms are not what a fit's settings allow."""
     if most_cuts is not None and any(len(term.cuts) > most_cuts for term in terms):
         raise ConfigurationError(
             "init holds features that interact in a way that interaction_cst forbids. Pass a model that was fitted with the same "
@@ -205,7 +202,6 @@ def moved(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Te
 
 
 def scaled(term: Term, scale: float) -> Term:
-    """Return a term whose votes are so many times what they were."""
     if scale == 1:
         return term
     unit = min(term.unit * scale, LARGEST_VOTE)

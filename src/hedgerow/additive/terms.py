@@ -52,26 +52,21 @@ class Term:
 
     @property
     def columns(self) -> int:
-        """How many margins a record has."""
         return int(self.votes.shape[2])
 
     @property
     def features(self) -> tuple[int, ...]:
-        """The features that it reads: those that are cut, and the one in bins."""
         return (*(cut.by for cut in self.cuts), self.feature)
 
     @lazy
     def cells(self) -> Cells:
-        """The cells of its cuts."""
         return cells_of(self.cuts)
 
     @lazy
     def key(self) -> tuple[Any, ...]:
-        """What it tells apart: its cuts and its feature."""
         return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature)
 
     def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add the votes to ``margins`` (records, columns) of ``codes`` (records, features)."""
         kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
 
     def measured(self, multiple: float) -> Measured | None:
@@ -128,11 +123,9 @@ class Terms:
 
     @property
     def columns(self) -> int:
-        """How many margins a record has."""
         return self.terms[0].columns
 
     def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add the votes to ``margins`` (records, columns) of ``codes`` (records, features)."""
         for term in self.terms:
             term(codes, margins)
 
@@ -169,7 +162,6 @@ class Packed:
 
     @lazy
     def reads(self) -> list[int]:
-        """The features whose codes are read."""
         return sorted({feature for term in self.terms for feature in term.features})
 
     @lazy
@@ -210,7 +202,6 @@ class Packed:
         )
 
     def margins(self, codes: Codes) -> npt.NDArray[np.signedinteger]:
-        """Return the margins of records by their codes (records, features), of shape (records, columns), in votes."""
         votes = self.arrays[-1]
         margins = np.repeat(self.start.astype(votes.dtype)[:, None], len(codes), axis=1)
         # By column, any number of records is one kind of array to numba; of those by record, one record is another.
@@ -227,8 +218,8 @@ class Packed:
         low, high = self.ends[:, 0].tolist()
         if len(self.start) != 1 or high - low >= min(WIDEST_TABLE, records):
             return answer
-        found = answer(np.arange(low, high + 1)[:, None])
-        return lambda margins: found[margins[:, 0] - low]
+        answers = answer(np.arange(low, high + 1)[:, None])
+        return lambda margins: answers[margins[:, 0] - low]
 
 
 def _steps(side: Integers) -> list[tuple[int, int]]:

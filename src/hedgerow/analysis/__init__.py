@@ -7,8 +7,7 @@ from hedgerow.analysis.evaluation import evaluate
 from hedgerow.analysis.held_out import HeldOut, hold_out
 from hedgerow.analysis.outlook import FitPlan, plan
 from hedgerow.analysis.regression_card import RegressionCard
-from hedgerow.analysis.release import private_schema
-from hedgerow.analysis.released import ReleasedSchema
+from hedgerow.analysis.release import ReleasedSchema, private_schema
 from hedgerow.analysis.search import PrivateSearchCV
 
 __all__ = [

@@ -1,23 +1,231 @@
-"""The report card of a classifier: figures computed from noisy counts, with intervals for noise and for sampling."""
+"""Report cards: figures computed from noisy counts, with intervals for noise and for sampling; and that of a classifier."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.special import ndtri
 
-from hedgerow.analysis.figures import CLEAR, Card, Figure, quantile
 from hedgerow.arrays import Floats, Integers
 from hedgerow.doubts import ClassEvidence, class_doubts
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
 from hedgerow.schema.features import Value
-from hedgerow.texts import short_repr
+from hedgerow.texts import html_table, short_repr
 
+INTERVALS = ("95 %, of these records", "95 %, of their population")
+STEP = 0.5  # of a count, where a figure's change is measured
+CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
+
+
+def quantile(level: float, kurtosis: Any) -> Any:
+    """Return how many deviations reach around noise of some excess kurtosis to cover it with a probability.
+
+    Cornish and Fisher's second term: a sum of few two-sided geometric draws, of excess kurtosis 3 each, has longer tails than a
+    normal.
+    """
+    z = -float(ndtri((1 - level) / 2))
+    return z + max(z**3 - 3 * z, 0.0) * kurtosis / 24
+
+
+class Figure(NamedTuple):
+    """A figure, and between which values it may lie by what bins leave open."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Card:
+    """What report cards share: noisy counts of all cells, and figures as functions of them.
+
+    Parameters
+    ----------
+    counts : ndarray
+        The noisy counts of all cells in a row: everything that was released.
+    deviation : float
+        The standard deviation of each count's noise, nearly.
+    certificate_ : Certificate
+        What the evaluation cost.
+    model_unit : Unit or None
+        Whom the model's own guarantee is for; None where it is not known.
+    """
+
+    FIGURES: ClassVar[tuple[str, ...]]
+
+    counts: Floats = field(repr=False)
+    deviation: float
+    certificate_: Certificate = field(repr=False)
+    model_unit: Unit | None = field(default=None, kw_only=True)
+
+    @property
+    @abstractmethod
+    def records(self) -> float:
+        """The noisy number of labelled records."""
+
+    @property
+    @abstractmethod
+    def warnings(self) -> tuple[str, ...]:
+        """What the released counts say against the labels (docs/proofs/report-card.md). It costs nothing."""
+
+    @property
+    @abstractmethod
+    def _released(self) -> dict[str, Any]:
+        """What ``from_dict`` needs besides the counts, as plain values."""
+
+    @abstractmethod
+    def _figure(self, name: str, counts: Floats) -> Figure: ...
+
+    @abstractmethod
+    def _bounds(self, name: str) -> tuple[float, float]:
+        """Return between which values a figure lies whatever the records are."""
+
+    @abstractmethod
+    def _denominators(self, name: str) -> list[tuple[float, float]]:
+        """Return the noisy numbers that a figure divides by, each with the standard deviation of its noise."""
+
+    def figure(self, name: str) -> Figure:
+        """Return a figure by its name, within its possible range."""
+        low, high = self._bounds(self._known(name))
+        return Figure(*(min(max(part, low), high) for part in self._figure(name, self._significant)))
+
+    def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
+        """Return an interval that covers a figure with a probability of about ``level``, what bins leave open included.
+
+        Parameters
+        ----------
+        name : str
+            Which figure.
+        level : float
+            The probability.
+        sampling : bool, default True
+            Whether it covers the figure of the population that the records were drawn from; otherwise noise alone counts, and
+            it covers the figure of these very records.
+
+        Notes
+        -----
+        It follows from released counts and costs nothing. It is a normal approximation: the noise and the sampling of every
+        cell, through the figure's rates of change (docs/proofs/report-card.md). Where a number that a figure divides by does
+        not stand out from its noise the interval says nothing: it is everything.
+        """
+        return self._interval(self._known(name), level, sampling)
+
+    def _interval(self, name: str, level: float, sampling: bool) -> tuple[float, float]:
+        if not isinstance(level, int | float) or not 0 < level < 1:
+            raise ConfigurationError(f"level is {shown(level)}, but it is a probability; pass a number such as 0.95.")
+        least, most = self._bounds(name)
+        parts = self._denominators(name)
+        if any(total <= CLEAR * noise for total, noise in parts):
+            return least, most
+        guard = 1 + max(noise / total for total, noise in parts)
+        _, low, high = self._figure(name, self.counts)
+        # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
+        drawn = self.certificate_.records_per_person * np.maximum(self.counts, 0.0)
+        variance = self.deviation**2 + (drawn if sampling else 0.0)
+        slopes = self._slopes(name) ** 2
+        spread = float((variance * slopes).sum())
+        if not spread:
+            return max(low, least), min(high, most)
+        kurtosis = 3 * float(((self.deviation**2 * slopes) ** 2).sum()) / spread**2
+        wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
+        return max(low - wide, least), min(high + wide, most)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was released, and the figures computed from it, as plain values for JSON."""
+        return {
+            **self._released,
+            "counts": self.counts.tolist(),
+            "deviation": self.deviation,
+            "records": self.records,
+            **({} if self.model_unit is None else {"model_unit": asdict(self.model_unit)}),
+            "figures": self.figures_to_dict(),
+        }
+
+    @staticmethod
+    def _counts_in(values: Mapping[str, Any], cells: int) -> dict[str, Any]:
+        """Return what ``to_dict`` wrote of so many counts, and the certificate beside it, as arguments of a card."""
+        counts, deviation = np.array(values["counts"], dtype=np.float64), float(values["deviation"])
+        if counts.shape != (cells,) or not np.isfinite([*counts, deviation]).all() or deviation < 0:
+            raise ValueError("no counts of a report card")
+        return {
+            "counts": counts,
+            "deviation": deviation,
+            "certificate_": Certificate.from_dict(values["certificate"]),
+            "model_unit": Unit(**values["model_unit"]) if "model_unit" in values else None,
+        }
+
+    def figures_to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values for JSON; null stands for an end that is infinite."""
+        return {
+            name: {
+                "value": self.figure(name).value,
+                "interval_of_noise": [_finite(end) for end in self.interval(name, sampling=False)],
+                "interval_of_noise_and_sampling": [_finite(end) for end in self.interval(name)],
+            }
+            for name in self.FIGURES
+        }
+
+    __repr__ = short_repr
+
+    def __str__(self) -> str:
+        rows = [self._title(), "", f"  {'':<12}{'':>8}  {INTERVALS[0]:<24}{INTERVALS[1]:<24}"]
+        for name, value, noise, both in self._rows():
+            rows.append(f"  {name:<12}{value:>8}  {noise:<24}{both:<24}".rstrip())
+        return "\n".join([*rows, *(f"\nWarning: {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        note = " ".join(f"Warning: {text}" for text in self.warnings)
+        return html_table(self._title(), self._rows(), ("figure", "value", *INTERVALS), note=note)
+
+    def _title(self) -> str:
+        about = f"Report card on about {self.records:.0f} records (noise: {self.deviation:.3g} a count)"
+        if self.model_unit in (None, self.certificate_.unit):
+            return about
+        return f"{about}. It protects {self.certificate_.unit}; its model protects {self.model_unit}."
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        for name in self.FIGURES:
+            digits = self._digits(name)
+            intervals = (self.interval(name, sampling=sampling) for sampling in (False, True))
+            noise, both = (f"{low:.{digits}f} to {high:.{digits}f}" for low, high in intervals)
+            yield name, f"{self.figure(name).value:.{digits}f}", noise, both
+
+    def _digits(self, name: str) -> int:
+        return 4
+
+    @property
+    def _significant(self) -> Floats:
+        """The counts that figures are computed from."""
+        return self.counts
+
+    def _known(self, name: str) -> str:
+        if name not in self.FIGURES:
+            raise ConfigurationError(f"there is no figure {shown(name)}; ask for one of {', '.join(self.FIGURES)}.")
+        return name
+
+    def _slopes(self, name: str) -> Floats:
+        """Return how fast a figure changes with each count."""
+        slopes = np.empty(len(self.counts))
+        for i in range(len(self.counts)):
+            more, less = self.counts.copy(), self.counts.copy()
+            more[i] += STEP
+            less[i] -= STEP
+            slopes[i] = (self._figure(name, more).value - self._figure(name, less).value) / (2 * STEP)
+        return slopes
+
+
+def _finite(end: float) -> float | None:
+    return end if math.isfinite(end) else None
+
+
+MOST_BINS = 1024  # of a probability or a residual
 WIDEST = 7.0  # log-odds of the outermost bins' inner ends, nearly: a probability of .0009
 
 
@@ -42,24 +250,16 @@ class ScoreGrid:
 
     @property
     def inner(self) -> Floats:
-        """The inner ends of the bins, ascending; 1/2 is the middle one."""
         odds = WIDEST * (2 * np.arange(1, self.bins) / self.bins - 1)
         return np.asarray(1 / (1 + np.exp(-odds)))
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """The lower and the upper end of each bin."""
         inner = self.inner
         return np.concatenate(([0.0], inner)), np.concatenate((inner, [1.0]))
 
     @property
-    def histograms(self) -> int:
-        """How many cells a record is in."""
-        return 1 if self.n_classes == 2 else self.n_classes + 1
-
-    @property
     def n_codes(self) -> Integers:
-        """How many cells each histogram has."""
         if self.n_classes == 2:
             return np.array([2 * self.bins])
         return np.array([self.n_classes**2, *[2 * self.bins] * self.n_classes])
@@ -97,9 +297,6 @@ class ScoreGrid:
         start = self.n_classes**2 + 2 * self.bins * k
         others, own = counts[start : start + 2 * self.bins].reshape(2, self.bins)
         return own, others
-
-
-MOST_BINS = 1024  # bins of a probability
 
 
 class Curve(NamedTuple):
@@ -246,8 +443,8 @@ class ReportCard(Card):
     def precision_recall_curve(self, label: Value | None = None) -> Curve:
         """Return the precision (y) by the recall (x) of a class; by default the positive class."""
         own, others = (np.maximum(np.cumsum(part), 0.0) for part in self._descending(label))
-        found = own + others
-        precision = np.divide(own, found, out=np.ones_like(own), where=found > 0)
+        predicted = own + others
+        precision = np.divide(own, predicted, out=np.ones_like(own), where=predicted > 0)
         recall = _shares(self._descending(label)[0])
         return Curve(recall, np.concatenate(([1.0], precision)), self._thresholds)
 
@@ -260,18 +457,13 @@ class ReportCard(Card):
         observed = np.clip(own[clear] / records[clear], 0.0, 1.0)
         return Calibration(((lower + upper) / 2)[clear], observed, records[clear])
 
+    @property
+    def _released(self) -> dict[str, Any]:
+        return {"classes": list(self.classes), "bins": self.grid.bins}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the released counts and the figures computed from them, as plain values for JSON."""
-        return {
-            "classes": list(self.classes),
-            "bins": self.grid.bins,
-            "counts": self.counts.tolist(),
-            "deviation": self.deviation,
-            "records": self.records,
-            **({} if self.model_unit is None else {"model_unit": asdict(self.model_unit)}),
-            "figures": self.figures_to_dict(),
-            "confusion_matrix": self.confusion_matrix.tolist(),
-        }
+        return {**super().to_dict(), "confusion_matrix": self.confusion_matrix.tolist()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -283,14 +475,10 @@ class ReportCard(Card):
             If the values are not those of a report card.
         """
         classes, bins = tuple(values["classes"]), int(values["bins"])
-        counts, deviation = np.array(values["counts"], dtype=np.float64), float(values["deviation"])
+        if not classes or not 2 <= bins <= MOST_BINS or bins % 2:
+            raise ValueError("no bins of a report card")
         grid = ScoreGrid(len(classes), bins)
-        sound = len(classes) > 0 and 2 <= bins <= MOST_BINS and bins % 2 == 0 and deviation >= 0
-        if not sound or counts.shape != (int(grid.n_codes.sum()),) or not np.isfinite([*counts, deviation]).all():
-            raise ValueError("no counts of a report card")
-        unit = Unit(**values["model_unit"]) if "model_unit" in values else None
-        certificate = Certificate.from_dict(values["certificate"])
-        return cls(counts, deviation, certificate, classes=classes, grid=grid, model_unit=unit)
+        return cls(classes=classes, grid=grid, **cls._counts_in(values, int(grid.n_codes.sum())))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -299,23 +487,53 @@ class ReportCard(Card):
         evidence.add(self.grid.by_label(self.counts).T, self.deviation)
         return class_doubts(self.classes, evidence)
 
-    def _figure(self, name: str, counts: Floats) -> Figure:
-        return FIGURES[name](self.grid, counts)
-
     def _bounds(self, name: str) -> tuple[float, float]:
         return 0.0, 2.0 if name == "brier_score" and self.grid.n_classes > 2 else 1.0
 
-    def _guard(self, name: str) -> float | None:
-        """Return the factor by which noise in the denominators widens an interval, or None if a denominator may be zero."""
+    def _denominators(self, name: str) -> list[tuple[float, float]]:
+        parts = [(self.records, int(self.grid.n_codes[0]))]
         if name == "roc_auc":
-            curves = [self.grid.curve(self.counts, k) for k in _curves(self.grid)]
+            curves = [self.grid.curve(self.counts, k) for k in self._curves]
             parts = [(float(part.sum()), len(part)) for curve in curves for part in curve]
-        else:
-            parts = [(self.records, int(self.grid.n_codes[0]))]
-        off = [math.sqrt(cells) * self.deviation for _, cells in parts]
-        if any(total <= CLEAR * deviation for (total, _), deviation in zip(parts, off, strict=True)):
-            return None
-        return 1 + max(deviation / total for (total, _), deviation in zip(parts, off, strict=True))
+        return [(total, math.sqrt(cells) * self.deviation) for total, cells in parts]
+
+    def _figure(self, name: str, counts: Floats) -> Figure:
+        if name == "accuracy":
+            table = self.grid.confusion(counts)
+            total = float(table.sum())
+            share = float(np.trace(table)) / total if total else 0.0
+            return Figure(share, share, share)
+        return self._roc_auc(counts) if name == "roc_auc" else self._brier_score(counts)
+
+    def _roc_auc(self, counts: Floats) -> Figure:
+        """Records of one bin are tied. Half of their pairs are counted; the true share may be none or all."""
+        figures = []
+        for k in self._curves:
+            own, others = self.grid.curve(counts, k)
+            pairs = float(own.sum() * others.sum())
+            below = np.concatenate(([0.0], np.cumsum(others)[:-1]))
+            tied, may = float(own @ others), float(np.abs(own * others).sum())
+            sure = float(own @ below)
+            figures.append(((sure + tied / 2) / pairs, may / 2 / pairs) if pairs else (0.5, 0.5))
+        value, off = np.mean(figures, axis=0).tolist()
+        return Figure(value, value - off, value + off)
+
+    def _brier_score(self, counts: Floats) -> Figure:
+        lower, upper = self.grid.ends
+        middle = (lower + upper) / 2
+        sums = np.zeros(3)  # at the middle of each bin, and at its better and its worse end
+        for k in self._curves:
+            own, others = self.grid.curve(counts, k)
+            total = float(own.sum() + others.sum())
+            for i, (miss, alarm) in enumerate((((1 - middle), middle), ((1 - upper), lower), ((1 - lower), upper))):
+                sums[i] += float(own @ miss**2 + others @ alarm**2) / total if total else 0.0
+        value, low, high = sums.tolist()
+        return Figure(value, min(low, value), max(high, value))
+
+    @property
+    def _curves(self) -> range:
+        """The classes that have a curve: of two classes, only the second."""
+        return range(1 if self.grid.n_classes == 2 else 0, self.grid.n_classes)
 
     def _place(self, label: Value | None) -> int:
         if label is None and self.grid.n_classes == 2:
@@ -339,49 +557,3 @@ def _shares(counts: Floats) -> Floats:
     sums = np.concatenate(([0.0], np.cumsum(counts)))
     shares = sums / total if total > 0 else np.linspace(0.0, 1.0, len(sums))
     return np.maximum.accumulate(np.clip(shares, 0.0, 1.0))
-
-
-def _accuracy(grid: ScoreGrid, counts: Floats) -> Figure:
-    table = grid.confusion(counts)
-    total = float(table.sum())
-    value = float(np.trace(table)) / total if total else 0.0
-    return Figure(value, value, value)
-
-
-def _roc_auc(grid: ScoreGrid, counts: Floats) -> Figure:
-    """Records of one bin are tied. Half of their pairs are counted; the true share may be none or all."""
-    figures = []
-    for k in _curves(grid):
-        own, others = grid.curve(counts, k)
-        pairs = float(own.sum() * others.sum())
-        below = np.concatenate(([0.0], np.cumsum(others)[:-1]))
-        tied, may = float(own @ others), float(np.abs(own * others).sum())
-        sure = float(own @ below)
-        figures.append(((sure + tied / 2) / pairs, may / 2 / pairs) if pairs else (0.5, 0.5))
-    value, open_ = np.mean(figures, axis=0).tolist()
-    return Figure(value, value - open_, value + open_)
-
-
-def _curves(grid: ScoreGrid) -> range:
-    """Return the classes that have a curve: of two classes, only the second."""
-    return range(1 if grid.n_classes == 2 else 0, grid.n_classes)
-
-
-def _brier_score(grid: ScoreGrid, counts: Floats) -> Figure:
-    lower, upper = grid.ends
-    sums = np.zeros(3)
-    for k in _curves(grid):
-        own, others = grid.curve(counts, k)
-        total = float(own.sum() + others.sum())
-        middle = (lower + upper) / 2
-        for i, (miss, alarm) in enumerate((((1 - middle), middle), ((1 - upper), lower), ((1 - lower), upper))):
-            sums[i] += float(own @ miss**2 + others @ alarm**2) / total if total else 0.0
-    value, low, high = sums.tolist()
-    return Figure(value, min(low, value), max(high, value))
-
-
-FIGURES: Mapping[str, Callable[[ScoreGrid, Floats], Figure]] = {
-    "accuracy": _accuracy,
-    "roc_auc": _roc_auc,
-    "brier_score": _brier_score,
-}

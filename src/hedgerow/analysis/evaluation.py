@@ -18,9 +18,8 @@ from hedgerow.curator.interactive import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (
-    ClassModel,
     ClassOrder,
-    OutcomeModel,
+    Model,
     PrivateClassifier,
     PrivateEstimator,
     PrivateRegressor,
@@ -192,12 +191,11 @@ def _checked_bins(bins: object) -> int:
 class Scored(Labelled):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
-    model: ClassModel
+    model: Model
     grid: ScoreGrid
 
     @property
     def n_codes(self) -> Integers:
-        """How many cells each histogram has."""
         return self.grid.n_codes
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
@@ -205,11 +203,9 @@ class Scored(Labelled):
         return self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
 
     def event(self, noise: Noise) -> Event:
-        """Return what the query costs."""
         return noise.event("counts by label and score", draws=int(self.n_codes.sum()))
 
     def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> ReportCard:
-        """Return the report card of noisy counts."""
         classes = ClassOrder.of(self.schema).classes
         return ReportCard(counts, noise.deviation, certificate, classes=classes, grid=self.grid, model_unit=unit)
 
@@ -218,23 +214,20 @@ class Scored(Labelled):
 class Missed(Labelled):
     """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
 
-    model: OutcomeModel
+    model: Model
     grid: ResidualGrid
 
     @property
     def n_codes(self) -> Integers:
-        """How many cells there are."""
         return np.array([self.grid.cells])
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
         return self.grid.codes(self.model.predictions(block), truth)
 
     def event(self, noise: Noise) -> Event:
-        """Return what the query costs."""
         return noise.event("counts by prediction and residual", draws=self.grid.cells)
 
     def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> RegressionCard:
-        """Return the report card of noisy counts."""
         return RegressionCard(
             counts,
             noise.deviation,

@@ -79,7 +79,6 @@ def _nullable(kind: Any) -> Any:
 
 
 def _of_arrow(none: Any) -> Any:
-    """Return a row of a table or a column of pyarrow."""
     pyarrow = get_pyarrow()
     if not hasattr(none, "schema"):
         return pyarrow.chunked_array([pyarrow.nulls(1, none.type)])
@@ -192,7 +191,6 @@ def hold_out(
 
 
 def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
-    """Return the records of one part, or where there are none one record whose cells are all missing."""
     parts = (rows_of(X, chosen), rows_of(y, chosen), rows_of(groups, chosen))
     return parts if chosen.any() else tuple(map(missing_row, parts))
 
@@ -221,7 +219,9 @@ def rows_of(given: Any, chosen: Mask) -> Any:
     if isinstance(column, list | tuple):
         return [row for row, is_chosen in zip(column, chosen, strict=True) if is_chosen]
     if isinstance(column, nw.DataFrame | nw.Series):
-        return column.filter(chosen.tolist()).to_native()
+        return (
+            column.filter(chosen.tolist()) if len(chosen) else column
+        ).to_native()  # narwhals needs a row to filter by
     rows: Any = np.asanyarray(column)[chosen]
     return rows
 
@@ -232,7 +232,7 @@ def as_part_of_table(given: Any) -> Any:
     if listed is not None:
         return listed
     for read in (lambda: as_frame(given, "X"), lambda: as_series(given)):
-        found = read()
-        if found is not None:
-            return found
+        table = read()
+        if table is not None:
+            return table
     return given

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import ClassModel, Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
+from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import called_as
 from hedgerow.privacy.certificate import Certificate
@@ -255,11 +255,11 @@ def plan(
 
 def _steps(event: Event) -> Iterator[Step]:
     """Yield each kind of query once, with how often one record pays for it."""
-    found: dict[tuple[str, str, str, float], int] = {}
+    counts: dict[tuple[str, str, str, float], int] = {}
     for leaf in _leaves(event):
         key = _key(leaf)
-        found[key] = found.get(key, 0) + 1
-    for (purpose, mechanism, cost, noise), times in found.items():
+        counts[key] = counts.get(key, 0) + 1
+    for (purpose, mechanism, cost, noise), times in counts.items():
         yield Step(purpose, mechanism, times, cost, noise)
 
 
@@ -287,14 +287,13 @@ def _key(leaf: Pure | Gaussian) -> tuple[str, str, str, float]:
 
 
 def _made_up_figures(made: Plan, schema: Schema, records: int, seed: int) -> dict[str, Any]:
-    """Return what the fit has on made-up records."""
     size = min(records, MOST_MADE_UP)
     X, place = _made_up(schema, size + TEST, np.random.default_rng(seed))
     labels = np.array(schema.classes, dtype=object)[place]
     train = {name: cells[:size] for name, cells in X.items()}
     test = {name: cells[size:] for name, cells in X.items()}
     model, _ = run(made, train, labels[:size], Randomness(seed))
-    p, truth = cast(ClassModel, model).probabilities(test), place[size:]
+    p, truth = model.probabilities(test), place[size:]
     areas = [
         roc_auc_score(truth == k, p[:, k])
         for k in range(1 if len(schema.classes) == 2 else 0, len(schema.classes))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hedgerow.analysis.amounts import bounded, entry_of, reader_of
 from hedgerow.analysis.readings import OneClass
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
@@ -20,11 +21,56 @@ from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event
-from hedgerow.schema import Numeric, Schema
+from hedgerow.schema import Date, Integer, Numeric, Schema
+from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import Columns, read_labels
 from hedgerow.schema.features import Feature
+from hedgerow.schema.formats import SECONDS, DateFormat, DateReader, date_text
 from hedgerow.table import Histogram, Keep
 from hedgerow.table.reading import Codes, Labels
+
+DAY = SECONDS["day"]
+ORIGIN = (date(2000, 1, 1) - date(1970, 1, 1)).days  # most dates lie near it, where an exponential grid is fine
+FIRST, LAST = ((day - date(2000, 1, 1)).days for day in (date.min, date.max))
+MOST_WHOLE = 2**51  # ends of ``Integer``
+
+
+def reader_of(feature: Feature, missing: Sequence[str]) -> Callable[[Cells], npt.NDArray[np.float64]]:
+    """Return what reads the cells of a column as numbers on its line, each by itself; NaN where there is none."""
+    if not isinstance(feature, Date):
+        assert isinstance(feature, Numeric), "categories are on no line"
+        return feature.reader(missing)
+    read = DateReader("second", missing, None if feature.date_format is None else DateFormat(feature.date_format))
+    return lambda cells: read(cells) / DAY - ORIGIN
+
+
+def bounded(feature: Feature, low: float, high: float) -> tuple[float, float] | None:
+    """Return what is left of a range within the line of a column, None where nothing is."""
+    if isinstance(feature, Date):
+        low, high = max(low, FIRST), min(high, LAST)
+    return (low, high) if low < high else None
+
+
+def entry_of(feature: Feature, low: float, high: float, whole: bool, release: str) -> Numeric:
+    """Return the released entry of a schema for a range on a column's line; ``whole`` says that hardly a number is fractional."""
+    if isinstance(feature, Date):
+        ends = _moments(low, high, whole)
+        return Date(*ends, date_format=feature.date_format, origin="released", release=release)  # type: ignore[arg-type]
+    assert isinstance(feature, Numeric), "categories are on no line"
+    written: dict[str, Any] = {"decimal": feature.decimal, "thousands": feature.thousands}
+    below, above = math.floor(low), math.ceil(high)
+    if whole and max(-below, above) <= MOST_WHOLE:
+        return Integer(below, max(above, below + 1), **written, origin="released", release=release)
+    return Numeric(low, high, **written, origin="released", release=release)
+
+
+def _moments(low: float, high: float, whole: bool) -> tuple[str, str]:
+    if whole:
+        first, last = math.floor(low), math.ceil(high)
+        return date_text(first + ORIGIN, "day"), date_text(max(last, first + 1) + ORIGIN, "day")
+    seconds = [math.floor((low + ORIGIN) * DAY), math.ceil((high + ORIGIN) * DAY)]
+    return date_text(seconds[0], "second"), date_text(max(seconds[1], seconds[0] + 1), "second")
+
 
 UNIFORM_CELLS = 64
 # Powers of 4: every one where most data are, few far out, since each cell of a tail adds its noise to the tail's.
@@ -49,7 +95,6 @@ class RangeGrid:
 
     @property
     def n_codes(self) -> int:
-        """How many codes there are."""
         return self.cells * (2 if self.doubled else 1) + 1
 
     @property
@@ -195,7 +240,6 @@ class ReleasedRange:
     promised: bool
 
     def feature(self, kind: Feature, release: str) -> Numeric:
-        """Return the entry of a schema for a column of this kind."""
         return entry_of(kind, self.low, self.high, self.whole, release)
 
 
@@ -226,7 +270,6 @@ class RangePlan:
 
     @property
     def kinds(self) -> list[Feature]:
-        """The entries of what is asked about."""
         features = list(self.schema.features.values())
         return [features[place] for place in self.columns] + [self.schema.labels] * self.with_outcome
 
@@ -237,7 +280,6 @@ class RangePlan:
 
     @property
     def fine(self) -> Geometric:
-        """The noise of the second query."""
         return Geometric(self.epsilon * (1 - COARSE), len(self.kinds))
 
     @property
@@ -247,7 +289,6 @@ class RangePlan:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What the queries cost."""
         return tuple(noise.event(f"counts of numbers on {grid} grid") for noise, grid in self._questions)
 
     @property
@@ -255,25 +296,24 @@ class RangePlan:
         return (self.coarse, "an exponential"), (self.fine, "a uniform")
 
     def release(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> list[ReleasedRange]:
-        """Return the range of each column, and of the outcome."""
         coarse = exponential_grid()
-        grids, found = [], []
+        grids, visible = [], []
         counts = self._ask(X, y, [coarse] * len(self.kinds), self.coarse, randomness, keep)
         errors = self._errors(self.coarse, coarse)
         edges = [-LARGEST, *coarse.edges.tolist(), LARGEST]
         for kind, column in zip(self.kinds, counts, strict=True):
             cells = occupied(column, errors)
             ends = None if cells is None else bounded(kind, edges[cells[0]], edges[cells[1] + 1])
-            found.append(ends is not None)
+            visible.append(ends is not None)
             grids.append(uniform_grid(*(MADE_UP if ends is None else ends)))
         fine = self._ask(X, y, grids, self.fine, randomness, keep)
-        return [self._range(*parts) for parts in zip(fine, grids, found, strict=True)]
+        return [self._range(*parts) for parts in zip(fine, grids, visible, strict=True)]
 
     def _errors(self, noise: Geometric, grid: RangeGrid) -> Integers:
         """Return the errors of tails of so many counts, such that no tail of any column is further off but for ``failure``."""
         return tail_errors(noise, grid.n_codes - 1, self.failure / (4 * len(self.kinds) * grid.n_codes))
 
-    def _range(self, doubled: Integers, grid: RangeGrid, found: bool) -> ReleasedRange:
+    def _range(self, doubled: Integers, grid: RangeGrid, visible: bool) -> ReleasedRange:
         """Return the range that the noisy counts of a uniform grid show."""
         by_code = self._errors(self.fine, grid)
         errors = by_code[: 2 * grid.cells + 1 : 2]  # a tail of cells is one of pairs of counts
@@ -283,17 +323,17 @@ class RangePlan:
         low, high = find_ends(counts, grid, errors, share)
         error = max(low.error, high.error)
         inside = math.isfinite(low.value) and math.isfinite(high.value)
-        doubt = int(by_code[grid.cells])
+        unsure = int(by_code[grid.cells])
         first, last = grid.ends
         return ReleasedRange(
             low=max(low.value, first),
             high=min(high.value, last),
-            whole=fractions <= max(share, doubt) and 4 * doubt <= records,
+            whole=fractions <= max(share, unsure) and 4 * unsure <= records,
             records=records,
             below=low.beyond,
             above=high.beyond,
             error=error,
-            promised=found and inside and error <= share,
+            promised=visible and inside and error <= share,
         )
 
     def _ask(
@@ -308,7 +348,7 @@ class RangePlan:
         return [part[:-1] for part in np.split(counts, np.cumsum(reading.n_codes)[:-1])]
 
 
-def read_doubts(ranges: Mapping[str, ReleasedRange], deviation: float) -> Iterator[str]:
+def unread_warnings(ranges: Mapping[str, ReleasedRange], deviation: float) -> Iterator[str]:
     """Yield a warning for each column of which clearly less than half could be read, compared with the column read best.
 
     ``deviation`` is that of the noise of each number of records.
@@ -334,12 +374,10 @@ class OnGrids(OneClass):
 
     @property
     def n_codes(self) -> Integers:
-        """How many codes each grid has."""
         return np.array([grid.n_codes for grid in self.grids])
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
         return np.dtype(np.uint16)
 
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:

@@ -36,17 +36,14 @@ class OneClass:
 
     @property
     def n_classes(self) -> int:
-        """One."""
         return 1
 
     @property
     def label_dtype(self) -> np.dtype[Any]:
-        """The type of the classes."""
         return np.dtype(np.int16)
 
-    def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
-        """Return what was read."""
-        return found
+    def witness(self, columns: Columns, y: Any, codes: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
+        return codes
 
 
 class Labelled(OneClass):
@@ -56,12 +53,10 @@ class Labelled(OneClass):
 
     @property
     @abstractmethod
-    def n_codes(self) -> Integers:
-        """How many codes each column has."""
+    def n_codes(self) -> Integers: ...
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
         return np.dtype(self.code_type)
 
     @abstractmethod

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.figures import CLEAR, Card, Figure
+from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure
 from hedgerow.arrays import Floats, Integers
 from hedgerow.doubts import outcome_doubts
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.claim import Unit
 from hedgerow.schema import Numeric
 from hedgerow.texts import short_repr
 
@@ -46,7 +44,6 @@ class ResidualGrid:
 
     @property
     def predictions(self) -> Floats:
-        """The ends of the bins of predictions, ascending."""
         equal = np.linspace(self.low, self.high, EQUAL + 1)
         far = self.high if self.high > -self.low else self.low
         near = far * 2.0 ** -np.arange(1, NEAR_ZERO + 1)
@@ -65,12 +62,10 @@ class ResidualGrid:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many bins predictions and residuals have."""
         return len(self.predictions) - 1, self.bins
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
         return int(np.prod(self.shape))
 
     @property
@@ -81,7 +76,6 @@ class ResidualGrid:
         return np.asarray((first + lower < self.high) & (last + upper > self.low))
 
     def prediction_bins(self, predictions: Floats) -> Integers:
-        """Return the bin of each prediction."""
         return np.searchsorted(self.predictions[1:-1], predictions, side="right").astype(np.int64)
 
     def codes(self, predictions: Floats, outcomes: Floats) -> Integers:
@@ -212,17 +206,12 @@ class RegressionCard(Card):
         """The mean residual. It is positive if predictions are too low."""
         return self.figure("bias").value
 
-    def figure(self, name: str) -> Figure:
-        """Return a figure by its name, from the cells that stand out from their noise, within its possible range.
+    @property
+    def _significant(self) -> Floats:
+        """The counts, set to zero in bins of predictions, and beyond residuals, that do not stand out from the noise.
 
         Otherwise the noise of many empty cells far from zero would outweigh the records, whose squares are small.
         """
-        low, high = self._bounds(name)
-        return Figure(*(min(max(part, low), high) for part in self._function(name)(self._significant)))
-
-    @property
-    def _significant(self) -> Floats:
-        """The counts, set to zero in bins of predictions, and beyond residuals, that do not stand out from the noise."""
         table, possible, half = self._table, self.grid.possible, self.grid.bins // 2
         rows = table.sum(axis=1) > CLEAR * self.deviation * np.sqrt(possible.sum(axis=1))
         table, possible = table * rows[:, None], possible & rows[:, None]
@@ -239,7 +228,7 @@ class RegressionCard(Card):
         """Return an interval that covers a figure with a probability of about ``level``; see ``Card``."""
         if name != "rmse":
             return super().interval(name, level, sampling=sampling)
-        low, high = self._of_squares().interval("mse", level, sampling=sampling)
+        low, high = self._interval("mse", level, sampling)  # the root has no slope at zero
         return math.sqrt(low), math.sqrt(high)
 
     def quantile(self, share: float) -> float:
@@ -268,10 +257,10 @@ class RegressionCard(Card):
         The second is of shape (groups, shares): the prediction plus the upper end of a bin of residuals.
         """
         parts = self._by_prediction(groups)
-        found = [
+        below = [
             at + self._residuals_below(counts, shares) for at, counts in zip(parts.predicted, parts.counts, strict=True)
         ]
-        outcomes = np.array(found).reshape(-1, len(shares))
+        outcomes = np.array(below).reshape(-1, len(shares))
         return parts.predicted, np.clip(outcomes, self.grid.low, self.grid.high)
 
     def calibration(self, groups: int = GROUPS) -> OutcomeCalibration:
@@ -322,30 +311,24 @@ class RegressionCard(Card):
         """Return the end of the lowest bin of absolute residuals from which on noisy counts (bins,) of so many cells pass."""
         half = self.grid.bins // 2
         within, drawn = (np.cumsum(part[half:] + part[:half][::-1]) for part in (counts, cells))
-        found = math.inf
+        reach = math.inf
         for place in reversed(range(half)):
             draws = np.array([drawn[place], drawn[-1] - drawn[place]], dtype=np.float64)
             error = error_of_sums(self.deviation, self.normal, np.array([miss, miss - 1]), draws, risk)
             if miss * within[place] - (1 - miss) * (within[-1] - within[place] + 1) < error:
                 break
-            found = float(self.grid.distances[place]) + self.step / 2
-        return found
+            reach = float(self.grid.distances[place]) + self.step / 2
+        return reach
+
+    @property
+    def _released(self) -> dict[str, Any]:
+        grid = {"outcome": [self.grid.low, self.grid.high], "step": self.step, "bins": self.grid.bins}
+        return {**grid, "normal": self.normal, "model_digest": self.model_digest}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the released counts and the figures computed from them, as plain values for JSON."""
-        return {
-            "outcome": [self.grid.low, self.grid.high],
-            "step": self.step,
-            "bins": self.grid.bins,
-            "counts": self.counts.tolist(),
-            "deviation": self.deviation,
-            "normal": self.normal,
-            "model_digest": self.model_digest,
-            "records": self.records,
-            **({} if self.model_unit is None else {"model_unit": asdict(self.model_unit)}),
-            "figures": self.figures_to_dict(),
-            "quantiles": {str(share): self.quantile(share) for share in (0.05, 0.25, 0.5, 0.75, 0.95)},
-        }
+        quantiles = {str(share): self.quantile(share) for share in (0.05, 0.25, 0.5, 0.75, 0.95)}
+        return {**super().to_dict(), "quantiles": quantiles}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -356,40 +339,31 @@ class RegressionCard(Card):
         ValueError, TypeError, KeyError, FileFormatError
             If the values are not those of a report card.
         """
-        (low, high), bins = map(float, values["outcome"]), int(values["bins"])
-        counts, deviation, step = (
-            np.array(values["counts"], np.float64),
-            float(values["deviation"]),
-            float(values["step"]),
-        )
-        grid = ResidualGrid(low, high, bins)
-        sound = 2 <= bins <= 1024 and bins % 2 == 0 and deviation > 0 and low < high and step > 0
-        if not sound or counts.shape != (grid.cells,) or not np.isfinite([*counts, deviation, low, high, step]).all():
-            raise ValueError("no counts of a report card")
-        return cls(
-            counts,
-            deviation,
-            Certificate.from_dict(values["certificate"]),
-            grid=grid,
-            step=step,
-            normal=bool(values["normal"]),
-            model_digest=str(values["model_digest"]),
-            model_unit=Unit(**values["model_unit"]) if "model_unit" in values else None,
-        )
+        (low, high), bins, step = map(float, values["outcome"]), int(values["bins"]), float(values["step"])
+        ends = math.isfinite(low) and low < high < math.inf and 0 < step < math.inf
+        if not ends or not 2 <= bins <= MOST_BINS or bins % 2 or not float(values["deviation"]) > 0:
+            raise ValueError("no bins of a report card")
+        grid, normal = ResidualGrid(low, high, bins), bool(values["normal"])
+        card = cls._counts_in(values, grid.cells)
+        return cls(grid=grid, step=step, normal=normal, model_digest=str(values["model_digest"]), **card)
 
     @property
     def _table(self) -> Floats:
         """The counts by bins of predictions and of residuals; zero where no record is possible."""
         return np.where(self.grid.possible, self.counts.reshape(self.grid.shape), 0.0)
 
-    def _of_squares(self) -> _Squares:
-        parts = {"grid": self.grid, "step": self.step, "normal": self.normal, "model_digest": self.model_digest}
-        return _Squares(self.counts, self.deviation, self.certificate_, model_unit=self.model_unit, **parts)  # type: ignore[arg-type]
-
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if nearly all outcomes lie at an end of their range or in one cell of it, by the released counts."""
+        """A warning if the counts show no record, or nearly all outcomes at an end of their range or in one cell of it."""
         possible = self.grid.possible.ravel()
+        noise = self.deviation * math.sqrt(possible.sum())
+        if self.records <= CLEAR * noise:
+            return (
+                f"the noisy number of records whose outcome can be read is {self.records:.0f}, with noise of standard deviation "
+                f"{noise:.3g}: there may be none. See by schema.check(X, y), or hedgerow schema check, which are for the "
+                "records' owner, whether outcomes are written as the schema declares them; if they are, pass more records, fewer "
+                "bins or a larger epsilon.",
+            )
         low, high = (np.clip(end[possible], self.grid.low, self.grid.high) for end in _ends(self.grid))
         outcome = Numeric(self.grid.low, self.grid.high)
         return outcome_doubts(outcome, (low, high), self.counts[possible], self.deviation)
@@ -402,15 +376,13 @@ class RegressionCard(Card):
         bounds = {"rmse": (0.0, width), "mse": (0.0, width**2), "mae": (0.0, width), "bias": (-width, width)}
         return bounds.get(name, (-math.inf, 1.0))
 
-    def _guard(self, name: str) -> float | None:
+    def _denominators(self, name: str) -> list[tuple[float, float]]:
         counts, possible = self._table.ravel(), self.grid.possible.ravel()
         parts = [(self.records, self.deviation * math.sqrt(possible.sum()))]
         if name == "r2":
             off = _outcomes(self.grid) - _mean_outcome(self.grid, counts)
             parts.append((float(counts @ off**2), self.deviation * math.sqrt(float((off[possible] ** 4).sum()))))
-        if any(total <= CLEAR * noise for total, noise in parts):
-            return None
-        return 1 + max(noise / total for total, noise in parts)
+        return parts
 
     def _figure(self, name: str, counts: Floats) -> Figure:
         counts = np.where(self.grid.possible.ravel(), counts, 0.0)
@@ -428,25 +400,20 @@ class RegressionCard(Card):
         if name == "mae":
             return _ordered((inner + outer) @ table / 2 / total, inner @ table / total, outer @ table / total)
         squares = _squares(inner, outer, table)
-        found = [part / total for part in squares]
-        return _ordered(*found) if name == "mse" else _ordered(*(math.sqrt(max(part, 0.0)) for part in found))
+        means = [part / total for part in squares]
+        return _ordered(*means) if name == "mse" else _ordered(*(math.sqrt(max(mean, 0.0)) for mean in means))
 
     def _r2(self, counts: Floats, table: Floats) -> Figure:
         """Return R2; the root of the outcomes' squared distances is off by at most that of the squared half widths of cells."""
         off = _outcomes(self.grid) - _mean_outcome(self.grid, counts)
-        wide = _widths(self.grid)
-        spread, slack = max(float(counts @ (off**2 + _variances(self.grid))), 0.0), max(float(counts @ wide**2), 0.0)
+        half = _of_widths(self.grid, lambda width: width / 2)
+        variance = _of_widths(self.grid, lambda width: width**2 / 12)  # outcomes are taken to be uniform within a cell
+        spread, slack = max(float(counts @ (off**2 + variance)), 0.0), max(float(counts @ half**2), 0.0)
         least, most = (max(math.sqrt(spread) + sign * math.sqrt(slack), 0.0) ** 2 for sign in (-1, 1))
         value, low, high = _squares(*_distances(self.grid), table)
         if least <= 0:
             return Figure(1 - value / spread if spread else 0.0, -math.inf, 1.0)
         return Figure(1 - value / spread, 1 - high / least, 1 - low / most)
-
-
-class _Squares(RegressionCard):
-    """The same card with the mean squared residual as its figure, whose interval exists where the root has no slope."""
-
-    FIGURES: ClassVar[tuple[str, ...]] = ("mse",)
 
 
 def _ordered(value: float, low: float, high: float) -> Figure:
@@ -484,15 +451,9 @@ def _outcomes(grid: ResidualGrid) -> Floats:
     return np.clip(predicted[:, None] + residual, grid.low, grid.high).ravel()
 
 
-def _widths(grid: ResidualGrid) -> Floats:
-    """Return half the width of each cell, within the range of outcomes, (cells,)."""
-    predicted, residual = (np.diff(ends) / 2 for ends in (grid.predictions, grid.residuals))
-    return np.asarray(predicted[:, None] + residual).ravel()
-
-
-def _variances(grid: ResidualGrid) -> Floats:
-    """Return the variance of outcomes within each cell, (cells,), if predictions and residuals are uniform in it."""
-    predicted, residual = (np.diff(ends) ** 2 / 12 for ends in (grid.predictions, grid.residuals))
+def _of_widths(grid: ResidualGrid, measure: Callable[[Floats], Floats]) -> Floats:
+    """Return the sum of a measure of the widths of the bins of each cell, (cells,)."""
+    predicted, residual = (measure(np.diff(ends)) for ends in (grid.predictions, grid.residuals))
     return np.asarray(predicted[:, None] + residual).ravel()
 
 

@@ -1,14 +1,14 @@
-"""Private tuning: train and compare candidates within one budget, and release the best."""
+"""Private tuning: train candidates on records of their own, compare them on others, and release the best within one budget."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain
-from typing import Any, Self
+from itertools import accumulate, chain, pairwise
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,50 +17,199 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.analysis.trials import ByError, ByRight, Disjoint, Found, Scoring, Stopping, Tables, Trials, planned
+from hedgerow.analysis.readings import Labelled
+from hedgerow.curator import ModelScores, Queryable
 from hedgerow.curator.interactive import RULES, promised, read_given
-from hedgerow.engines.progress import Silent
-from hedgerow.engines.records import Records
+from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
+    ClassOrder,
+    Model,
+    Plan,
     PrivateClassifier,
     PrivateEstimator,
+    PublicCoins,
+    RawPlan,
     ShowsResult,
+    answered,
     call_of,
+    draw_coins,
+    plan_of,
     run,
     starts_of,
     with_result,
 )
 from hedgerow.estimator.bases import MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.mechanisms import Randomness, RandomStopping
+from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
+from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf
+from hedgerow.privacy.events import Event, OneOf, Parallel
 from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.starts import Start
-from hedgerow.schema import Schema
-from hedgerow.table import Keep, keep_of
+from hedgerow.privacy.guarantee import Start
+from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.columns import Columns
+from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
+from hedgerow.table.reading import Codes, Labels
 from hedgerow.texts import html_table
 
-FIXED = (
-    "epsilon",
-    "delta",
-    "schema",
-    "adjacency",
-    "records_per_person",
-    "random_state",
-    "ledger",
-    "variant",
-)  # set by the search, not by a candidate
-STRATEGIES = ("disjoint", "random-stopping")
-GAMMA_BITS = 3  # an expected 3.4 runs by the logarithmic law, 8 by the geometric one
+# Parameters that the search sets, and no candidate.
+FIXED = ("epsilon", "delta", "schema", "adjacency", "records_per_person", "random_state", "ledger", "variant")
+SHARES = 1 << SHARE_BITS  # of the persons or records, of which parts are made
+ERROR_STEPS = 64  # of a clipped error: a step is far below the differences between candidates
+WITNESS_BINS = 255  # of the codes whose checksums show that records did not change between two readings
 ASSUMPTIONS = (
     "the schema (ranges, categories, classes) being public knowledge, as its owner declared",
     "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered",
     "the estimator's own epsilon being replaced by the search's; the other candidates, their number and scores were never shown",
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Labelled):
+    """Labelled records with a code for each of some released models: what the record adds to the model's score.
+
+    For a classifier that is whether it predicts the label. For a regressor it is ``64 - min(|y - f|, largest_error)``, with the
+    error in steps of a 64th of ``largest_error``, rounded up.
+    """
+
+    code_type: ClassVar[type] = np.uint8
+    models: tuple[Model, ...]
+    largest_error: float | None = None
+
+    @property
+    def n_codes(self) -> npt.NDArray[np.int64]:
+        return np.full(len(self.models), largest_score(self.largest_error) + 1)
+
+    def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        if self.largest_error is None:
+            order = ClassOrder.of(self.schema)
+            predicted = [order.columns(model.probabilities(block)).argmax(axis=1) for model in self.models]
+            return np.stack(predicted, axis=1) == order.codes(truth)[:, None]
+        predictions = [model.predictions(block) for model in self.models]
+        error = np.abs(truth[:, None] - np.stack(predictions, axis=1))
+        return ERROR_STEPS - np.ceil(np.minimum(error / self.largest_error, 1) * ERROR_STEPS)
+
+
+def largest_score(largest_error: float | None) -> int:
+    """Return the most that a record adds to a model's score, which is the range of the choice."""
+    return 1 if largest_error is None else ERROR_STEPS
+
+
+class Repeated:
+    """A reading of records that are read several times in one search, in which each must keep its row number.
+
+    A record's part is its row's, so checksums are of ``same``, which is alike for all readings of one search.
+    """
+
+    def __init__(self, of: Reading, same: Coded) -> None:
+        self.of, self.same, self.name = of, same, same.name
+        self.schema, self.n_codes, self.n_classes = of.schema, of.n_codes, of.n_classes
+        self.dtype, self.label_dtype = of.dtype, of.label_dtype
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        return self.of.read(columns, y)
+
+    def witness(self, columns: Columns, y: Any, codes: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
+        return codes if self.of.name == self.same.name else self.same.read(columns, y)
+
+
+class Parts:
+    """The records of a search, each in one of 1024 shares by a coin of its own, or of its person's where there are persons.
+
+    One table is kept at a time, since most candidates are read alike.
+    """
+
+    def __init__(self, schema: Schema, records: Any, labels: Any, randomness: Randomness, keep: Keep | None) -> None:
+        self._records, self._labels, self._keep = records, labels, keep
+        self._same = Coded(Encoder(schema, WITNESS_BINS))
+        self._key = None if keep is None else randomness.words().key
+        self._coins = randomness.coins(PerRecordCoin(SHARES)) if keep is None else None
+        self._kept: tuple[tuple[str, PersonPart | None], Table] | None = None
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def table(self, reading: Reading, shares: range) -> Table:
+        """Return the records of some shares; the table is gone when one of another reading, or of other persons, is made."""
+        part = None if self._key is None else PersonPart(self._key, shares.start, shares.stop)
+        wanted = reading.name, part
+        if self._kept is None or self._kept[0] != wanted:
+            self._kept = None
+            self._open.close()
+            keep = None if self._keep is None else replace(self._keep, part=part)
+            again = Repeated(reading, self._same)
+            self._kept = wanted, self._open.enter_context(table_of(self._records, self._labels, again, keep))
+        table = self._kept[1]
+        # The other records have no class in this table, so nothing counts them.
+        return table if self._coins is None else table.sampled(self._coins, shares.start, shares.stop)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A plan and public coins for each candidate, trained on records of its own, and a choice of the best on other records.
+
+    ``claim`` is that of the whole comparison, and each part runs at all of it, because a record is in one part.
+    """
+
+    plans: Sequence[tuple[Plan, PublicCoins]]
+    claim: Claim
+    validation: float
+    schema: Schema
+    largest_error: float | None = None
+    by_person: bool = False
+
+    @property
+    def mechanism(self) -> PermuteAndFlip:
+        return PermuteAndFlip(self.claim.pure, largest_score(self.largest_error))
+
+    @property
+    def _choice(self) -> Event:
+        score = "records predicted right" if self.largest_error is None else "clipped errors of predictions"
+        return self.mechanism.event("the best candidate", score)
+
+    @property
+    def event(self) -> Event:
+        who = "person" if self.by_person else "record"
+        label = f"every {who} is in one part, by its own coin: one candidate's, or that on which the best is chosen"
+        return Parallel((*(plan.event for plan, _ in self.plans), self._choice), label)
+
+    def run(self, parts: Parts, randomness: Randomness) -> tuple[int, Model, Sequence[str]]:
+        """Return which candidate is the best, its model, and the warnings of its fit."""
+        compared, *trained = divided(self.validation, len(self.plans))
+        fits = [
+            answered(plan, parts.table(Coded(plan.encoder), part), randomness)
+            for (plan, _), part in zip(self.plans, trained, strict=True)
+        ]
+        scores = Scores(self.schema, tuple(model for model, _ in fits), self.largest_error)
+        curator = Queryable(parts.table(scores, compared), cost(self._choice), randomness)
+        asked = ModelScores(curator.assign(PerRecordCoin(1)), largest_score(self.largest_error))
+        best = int(curator.answer(asked, self.mechanism)[0])
+        return best, *fits[best]
+
+
+def planned(
+    candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
+) -> tuple[Plan, PublicCoins]:
+    """Return the plan of a candidate for a claim, and the public coins that it depends on."""
+    coins = draw_coins(candidate, claim, randomness.draw)
+    plan = plan_of(candidate, schema, claim, coins)
+    assert not isinstance(plan, RawPlan), "private forms only are searched"
+    return plan, coins
+
+
+def divided(validation: float, candidates: int) -> list[range]:
+    """Return the shares of records that candidates are compared on, and then those of each candidate."""
+    kept = max(1, round(validation * SHARES))
+    each, more = divmod(SHARES - kept, candidates)
+    bounds = [0, *accumulate([each + (i < more) for i in range(candidates)], initial=kept)]
+    return [range(first, last) for first, last in pairwise(bounds)]
 
 
 @dataclass(frozen=True)
@@ -79,8 +228,9 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     Costs     ``epsilon``, pure.
     Assumes   the same as a fit. Proof: docs/proofs/private-search.md.
 
-    Tuning rarely pays: the defaults follow from public numbers and use the whole budget (docs/tuning.md). If the schema names a
-    column of persons, or ``fit`` gets ``groups``, all records of a person are in one part.
+    Each candidate is trained on its own share of the records, and the candidates are compared on another share. If the schema
+    names a column of persons, or ``fit`` gets ``groups``, all records of a person are in one share. Tuning rarely pays: the
+    defaults follow from public numbers and use the whole budget (docs/tuning.md).
 
     Parameters
     ----------
@@ -91,10 +241,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         The values to try for each parameter, as for scikit-learn's ``GridSearchCV``. It is public.
     epsilon : float, default 1.0
         The budget of the whole search, with the last fit.
-    strategy : {"disjoint", "random-stopping"}
-        "disjoint" trains each candidate on its own share of the records (or persons), and compares them on another share.
-        "random-stopping" trains a random number of candidates, each on most of the records at half the search's epsilon, and
-        takes the one with the best noisy score.
     refit : float, default 0.5
         The share of epsilon for a fit of the best candidate on all records. 0: the best candidate's own model is the result.
     validation : float, default 0.25
@@ -143,7 +289,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
         *,
         epsilon: float = 1.0,
-        strategy: str = "disjoint",
         refit: float = 0.5,
         validation: float = 0.25,
         largest_error: float | None = None,
@@ -155,7 +300,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         self.estimator = estimator
         self.grid = grid
         self.epsilon = epsilon
-        self.strategy = strategy
         self.refit = refit
         self.validation = validation
         self.largest_error = largest_error
@@ -194,42 +338,51 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
             What the fit of the released model warns of, by its released counts. Comparing the candidates releases no count.
         """
         whole, randomness, grid, schema = self._checked()
-        scoring = self._scoring(schema)
+        largest_error = self._largest_error(schema)
         call = call_of(self.estimator)
         records, labels, named, persons = read_given(X, y, groups, schema, again=True, call=call)
         keep = keep_of(persons, whole.records_per_person, randomness)
-        search, last = _shares(whole, exact_share(self.refit))
-        tables = Tables(schema, self._unwatched(records), labels, keep)
-        trials = Trials(self._candidates(grid, search), schema, tables, randomness, scoring)
-        strategy = self._strategy(trials, search)
+        search, last = _shares(whole, Fraction(repr(float(self.refit))))
+        candidates = self._candidates(grid, search)
+        plans = [planned(one, schema, search, randomness) for one in candidates]
+        comparison = Comparison(plans, search, self.validation, schema, largest_error, by_person=keep is not None)
         # The last fit of every candidate is planned now, so that the costliest can be charged.
-        refits = [] if last is None else self._candidates(grid, last)
-        last_fits = [planned(one, schema, last or search, randomness) for one in refits]
-        event = _together(strategy.event, [plan.event for plan, _ in last_fits])
+        last_plans = (
+            [] if last is None else [planned(one, schema, last, randomness) for one in self._candidates(grid, last)]
+        )
+        event = comparison.event
+        if last is not None:
+            refit = OneOf(tuple(plan.event for plan, _ in last_plans), "the best candidate is fitted on all records")
+            event = InSequence((event, refit))
         # Two models of one configuration have equal certificates, so starts are told apart by the objects that the grid holds.
-        several = zip(grid, self._candidates(grid, search), strict=True)
-        chains = {(id(given.get("init")), given.get("public_start")): starts_of(one) for given, one in several}
+        chains = {
+            (id(given.get("init")), given.get("public_start")): starts_of(one)
+            for given, one in zip(grid, candidates, strict=True)
+        }
         starts = tuple(chain.from_iterable(chains.values()))
         certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep, starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
-            with trials.tables:
-                found = strategy.run()
-            own, claim = strategy.event, search
-            if last is not None:
-                plan, coins = last_fits[found.place]
-                fitted = run(plan, records, labels, randomness, keep)
-                own, claim, found = plan.event, last, Found(found.place, fitted[0], coins, fitted[1])
-            of_best = self._candidates(grid, claim)[found.place]
-            rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
+            with Parts(schema, records, labels, randomness, keep) as parts:
+                best, model, told = comparison.run(parts, randomness)
+            if last is None:
+                own, claim, coins = comparison.event, search, plans[best][1]
+                source = "its model being what certificate {} shows: all it cost stands there"
+            else:
+                plan, coins = last_plans[best]
+                model, told = run(plan, records, labels, randomness, keep)
+                own, claim = plan.event, last
+                source = "its parameters being the choice of certificate {}: what search and fit cost stands there"
+            winner = self._candidates(grid, claim)[best]
+            assumptions = (*ASSUMPTIONS, source.format(certificate.digest[:16]))
             own_certificate = self._certified(
-                type(of_best).__name__, own, claim, randomness, rests, keep, starts_of(of_best)
+                type(winner).__name__, own, claim, randomness, assumptions, keep, starts_of(winner)
             )
-            own_certificate = replace(own_certificate, warnings=tuple(found.doubts))
-            best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)
-            self._searched = Searched(grid[found.place], best, certificate)
-        for doubt in found.doubts:
-            warnings.warn(doubt, UserWarning, stacklevel=2)
+            own_certificate = replace(own_certificate, warnings=tuple(told))
+            fitted = with_result(winner, schema, own_certificate, model, named=named, coins=coins)
+            self._searched = Searched(grid[best], fitted, certificate)
+        for warning in told:
+            warnings.warn(warning, UserWarning, stacklevel=2)
         return self
 
     def _certified(
@@ -263,19 +416,12 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
             raise ConfigurationError("the estimator has no schema, but records are read by a public one; pass schema=.")
         records = self.estimator.schema.records_per_person
         claim, randomness = promised(records, **{name: getattr(self, name) for name in RULES if name != "delta"})
-        if self.strategy not in STRATEGIES:
-            raise ConfigurationError(f"strategy is {shown(self.strategy)}; pass one of {', '.join(STRATEGIES)}.")
-        for name, most in (("refit", 0.99), ("validation", 0.9)):
+        for name, least, most in (("refit", 0, 0.99), ("validation", 1e-3, 0.9)):
             value = getattr(self, name)
-            least = 0 if name == "refit" else 1e-3
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 raise ConfigurationError(
                     f"{name} is {shown(value)}, but it is a share; pass a number from {least} to {most}."
                 )
-        if self.strategy == "random-stopping" and not self.refit:
-            raise ConfigurationError(
-                "random-stopping releases parameters, at twice the cost of one run, and no model; pass refit above 0."
-            )
         grid = [dict(sorted(one.items())) for one in ParameterGrid(self.grid)]
         fixed = sorted({name for one in grid for name in one if name in FIXED})
         if fixed:
@@ -284,26 +430,26 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
             raise ConfigurationError(f"the grid has {len(grid)} candidates; pass from 2 to 256.")
         return claim, randomness, grid, self.estimator.schema
 
-    def _scoring(self, schema: Schema) -> Scoring:
-        """Return the rule that compares candidates, or raise ConfigurationError."""
+    def _largest_error(self, schema: Schema) -> float | None:
+        """Return the largest error that counts, None for a classifier, or raise ConfigurationError."""
         largest = self.largest_error
         if isinstance(self.estimator, PrivateClassifier):
             if largest is not None:
                 raise ConfigurationError("largest_error is for regressors; leave it out for a classifier.")
-            return ByRight()
+            return None
         if schema.outcome is None:
             raise ConfigurationError(
                 "the estimator predicts a number, but its schema declares classes; declare an outcome."
             )
         width = schema.outcome.high - schema.outcome.low
         if largest is None:
-            return ByError(width / 10)
+            return width / 10
         if isinstance(largest, bool) or not isinstance(largest, int | float) or not 0 < largest <= width:
             raise ConfigurationError(
                 f"largest_error is {shown(largest)}, but it is an error in the outcome's unit; pass a number above 0, up to the "
                 f"width of the range, {width:g}."
             )
-        return ByError(float(largest))
+        return float(largest)
 
     def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateEstimator]:
         """Return an unfitted estimator for each candidate, with the epsilon and delta of one claim."""
@@ -318,17 +464,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         if "delta" in given:
             fixed["delta"] = 0.0
         return [type(self.estimator)(**{**given, **one, **fixed}) for one in grid]
-
-    def _unwatched(self, records: Any) -> Any:
-        """Return records without a progress bar where it would show the number of runs, which must stay secret."""
-        watched = isinstance(records, Records) and self.strategy == "random-stopping"
-        return records.with_progress(Silent()) if watched else records
-
-    def _strategy(self, trials: Trials, claim: Claim) -> Disjoint | Stopping:
-        if self.strategy == "disjoint":
-            return Disjoint(trials, claim, self.validation, trials.plans(claim))
-        trials.plans(claim)  # refuses what no candidate takes, before anything is charged
-        return Stopping(trials, claim, self.validation, RandomStopping(GAMMA_BITS))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_searched")
@@ -360,14 +495,14 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, or the predicted outcome, by the best estimator."""
-        found: npt.NDArray[Any] = self.best_estimator_.predict(X)
-        return found
+        predicted: npt.NDArray[Any] = self.best_estimator_.predict(X)
+        return predicted
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the best estimator's probabilities, one row per record and one column per class; for classifiers."""
-        found: npt.NDArray[np.float64] = self.best_estimator_.predict_proba(X)
-        return found
+        probabilities: npt.NDArray[np.float64] = self.best_estimator_.predict_proba(X)
+        return probabilities
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy or R2 of the best estimator. It reads raw records, which no guarantee covers."""
@@ -376,8 +511,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The schema's classes, sorted; for classifiers."""
-        found: npt.NDArray[Any] = self.best_estimator_.classes_
-        return found
+        classes: npt.NDArray[Any] = self.best_estimator_.classes_
+        return classes
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -392,25 +527,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         return self.best_estimator_.n_features_in_
 
 
-def exact_share(share: float) -> Fraction:
-    """Return a share as its shortest decimal."""
-    return Fraction(repr(float(share)))
-
-
 def _shares(whole: Claim, refit: Fraction) -> tuple[Claim, Claim | None]:
     """Return the budgets of the search and of the last fit, which add up to the whole."""
     if not refit:
         return whole, None
     return replace(whole, epsilon=whole.epsilon * (1 - refit)), replace(whole, epsilon=whole.epsilon * refit)
-
-
-def _together(search: Event, last: Sequence[Event]) -> Event:
-    if not last:
-        return search
-    return InSequence((search, OneOf(tuple(last), "the best candidate is fitted on all records")))
-
-
-def _of_search(certificate: Certificate, *, refitted: bool) -> str:
-    if refitted:
-        return f"its parameters being the choice of certificate {certificate.digest[:16]}: what search and fit cost stands there"
-    return f"its model being what certificate {certificate.digest[:16]} shows: all it cost stands there"

@@ -220,7 +220,6 @@ def one_batch(target: Target, data: Data, runs: int) -> Columns:
 
 
 def _run(trials: Sequence[Trial], sizes: Sequence[int], n_jobs: int, progress: bool) -> list[Sides]:
-    """Return the views of all runs of each trial, on both data sets."""
     tasks = [
         _Task(trial, side, batch, min(BATCH, size - BATCH * batch))
         for trial, size in enumerate(sizes)
@@ -329,8 +328,8 @@ def worsen(
     small = list(_small(start, adjacency))
     chosen = generator.permutation(len(small))[:tries]
     best, worst = start, loss(start)
-    for found in (small[i] for i in chosen):
-        best, worst = max((best, worst), (found, loss(found)), key=lambda pair: pair[1])
+    for pair in (small[i] for i in chosen):
+        best, worst = max((best, worst), (pair, loss(pair)), key=lambda tried: tried[1])
     for _ in range(steps):
         changed = _changed(best, generator)
         estimate = loss(changed)
@@ -352,7 +351,6 @@ def _small(start: Case, adjacency: Adjacency) -> Iterator[Case]:
 
 
 def _changed(case: Case, generator: np.random.Generator) -> Case:
-    """Return the case with one record more, one less, or another one."""
     types = records_of(case.schema)
 
     def new() -> Record:

@@ -259,7 +259,7 @@ WEAK: Mapping[str, tuple[str, ...]] = {
 
 def case(name: str) -> Case:
     """Return a case by its name, or raise ConfigurationError with the names that exist."""
-    known = {found.name: found for found in (*GENERAL, *CLOSER, *QUESTIONS, *PUBLISHED)}
+    known = {each.name: each for each in (*GENERAL, *CLOSER, *QUESTIONS, *PUBLISHED)}
     if name not in known:
         raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")
     return known[name]

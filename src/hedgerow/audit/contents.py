@@ -25,6 +25,7 @@ from hedgerow.estimator import (
     RawPlan,
     certificate_of,
     claim_of,
+    former_parameters,
     plan_of,
     result_of,
 )
@@ -110,7 +111,6 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
 
 
 def _check_file(path: str | os.PathLike[str]) -> tuple[list[Finding], PrivateEstimator | None]:
-    """Return the findings about a file, and the model that it loads as, if it does."""
     document, arrays = read_archive(path)
     try:
         certificate = Certificate.from_dict(document["certificate"])
@@ -126,7 +126,6 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[list[Finding], PrivateEst
 
 
 def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: PrivateEstimator) -> Iterator[str]:
-    """Yield the members and entries of a file that ``save`` does not write of the model that was loaded from it."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     yield from (
@@ -138,10 +137,9 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
         again = Path(folder) / "model"
         model.save(again)
         own, _ = read_archive(again)
-    # Parameters that an older version did not have were read as their defaults; some systems of 0.3 had a variant.
-    known = {"variant": "private", **own["parameters"]}
+    # Parameters that an older version did not have were read as their defaults.
+    known = {**former_parameters(type(model)), **own["parameters"]}
     own["parameters"] = {name: known.get(name) for name in document["parameters"]}
-    document = {"coins": [], **document}  # which files of 0.1 lack
     for name in sorted(document.keys() | own.keys()):
         if json.dumps(document.get(name)) != json.dumps(own.get(name)):  # 1, 1.0 and true are equal in Python
             yield f"the file's {DOCUMENT} has another entry {name} than save writes of this model"
@@ -177,7 +175,6 @@ def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> 
 
 
 def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
-    """Yield every fault of a model that was loaded from these arrays."""
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
@@ -246,13 +243,12 @@ def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
 
 
 def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str]:
-    """Yield the contents of trees that their steps do not release."""
     deepest = max((line.level for line in certificate.lines), default=0)
     most = plan.most_trees if isinstance(plan, ForestPlan | TwoPhasePlan) else None
     if most is not None and len(forest.roots) > most:
         yield f"the model holds {len(forest.roots)} trees, but {most} were planned"
-    if most is not None and deepest and int(forest.levels().max()) > deepest:
-        yield f"a tree has {int(forest.levels().max())} levels, but the certificate ends at level {deepest}"
+    if most is not None and deepest and forest.trees.depth >= deepest:
+        yield f"a tree has {forest.trees.depth + 1} levels, but the certificate ends at level {deepest}"
     inner = forest.test >= 0
     if np.any(forest.label[inner] != -1) or np.any(forest.first_child[~inner] != 0):
         yield "nodes hold labels or places that mean nothing there"

@@ -60,7 +60,6 @@ def _short(text: str) -> str:
 
 
 def _table(arrays: Sequence[npt.NDArray[Any] | None]) -> npt.NDArray[np.float64]:
-    """Return the numbers of each array in a row, NaN behind them."""
     rows = [np.empty(0) if array is None else array.reshape(-1) for array in arrays]
     table = np.full((len(rows), max(1, *(len(row) for row in rows))), np.nan)
     for place, row in enumerate(rows):

@@ -77,7 +77,6 @@ class Grid:
             raise ConfigurationError("a grid has ascending ends, and one answer more than ends.")
 
     def law(self, noise: AuditedNoise, value: float) -> npt.NDArray[np.float64]:
-        """Return the probability of each cell for one count."""
         if not self.ends:
             return np.ones(1)
         below, above = np.array([_sides(noise, value, end) for end in self.ends]).T
@@ -246,8 +245,6 @@ class Replay(Randomness):
 
 @dataclass(frozen=True, eq=False)
 class ScriptedCoins(Coins):
-    """Coins that fall as a script says."""
-
     replay: Replay
     fell: dict[tuple[int, int], npt.NDArray[np.int32]] = field(default_factory=dict)
 
@@ -262,8 +259,6 @@ class ScriptedCoins(Coins):
 
 @dataclass(frozen=True, eq=False)
 class ScriptedWords(Words):
-    """Words whose order a script says."""
-
     replay: Replay
 
     def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:

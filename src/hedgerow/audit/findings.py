@@ -87,7 +87,6 @@ class Finding:
 
     @property
     def certainty(self) -> str:
-        """How certain the bound is, in words."""
         return "exact" if self.confidence >= 1 else f"{100 * self.confidence:.12g} % for all pairs together"
 
     def __repr__(self) -> str:
@@ -174,10 +173,10 @@ def smallest_loss_seen(epsilon: float, delta: float, runs: int, risk: float) -> 
     if runs < 1 or surplus(LARGEST_LOSS) <= 0:
         return math.inf
     # Counts are whole numbers, so the surplus has steps. The result is its last change of sign.
-    found = float(brentq(surplus, min(epsilon, LARGEST_LOSS), LARGEST_LOSS, xtol=1e-4))
-    while surplus(found) <= 0:
-        found += 0.001
-    return found
+    smallest = float(brentq(surplus, min(epsilon, LARGEST_LOSS), LARGEST_LOSS, xtol=1e-4))
+    while surplus(smallest) <= 0:
+        smallest += 0.001
+    return smallest
 
 
 def check_confidence(confidence: float) -> float:

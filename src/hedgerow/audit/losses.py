@@ -253,8 +253,8 @@ def check_one_person(first: Sequence[tuple[Row, Any]], second: Sequence[tuple[Ro
     sides = [Counter(first) - Counter(second), Counter(second) - Counter(first)]
     who = [{person for _, person in side} for side in sides]
     whole = all(
-        sum(person in own for _, person in side) == found.total()
-        for side, own, found in zip((first, second), who, sides, strict=True)
+        sum(person in own for _, person in side) == changed.total()
+        for side, own, changed in zip((first, second), who, sides, strict=True)
     )
     sizes = sorted(map(len, who))
     if sizes != ([0, 1] if adjacency == "add-remove" else [1, 1]) or not whole:

@@ -113,12 +113,12 @@ def best_bound(
     """
     canaries = len(scores)
     risk = (1 - check_confidence(confidence)) / len(shares)
-    found = []
+    bounds = []
     for high, low in numbers_of(canaries, shares):
         right = guessed(scores, took_part, high, low)
         bound = guessing_bound(canaries, high + low, right, delta=delta, confidence=1 - risk)
-        found.append((bound, right, high + low))
-    return max(found)
+        bounds.append((bound, right, high + low))
+    return max(bounds)
 
 
 def smallest_loss_told(
@@ -133,6 +133,22 @@ def smallest_loss_told(
         ]
         losses += [math.log(right / (guesses - right)) for right in enough[:1]]
     return min(losses)
+
+
+def finding_of(
+    scores: Floats, took_part: Truth, epsilon: float, delta: float, confidence: float, words: str, **described: Any
+) -> Finding:
+    """Return the finding of guesses by scores, which must be in random order where they are equal."""
+    loss, right, guesses = best_bound(scores, took_part, delta=delta, confidence=confidence)
+    return Finding(
+        epsilon=epsilon,
+        delta=delta,
+        loss=loss,
+        confidence=confidence,
+        power=smallest_loss_told(len(scores), epsilon, delta=delta, confidence=confidence),
+        words=words.format(right=right, guesses=guesses),
+        **described,
+    )
 
 
 def make_canaries(
@@ -224,18 +240,17 @@ def one_run_audit(
             np.concatenate([base[kept], cells[took_part]]), np.concatenate([known[kept], labels[took_part]])
         )
     scores = label_probabilities(model, cells, labels)
-    loss, right, guesses = best_bound(scores, took_part, delta=delta, confidence=confidence)
-    return Finding(
+    return finding_of(
+        scores,
+        took_part,
+        epsilon,
+        delta,
+        confidence,
+        "{right} of {guesses} guesses about the canaries that were the surest are right",
         subject=subject or type(classifier).__name__,
         attack="canaries",
         pair=f"{len(known) - canaries} real records with {canaries} canaries, each of which takes part by a fair coin",
         adjacency=adjacency,
-        epsilon=epsilon,
-        delta=delta,
-        loss=loss,
-        confidence=confidence,
-        power=smallest_loss_told(canaries, epsilon, delta=delta, confidence=confidence),
-        words=f"{right} of {guesses} guesses about the canaries that were the surest are right",
     )
 
 
@@ -399,19 +414,18 @@ def membership_attack(
         scores = label_probabilities(model, cells, labels)
     if attack == "likelihood-ratio":
         scores = _against_shadows(classifier, cells, labels, scores, shadows, random)
-    loss, right, guesses = best_bound(scores, member, delta=delta, confidence=confidence)
     false, true, _ = roc_curve(member, scores)
-    finding = Finding(
+    finding = finding_of(
+        scores,
+        member,
+        epsilon,
+        delta,
+        confidence,
+        "{right} of the {guesses} guesses about records that were the surest are right",
         subject=subject or type(classifier).__name__,
         attack="membership",
         pair=f"{len(labels)} real records, each of which is trained on by a fair coin; {attack}",
         adjacency="add-remove",
-        epsilon=epsilon,
-        delta=delta,
-        loss=loss,
-        confidence=confidence,
-        power=smallest_loss_told(len(labels), epsilon, delta=delta, confidence=confidence),
-        words=f"{right} of the {guesses} guesses about records that were the surest are right",
     )
     reached = np.interp(rates, false, true)  # between two thresholds a coin chooses
     points = tuple(

@@ -18,8 +18,6 @@ Data = tuple[Any, Any]  # columns by name, and labels
 
 @dataclass(frozen=True)
 class NeighborPair:
-    """Two neighbors."""
-
     name: str
     words: str
     adjacency: Adjacency
@@ -65,7 +63,6 @@ class Case:
     front: bool = False
 
     def pair(self, adjacency: Adjacency) -> NeighborPair:
-        """Return the two data sets."""
         first = self._with(self.instead) if adjacency == "replace-one" else self.base
         place = f" It stands in the place of {said(self.instead)}." if adjacency == "replace-one" else ""
         return NeighborPair(
@@ -111,5 +108,4 @@ def _column(cells: list[Any]) -> Any:
 
 
 def said(record: Record) -> str:
-    """Return a record in words."""
     return f"({', '.join(map(str, record[:-1]))}; {record[-1]})"

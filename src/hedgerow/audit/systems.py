@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from hedgerow.audit.cases import OWN, cases_of
 from hedgerow.audit.cases import case as case_named
 from hedgerow.audit.pairs import Case
 from hedgerow.estimator import (
-    ClassModel,
     Model,
-    OutcomeModel,
     Plan,
     PrivateEstimator,
     PrivateRegressor,
@@ -54,7 +52,6 @@ class SystemFit:
     _plans: dict[PublicCoins, Plan | RawPlan] = field(default_factory=dict, repr=False)
 
     def fit(self, X: Any, y: Any) -> Model:
-        """Return what one fit releases."""
         estimator, schema, randomness = self.estimator, self.estimator.schema, Randomness()
         assert schema is not None
         claim = claim_of(estimator)
@@ -66,8 +63,8 @@ class SystemFit:
     def answer(self, model: Model) -> dict[str, Any]:
         """Return the released arrays of a model, and its labels and probabilities, or its predictions, for the queries."""
         if isinstance(self.estimator, PrivateRegressor):
-            return {"predictions": cast(OutcomeModel, model).predictions(self.queries), **model.to_arrays()}
-        probabilities = np.round(cast(ClassModel, model).probabilities(self.queries), 9)
+            return {"predictions": model.predictions(self.queries), **model.to_arrays()}
+        probabilities = np.round(model.probabilities(self.queries), 9)
         return {"labels": probabilities.argmax(axis=1), "probabilities": probabilities, **model.to_arrays()}
 
 
@@ -110,7 +107,6 @@ def system_trial(
 
 
 def settings_of(name: str, case: Case) -> dict[str, Any]:
-    """Return the settings of a case that a system takes."""
     rules = rules_of(system_class(name))
     return {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
 

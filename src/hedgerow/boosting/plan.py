@@ -7,27 +7,29 @@ whatever the others are (docs/proofs/boosting.md). Votes are post-processing of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.boosting import kernels
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.export import Link, Softmax
-from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
+from hedgerow.export import Softmax
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.mechanisms import Budget
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
-from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted, kernels
-from hedgerow.trees.forest import OF_ROUNDS, ForestModel
+from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
+from hedgerow.trees.forest import OF_ROUNDS, ForestModel, TreeVotes
 from hedgerow.trees.parts import NoisyCounts
 
 DEEPEST = 12  # exp(-12) is below half a unit
@@ -183,10 +185,6 @@ class BoostingRecipe:
             n_classes=len(encoder.schema.classes),
             candidates=candidates,
         )
-        if schedule.sorting is not None:
-            raise ConfigurationError(
-                "boosting keeps one list of tests; give the weak learner candidates that need no counts."
-            )
         if not schedule.releases_counts:
             raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
         return schedule
@@ -204,88 +202,23 @@ class BoostingRecipe:
 
 @dataclass(frozen=True, eq=False)
 class BoostedModel(ForestModel):
-    """Trees whose votes add up; ``share`` (nodes, classes) holds the votes, in log-odds.
-
-    The trees stand in the order of their rounds.
-    """
+    """Trees whose votes add up to log-odds, in the order of their rounds."""
 
     importance_rule: ClassVar[str] = OF_ROUNDS
 
     __repr__ = short_repr
 
-    @property
-    def votes(self) -> Floats:
-        assert self.share is not None
-        return self.share
-
-    def _answers(self, X: Any, answer: Callable[[Floats], Floats]) -> Floats:
-        return self.encoder.answers(X, lambda codes: answer(self.forest.shares(codes, self.votes)))
-
-    def _staged_sums(self, X: Any) -> Iterator[Floats]:
-        codes = self.encoder.transform(X)
-        total = np.zeros((len(codes), self.votes.shape[1]))
-        for tree in range(len(self.forest.roots)):
-            total = total + self.forest.shares(codes, self.votes, slice(tree, tree + 1))
-            yield total
-
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
-        codes = int(self.encoder.n_codes[feature])
-        total = np.zeros((codes, self.votes.shape[1]))
-        tests = self.forest.test[self.forest.roots]
-        own = (tests >= 0) & (self.forest.candidates.feature[tests] == feature)
-        for root in self.forest.roots[own]:
-            branches = self.forest.candidates.branches(self.forest.test[[root]])[0, :codes]
-            total += self.votes[self.forest.first_child[root] + branches]
-        return lead(total)
-
-    def _said_by_nodes(self) -> tuple[Literal["log-odds"], Floats]:
-        return "log-odds", columns_of(lead(self.votes))
-
-    def decision(self, X: Any) -> Floats:
-        """Return the sums of votes, (records, classes), or for two classes the second's log-odds, (records,)."""
-        return self._answers(X, lead)
-
-    def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision`` of the first trees, one more each time."""
-        return map(lead, self._staged_sums(X))
-
-    def probabilities(self, X: Any) -> Floats:
-        return self._answers(X, probabilities)
-
-    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        return map(probabilities, self._staged_sums(X))
-
-    def whole_votes(self) -> tuple[Integers, Link]:
-        return np.rint(self.votes * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
+        form, total = self.form, np.zeros((int(self.encoder.n_codes[feature]), self.votes.shape[1]), dtype=np.int64)
+        for root in form.roots[form.test[form.roots] >= 0].tolist():
+            test = form.test[root]
+            if form.feature[test] == feature:
+                total += self.votes[form.first_child[root] + form.codes_to_branches(test)]
+        return self.shown(total / self.vote_steps)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {**super().to_arrays(), "votes": self.whole_votes()[0]}
-
-
-def lead(sums: Floats) -> Floats:
-    """Return sums of votes (rows, classes) as they are, or for two classes the second's log-odds, of shape (rows,)."""
-    return np.asarray(sums[:, 1] - sums[:, 0]) if sums.shape[1] == 2 else sums
-
-
-def columns_of(values: Floats) -> Floats:
-    """Return values (rows,) or (rows, classes) with a column of their own for two classes."""
-    return values[:, None] if values.ndim == 1 else values
-
-
-@dataclass(frozen=True, eq=False)
-class TreeVotes:
-    """What a tree's nodes say, votes (nodes, classes) in fixed point: a value of its own, which a worker can be sent."""
-
-    tree: Forest
-    votes: Integers
-
-    @property
-    def columns(self) -> int:
-        return int(self.votes.shape[1])
-
-    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
-        self.tree.add_shares(codes, self.votes, margins)
+        return {**super().to_arrays(), "votes": self.votes}
 
 
 class BoostingPlan:
@@ -314,22 +247,16 @@ class BoostingPlan:
         votes: list[Integers] = []
         for number in range(self._rounds):
             if number:  # what the last tree says nobody reads
-                curator.update_margins(TreeVotes(trees[-1], votes[-1]))
+                curator.update_margins(TreeVotes(trees[-1].trees, votes[-1]))
             tree, vote = self._recipe.grow(self._round, curator, number)
             trees.append(tree)
             votes.append(vote)
-        return BoostedModel(self.encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
+        return BoostedModel(self.encoder, Forest.joined(*trees), np.concatenate(votes), Softmax(VOTE_STEPS))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:
         n_classes = len(self.encoder.schema.classes)
         forest = Forest.from_arrays(arrays, self._round.candidates, n_classes)
-        votes = arrays.get("votes")
-        if (
-            votes is None
-            or votes.dtype != np.int64
-            or votes.shape != (forest.n_nodes, n_classes)
-            or len(forest.roots) > self._rounds
-            or np.any((votes > LARGEST_VOTE) | (votes < -LARGEST_VOTE))
-        ):
-            raise FileFormatError("the file's votes are damaged; fit the model again.")
-        return BoostedModel(self.encoder, forest, votes / VOTE_STEPS)
+        votes = array_of(arrays, "votes", np.int64, (forest.n_nodes, n_classes), -LARGEST_VOTE, LARGEST_VOTE)
+        if len(forest.roots) > self._rounds:
+            raise FileFormatError("the file has more trees than rounds; fit the model again.")
+        return BoostedModel(self.encoder, forest, votes, Softmax(VOTE_STEPS))

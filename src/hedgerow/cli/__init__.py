@@ -21,24 +21,6 @@ import click
 from hedgerow import __version__
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
 
-__all__ = [
-    "AUDIT_REFUTED",
-    "BUDGET_REFUSED",
-    "FAILURE",
-    "INTERRUPTED",
-    "NOTHING_READ",
-    "WRONG_USAGE",
-    "BrokenOff",
-    "LazyGroup",
-    "budget",
-    "exit_code",
-    "heard",
-    "main",
-    "schema",
-    "sentence",
-    "show_help_if_alone",
-]
-
 FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
 NOTHING_READ = 5  # in a column, or in the labels
 
@@ -79,7 +61,6 @@ class LazyGroup(click.Group):
         return list(self._homes)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
         if cmd_name not in self._homes:
             return None
         module = import_module(self._homes[cmd_name][0])
@@ -127,7 +108,6 @@ class LazyGroup(click.Group):
 
 
 def _say(error: BaseException) -> None:
-    """Write the sentence of an error to stderr, if stderr accepts it."""
     with suppress(OSError):
         if isinstance(error, BrokenOff) and error.is_interrupt:
             click.echo(err=True)  # ends the line of the terminal's ^C, as click does
@@ -160,13 +140,11 @@ def _show_warning(
 
 
 def show_help_if_alone(context: click.Context) -> None:
-    """Print a group's help if it is called without a command."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code of an exception."""
     if isinstance(error, BrokenOff):
         return error.code
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILURE)
@@ -277,9 +255,9 @@ def schema(context: click.Context) -> None:
 # Each command's module contains a click command of the same name.
 COMMANDS = {
     "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
-    "plan": ("hedgerow.cli.plan", "Show what a fit would cost, before anything is spent."),
+    "plan": ("hedgerow.cli.queries", "Show what a fit would cost, before anything is spent."),
     "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
-    "search": ("hedgerow.cli.plan", "Select parameters privately, and save the model."),
+    "search": ("hedgerow.cli.queries", "Select parameters privately, and save the model."),
     "predict": ("hedgerow.cli.models", "Predict the records of a file with a saved model."),
     "evaluate": ("hedgerow.cli.queries", "Evaluate a saved model privately."),
     "inspect": ("hedgerow.cli.models", "Show a saved model: certificate, sizes, trees."),

@@ -14,17 +14,8 @@ from hedgerow import __version__
 from hedgerow.archive import read_archive
 from hedgerow.audit.findings import CONFIDENCE, Finding
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import read_delta, read_parameters, read_variant
-from hedgerow.cli.options import (
-    InputFile,
-    OutputFile,
-    checked_delta,
-    checked_epsilon,
-    json_option,
-    refuse_overwriting,
-    variant_option,
-)
-from hedgerow.cli.output import write_json
+from hedgerow.cli.inputs import read_delta, read_parameters, read_variant, write_json
+from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
@@ -49,9 +40,9 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
     is_flag=True,
     help="Attack every system: private forms under both adjacencies, published forms on their counterexamples.",
 )
-@variant_option
-@click.option("--epsilon", type=float, callback=checked_epsilon, help="The claim. [default: the pair's best, mostly 1]")
-@click.option("--delta", type=float, callback=checked_delta, help="The delta of the claim, if the system has one.")
+@options("variant", "param", "json")
+@epsilon_option("The claim. [default: the pair's best, mostly 1]")
+@delta_option("The delta of the claim, if the system has one.")
 @click.option(
     "--adjacency",
     "adjacencies",
@@ -65,7 +56,6 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
 @click.option(
     "--search", type=click.IntRange(0), default=0, help="Number of further pairs to try, to find a worse one."
 )
-@click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
 @click.option("--view", "views", multiple=True, help="Use only this part of the output, such as labels; repeatable.")
 @click.option("--runs", type=click.IntRange(200), help="Maximum trainings on each data set. [default: by the pair]")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time limit for all pairs.")
@@ -73,7 +63,6 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 @click.option("--page", type=OutputFile(), help="Write an HTML page for a reviewer; for attacks, with a plot.")
 @click.option("--force", is_flag=True, help="Replace the file of --page if it exists.")
-@json_option
 def audit(
     model: Path | None,
     system: str | None,
@@ -106,7 +95,7 @@ def audit(
     if page is not None:
         write_page(findings, page, about, force=force)
         click.echo(f"wrote {page}", err=True)
-    if any(found.refuted for found in findings):
+    if any(finding.refuted for finding in findings):
         context.exit(AUDIT_REFUTED)
 
 
@@ -142,7 +131,6 @@ def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
-    """Return the findings of the attacks."""
     from hedgerow.audit.attack import attack
     from hedgerow.audit.cases import case
     from hedgerow.audit.systems import private_trials, published_trials
@@ -165,7 +153,6 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
 
 
 def _trials(system: str, request: dict[str, Any]) -> list[Any]:
-    """Return the attacks on one system."""
     from hedgerow.audit.attack import worsen
     from hedgerow.audit.cases import case, cases_of
     from hedgerow.audit.systems import system_trial
@@ -177,32 +164,33 @@ def _trials(system: str, request: dict[str, Any]) -> list[Any]:
     delta = settings.pop("delta", 0.0)
     cases = [case(name) for name in request["names"]] or cases_of(system, variant)
 
-    def trial_on(adjacency: Adjacency, found: Any) -> Any:
+    def trial_on(adjacency: Adjacency, pair: Any) -> Any:
         return system_trial(
-            system, found, adjacency, variant=variant, epsilon=request["epsilon"], delta=delta, settings=settings
+            system, pair, adjacency, variant=variant, epsilon=request["epsilon"], delta=delta, settings=settings
         )
 
     trials = []
     for adjacency in map(check_adjacency, request["adjacencies"] or ("add-remove",)):
         on, tries = partial(trial_on, adjacency), request["search"]
-        found = [worsen(on, cases[0], adjacency, tries=tries, steps=tries // 2)] if tries else []
-        trials += [on(each) for each in (*cases, *found)]
+        worse = [worsen(on, cases[0], adjacency, tries=tries, steps=tries // 2)] if tries else []
+        trials += [on(each) for each in (*cases, *worse)]
     return trials
 
 
 def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
-    """Write the findings to stdout."""
-    refuted = sum(found.refuted for found in findings)
+    refuted = sum(finding.refuted for finding in findings)
     if as_json:
         told = {} if about is None else {"model": {**about, "verdict": model_verdict(findings)}}
-        write_json({**told, "findings": [found.to_dict() for found in findings], "refuted": refuted})
+        write_json({**told, "findings": [finding.to_dict() for finding in findings], "refuted": refuted})
     elif about is None:
-        for found in findings:
-            click.echo(str(found))
+        for finding in findings:
+            click.echo(str(finding))
         click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
     else:
-        for found in findings:
-            click.echo(f"{printable(found.subject)}: {'REFUTED: ' if found.refuted else ''}{printable(found.words)}")
+        for finding in findings:
+            click.echo(
+                f"{printable(finding.subject)}: {'REFUTED: ' if finding.refuted else ''}{printable(finding.words)}"
+            )
         click.echo(f"{about['file']}: {model_verdict(findings)}")
 
 
@@ -224,8 +212,7 @@ def about_model(path: Path) -> dict[str, str]:
 
 
 def model_verdict(findings: Sequence[Finding]) -> str:
-    """Return the overall result of the check of a model."""
-    refuted = sum(found.refuted for found in findings)
+    refuted = sum(finding.refuted for finding in findings)
     if refuted:
         return f"{refuted} unexplained"
     return "nothing unexplained found" + ("; its own certificate says that no guarantee holds" if findings else "")
@@ -244,7 +231,7 @@ def write_page(
         page.text(MODEL_SUMMARY)
         page.table(["what", "value"], [*about.items(), ("verdict", model_verdict(findings))])
         if findings:
-            page.table(["verdict", "finding"], [[found.verdict, found.words] for found in findings])
+            page.table(["verdict", "finding"], [[finding.verdict, finding.words] for finding in findings])
     page.write(path, replace=force)
 
 
@@ -261,21 +248,21 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
         headers,
         [
             [
-                found.subject,
-                found.adjacency,
-                found.claim.removeprefix("epsilon "),
-                f"{found.loss:.3g}",
-                f"{found.power:.3g}",
-                found.verdict,
-                found.pair,
-                found.words,
+                finding.subject,
+                finding.adjacency,
+                finding.claim.removeprefix("epsilon "),
+                f"{finding.loss:.3g}",
+                f"{finding.power:.3g}",
+                finding.verdict,
+                finding.pair,
+                finding.words,
             ]
-            for found in findings
+            for finding in findings
         ],
     )
     page.text(
         "Bounds hold together with the probability "
-        + " or ".join(sorted({found.certainty for found in findings}))
+        + " or ".join(sorted({finding.certainty for finding in findings}))
         + "."
     )
 
@@ -317,8 +304,9 @@ def reproduce(
 
     The noise comes from seeds, so that the same command gives the same figures. Use it on public data only.
     """
-    from hedgerow.reproduce import PAPERS, Request
-    from hedgerow.reproduce import reproduce as run
+    from hedgerow.papers.reproduce.run import Request
+    from hedgerow.papers.reproduce.run import reproduce as run
+    from hedgerow.papers.reproduce.statements import PAPERS
 
     if names == ("list",):
         width = max(len(experiment.name) for paper in PAPERS for experiment in paper.experiments)

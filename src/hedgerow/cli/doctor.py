@@ -12,7 +12,7 @@ import click
 
 from hedgerow import __version__
 from hedgerow.cli import FAILURE
-from hedgerow.cli.options import json_option, ledger_option
+from hedgerow.cli.options import options
 from hedgerow.errors import HedgerowError
 from hedgerow.texts import counted
 
@@ -30,15 +30,14 @@ EXTRAS = {
 
 
 @click.command()
-@ledger_option
-@json_option
+@options("ledger", "json")
 def doctor(address: str | None, as_json: bool) -> int:
     """Print versions, cores, the folder of compiled kernels and the extras; check a ledger store.
 
     With --ledger, or if HEDGEROW_LEDGER is set, every ledger of the store is verified. The exit code is 1 if something is wrong:
     a package is missing, compiled kernels cannot be saved, or the store is damaged or cannot be read.
     """
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "hedgerow": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
@@ -48,15 +47,15 @@ def doctor(address: str | None, as_json: bool) -> int:
         "kernels": _kernels(),
         "store": _store(address) if address else None,
     }
-    found["wrong"] = list(_wrong(found))
+    facts["wrong"] = list(_wrong(facts))
     if as_json:
-        from hedgerow.cli.output import write_json
+        from hedgerow.cli.inputs import write_json
 
-        write_json(found)
+        write_json(facts)
     else:
-        for line in _page(found):
+        for line in _page(facts):
             click.echo(line)
-    return FAILURE if found["wrong"] else 0
+    return FAILURE if facts["wrong"] else 0
 
 
 def _version(package: str) -> str | None:
@@ -94,17 +93,17 @@ def _store(address: str) -> dict[str, Any]:
     """Return the contents of a store, and what is wrong with it."""
     from hedgerow.ledgers.store import LedgerStore
 
-    found: dict[str, Any] = {"address": None, "ledgers": {}, "error": None}
+    facts: dict[str, Any] = {"address": None, "ledgers": {}, "error": None}
     try:
         store = LedgerStore(address)
-        found["address"] = store.address
+        facts["address"] = store.address
         if not (names := store.names()):
-            found["error"] = "it holds no ledger, or does not exist"
+            facts["error"] = "it holds no ledger, or does not exist"
         for name in names:
-            found["ledgers"][name] = _ledger(store, name)
+            facts["ledgers"][name] = _ledger(store, name)
     except (HedgerowError, OSError) as error:
-        found["error"] = str(error)
-    return found
+        facts["error"] = str(error)
+    return facts
 
 
 def _ledger(store: Any, name: str) -> dict[str, Any]:
@@ -117,14 +116,13 @@ def _ledger(store: Any, name: str) -> dict[str, Any]:
     return {"sound": True, "unfinished": unfinished, "error": None}
 
 
-def _wrong(found: dict[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each problem."""
-    for name, installed in found["packages"].items():
+def _wrong(facts: dict[str, Any]) -> Iterator[str]:
+    for name, installed in facts["packages"].items():
         if installed is None:
             yield f"{name} is not installed; install hedgerow again with pip."
-    if not found["kernels"]["writable"]:
+    if not facts["kernels"]["writable"]:
         yield "compiled kernels cannot be kept; set NUMBA_CACHE_DIR to a folder that only you can write."
-    store = found["store"]
+    store = facts["store"]
     if store and store["error"]:
         yield f"the ledger store: {store['error']}"
     for name, ledger in (store["ledgers"] if store else {}).items():
@@ -132,20 +130,19 @@ def _wrong(found: dict[str, Any]) -> Iterator[str]:
             yield f"ledger {name!r}: {ledger['error']}"
 
 
-def _page(found: dict[str, Any]) -> Iterator[str]:
-    """Yield the page that a person reads."""
-    yield f"hedgerow   {found['hedgerow']}, Python {found['python']}, {found['system']}"
-    yield "packages   " + ", ".join(f"{name} {installed}" for name, installed in found["packages"].items())
-    for place, (extra, installed) in enumerate(found["extras"].items()):
+def _page(facts: dict[str, Any]) -> Iterator[str]:
+    yield f"hedgerow   {facts['hedgerow']}, Python {facts['python']}, {facts['system']}"
+    yield "packages   " + ", ".join(f"{name} {installed}" for name, installed in facts["packages"].items())
+    for place, (extra, installed) in enumerate(facts["extras"].items()):
         what = (
             f'not installed: pip install "hedgerow[{extra}]"' if installed is None else f"{EXTRAS[extra]} {installed}"
         )
         yield f"{'' if place else 'extras':<9}  {extra:<8}  {what}"
-    yield f"cores      {found['cores']['machine']}; hedgerow uses {counted(found['cores']['used'], 'thread')}"
-    kernels = found["kernels"]
+    yield f"cores      {facts['cores']['machine']}; hedgerow uses {counted(facts['cores']['used'], 'thread')}"
+    kernels = facts["kernels"]
     size = f"{counted(kernels['files'], 'file')}, {kernels['bytes'] / 1e6:.1f} MB"
     yield f"kernels    {kernels['folder'] or 'no folder'}: {size}"
-    store = found["store"]
+    store = facts["store"]
     if store is None:
         yield "store      none named; pass --ledger, or set HEDGEROW_LEDGER"
     else:
@@ -153,4 +150,4 @@ def _page(found: dict[str, Any]) -> Iterator[str]:
         for name, ledger in store["ledgers"].items():
             state = "as it was written" if ledger["sound"] else "DAMAGED"
             yield f"           {name}: {state}; {ledger['unfinished']} unfinished"
-    yield from ("", *(f"WRONG: {text}" for text in found["wrong"])) if found["wrong"] else ("", "nothing is wrong")
+    yield from ("", *(f"WRONG: {text}" for text in facts["wrong"])) if facts["wrong"] else ("", "nothing is wrong")

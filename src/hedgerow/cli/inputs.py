@@ -1,19 +1,33 @@
-"""The inputs of a command: files of records, whose columns are compared with a schema's, and a system's settings."""
+"""What commands take and give: files of records and settings; JSON, progress, and an account of what was spent on an error."""
 
 from __future__ import annotations
 
 import inspect
+import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_type_hints
+from types import TracebackType
+from typing import Any, Self, TypeVar, get_type_hints
 
 import click
 
-from hedgerow.cli.options import DataOptions
+from hedgerow.analysis import PrivateSearchCV
+from hedgerow.analysis.card import Card
+from hedgerow.cli import BrokenOff
+from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.files import atomic_file
+from hedgerow.plots.tree import leaf_text
+from hedgerow.privacy.atomic import Watch
+from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
@@ -64,7 +78,7 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
     return schema.replace(person=person)
 
 
-def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
+def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
     """Return the columns that a file lacks and those that the schema does not declare.
 
     Raises
@@ -74,7 +88,7 @@ def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[l
         them twice.
     """
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
-    there = places_of(found)
+    there = places_of(header)
     lacking = [name for name in wanted if name not in there]
     if len(lacking) == len(wanted):
         raise SchemaError(
@@ -119,7 +133,6 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
 
 
 def check_records(lines: int, data: Path | str) -> None:
-    """Raise ConfigurationError unless there is a record to fit a model on."""
     if not lines:
         raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
 
@@ -128,12 +141,11 @@ def _named(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def records_of(data: DataOptions, target: str, form: CSVFormat, person: str | None = None) -> Records:
-    """Return the records of files of one kind."""
-    room: dict[str, Any] = {"group": person, "memory": data.memory, "spill": data.spill}
-    if is_parquet(data.paths[0]):
-        return Records.from_parquet(data.paths, target, **room)
-    return Records.from_csv(data.paths, target, separator=form.separator, encoding=form.encoding, **room)
+def records_of(query: Query, target: str, form: CSVFormat, person: str | None = None) -> Records:
+    room: dict[str, Any] = {"group": person, "memory": query.memory, "spill": query.spill}
+    if is_parquet(query.paths[0]):
+        return Records.from_parquet(query.paths, target, **room)
+    return Records.from_csv(query.paths, target, separator=form.separator, encoding=form.encoding, **room)
 
 
 def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
@@ -148,7 +160,7 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
 
 
 def given(
-    data: DataOptions,
+    query: Query,
     target: str,
     form: CSVFormat,
     check: Callable[[TableFile, Path], None],
@@ -158,10 +170,10 @@ def given(
 
     A pipe can be read only once. For a pipe, return its columns, labels and persons.
     """
-    path = data.paths[0]
+    path = query.paths[0]
     if path.is_file():
-        check_files(data.paths, form, check)
-        return records_of(data, target, form, person), None, None
+        check_files(query.paths, form, check)
+        return records_of(query, target, form, person), None, None
     columns = read_table(path, form, lambda table: check(table, path))
     check_records(len(columns[target]), path)
     return columns, columns.pop(target), None if person is None else {person: columns.pop(person)}
@@ -178,7 +190,7 @@ def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
     """Return the values of ``name=value`` texts, read by the class's annotations, or raise UsageError."""
     known = _own_parameters(kind)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
@@ -188,10 +200,10 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[
             raise click.UsageError(f"{name} is no --param but an option; write {way}.")
         if name not in known:
             raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
-        if name in found:
+        if name in values:
             raise click.UsageError(f"--param {name} is given twice; keep one of them.")
-        found[name] = _value(name, text, known[name])
-    return found
+        values[name] = _value(name, text, known[name])
+    return values
 
 
 def read_variant(kind: type[PrivateEstimator], variant: str) -> dict[str, str]:
@@ -241,10 +253,10 @@ def _truth(text: str) -> bool:
 
 def _json(kind: type) -> Callable[[str], Any]:
     def read(text: str) -> Any:
-        found = json.loads(text)
-        if not isinstance(found, kind):
+        value = json.loads(text)
+        if not isinstance(value, kind):
             raise ValueError(text)
-        return found
+        return value
 
     return read
 
@@ -282,3 +294,183 @@ def _value(name: str, text: str, annotation: str) -> Any:
         wanted = " or ".join(NOUNS[kind] for kind in reversed(readable))
         raise click.UsageError(f"--param {name}={text}: {name} takes {wanted}.")
     return text
+
+
+Answer = TypeVar("Answer")
+
+# If a fit ends with one of these, the request was wrong and nothing was charged. An EngineError occurs later.
+REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
+WIDTH = 20
+PAUSE = 0.1  # seconds
+
+
+def json_text(value: Any) -> str:
+    return json.dumps(value, indent=2, allow_nan=False)
+
+
+def write_json(value: Any) -> None:
+    click.echo(json_text(value))
+
+
+def check_stdout() -> None:
+    """Raise OSError if stdout accepts nothing (such as /dev/full), before a result costs budget."""
+    if sys.stdout is None:
+        return
+    try:
+        with suppress(io.UnsupportedOperation):  # no file of the system's
+            os.write(sys.stdout.fileno(), b"")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "stdout") from error
+
+
+def model_values(model: PrivateEstimator) -> dict[str, Any]:
+    """Return the public values of a fitted model, without its learned values, as plain values for JSON."""
+    return {
+        "class": type(model).__name__,
+        "parameters": {
+            name: value
+            for name, value in model.get_params(deep=False).items()
+            if name not in ("schema", "ledger") and isinstance(value, int | float | str | dict | list | None)
+        },
+        "certificate": certificate_values(model.certificate_),
+    }
+
+
+def certificate_values(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "holds": certificate.holds,
+        "reasons": list(certificate.reasons),
+        **certificate.to_dict(),
+        "text": certificate.details(),
+    }
+
+
+def card_values(card: Card) -> dict[str, Any]:
+    return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
+
+
+def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
+    if "branches" not in node:
+        yield f"{'  ' * depth}always: {leaf_text(node)}"
+        return
+    for branch in node["branches"]:
+        below = branch["node"]
+        if "branches" in below:
+            yield f"{'  ' * depth}{branch['when']}"
+            yield from tree_lines(below, depth + 1)
+        else:
+            yield f"{'  ' * depth}{branch['when']}: {leaf_text(below)}"
+
+
+class Spending:
+    """Fit a model and save it. An error within the context states what was spent, and whether there is a model.
+
+    Parameters
+    ----------
+    claim : str
+        A description of the fit's cost.
+    out : Path
+        The file of the model.
+    """
+
+    def __init__(self, claim: str, out: Path) -> None:
+        self._claim = claim
+        self._out = out
+        self._watch = Watch()
+        self._fitted = False
+        self._asked: str | None = None
+        self._file: os.stat_result | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
+        refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
+        if error is None or (refused and not self._fitted):
+            return
+        asked = (
+            "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
+        )
+        raise BrokenOff(error, self._outcome() + asked) from error
+
+    def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
+        """Fit the model; records that are read block by block, which have no ``y`` beside them, show their progress."""
+        with self._watch, ShareProgress() as progress:
+            model.fit(X.with_progress(progress) if y is None else X, y, groups)
+        self._fitted = True
+
+    def save(self, model: PrivateEstimator, *, force: bool) -> None:
+        with atomic_file(self._out, replace=force) as part:
+            model.save(part)
+            self._file = part.stat()
+
+    def ask(self, claim: str, question: Callable[[], Answer]) -> Answer:
+        """Return the answer to a query about the model, whose cost ``claim`` describes."""
+        self._asked = claim
+        return question()
+
+    def _outcome(self) -> str:
+        if not self._watch.begun:
+            return "Nothing was spent."
+        if not self._fitted:
+            return f"The fit had begun: count {self._claim} as spent. No model was written."
+        if not self._is_there():
+            return f"{self._claim} was spent, but no model was written."
+        return (
+            f"{self._claim} was spent, and the model is whole in {self._out}: `hedgerow inspect` shows its certificate."
+        )
+
+    def _is_there(self) -> bool:
+        """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""
+        try:
+            return self._file is not None and os.path.samestat(self._file, self._out.stat())
+        except OSError:
+            return False
+
+
+class ShareProgress:
+    """A progress bar on standard error: first for the share of the bytes that were read, then for each query that is counted.
+
+    Nothing is written if standard error is not a terminal, or if ``shown`` is false, because a log would keep output that
+    depends on the records.
+    """
+
+    def __init__(self, *, shown: bool = True) -> None:
+        self._terminal = shown and sys.stderr is not None and sys.stderr.isatty()
+        self._next = 0.0
+        self._width = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._write("")
+        if self._width:
+            sys.stderr.write("\r")
+
+    def read(self, share: float | None) -> None:
+        self._show("reading" if share is None else f"{_bar(share)} of the bytes read")
+
+    def counted(self, question: int, share: float) -> None:
+        self._show(f"{_bar(share)} of round {question} counted")
+
+    def _show(self, line: str) -> None:
+        if not self._terminal or time.monotonic() < self._next:
+            return
+        with self._lock:
+            self._next = time.monotonic() + PAUSE
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        if self._terminal and (line or self._width):
+            sys.stderr.write("\r" + line.ljust(self._width))
+            sys.stderr.flush()
+            self._width = len(line) if line else self._width
+
+
+def _bar(share: float) -> str:
+    return f"[{'#' * int(WIDTH * share):.<{WIDTH}}] {int(100 * share):3d} %"

@@ -8,19 +8,8 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.options import (
-    OutputFile,
-    adjacency_option,
-    checked_delta,
-    force_option,
-    json_option,
-    ledger_option,
-    ledger_options,
-    refuse_overwriting,
-    required,
-    store_of,
-)
-from hedgerow.cli.output import write_json
+from hedgerow.cli.inputs import write_json
+from hedgerow.cli.options import delta_option, options, out_option, refuse_overwriting, required, store_of
 from hedgerow.ledgers.ledger import LedgerEntry
 from hedgerow.ledgers.store import StoredLedger
 from hedgerow.privacy.exact import decimal_text
@@ -34,59 +23,37 @@ def _name(dataset: str | None) -> str:
 
 
 @click.command()
-@ledger_options
+@options("ledger", "dataset", "adjacency")
 @click.option("--epsilon", type=float, help="The ceiling on the sum of the fits' epsilons.")
 @click.option("--rho", type=float, help="In place of --epsilon: the ceiling on the sum of rho (zero-concentrated DP).")
-@click.option(
-    "--delta", type=float, default=0.0, callback=checked_delta, help="The ceiling on the sum of deltas. [default: 0]"
-)
+@delta_option("The ceiling on the sum of deltas. [default: 0]", default=0.0)
 @click.option("--draws", type=int, help="With --rho: the ceiling on normal draws. [default: 2**30]")
-@adjacency_option
 @click.option("--person", metavar="COLUMN", help="The column that identifies persons. Other fits are refused.")
 @click.option("--records-per-person", type=int, default=1, show_default=True, help="The unit of protection.")
 @click.option("--parent", help="The ledger of which this one is a share.")
-def create(
-    address: str | None,
-    dataset: str | None,
-    epsilon: float | None,
-    rho: float | None,
-    delta: float,
-    draws: int | None,
-    adjacency: str,
-    person: str | None,
-    records_per_person: int,
-    parent: str | None,
-) -> None:
+def create(address: str | None, dataset: str | None, **settings: Any) -> None:
     """Create a ledger with a ceiling, and its store if there is none."""
     store, name = store_of(address), _name(dataset)
-    store.create(name, epsilon, delta, rho, adjacency, records_per_person, parent, draws=draws, person=person)
+    store.create(name, **settings)
     click.echo(f"created {name} in {store.address}", err=True)
 
 
 @click.command("raise")
-@ledger_options
+@options("ledger", "dataset")
 @click.option("--epsilon", type=float, help="The new ceiling on epsilon.")
-@click.option("--delta", type=float, callback=checked_delta, help="The new ceiling on delta.")
+@delta_option("The new ceiling on delta.")
 @click.option("--rho", type=float, help="The new ceiling on rho.")
 @click.option("--draws", type=int, help="The new ceiling on normal draws.")
 @reason_option
-def raise_(
-    address: str | None,
-    dataset: str | None,
-    epsilon: float | None,
-    delta: float | None,
-    rho: float | None,
-    draws: int | None,
-    reason: str,
-) -> None:
+def raise_(address: str | None, dataset: str | None, **ceiling: Any) -> None:
     """Raise a ledger's ceiling. Earlier guarantees then hold for the raised ceiling only."""
     store, name = store_of(address), _name(dataset)
-    store.raise_ceiling(name, epsilon=epsilon, delta=delta, rho=rho, draws=draws, reason=reason)
+    store.raise_ceiling(name, **ceiling)
     click.echo(f"raised {name} in {store.address}", err=True)
 
 
 @click.command()
-@ledger_options
+@options("ledger", "dataset")
 @reason_option
 def close(address: str | None, dataset: str | None, reason: str) -> None:
     """Close a ledger for good: neither it nor its shares accept further charges."""
@@ -96,7 +63,6 @@ def close(address: str | None, dataset: str | None, reason: str) -> None:
 
 
 def amount_text(entry: LedgerEntry, *, rho: bool) -> str:
-    """Return the charge of an entry in words."""
     if rho:
         thresholds = f", delta {decimal_text(entry.delta)} of thresholds" if entry.delta else ""
         return f"rho {decimal_text(entry.rho, 4)}, {counted(entry.draws, 'normal draw')}{thresholds}"
@@ -145,8 +111,7 @@ def _entry_values(entry: LedgerEntry) -> dict[str, Any]:
 
 
 @click.command()
-@ledger_options
-@json_option
+@options("ledger", "dataset", "json")
 def show(address: str | None, dataset: str | None, as_json: bool) -> None:
     """Show a ledger: its ceiling, what is left, and every entry. The whole chain is checked."""
     ledger = store_of(address).ledger(_name(dataset))
@@ -182,8 +147,7 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
 
 
 @click.command("list")
-@ledger_option
-@json_option
+@options("ledger", "json")
 def list_(address: str | None, as_json: bool) -> None:
     """List the ledgers of a store."""
     store = store_of(address)
@@ -203,7 +167,7 @@ def list_(address: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@ledger_options
+@options("ledger", "dataset")
 @click.option("--head", help="An earlier head of the ledger, kept elsewhere.")
 def verify(address: str | None, dataset: str | None, head: str | None) -> None:
     """Check every link of a ledger's chain. If a link is broken, it is named and the exit code is 1."""
@@ -213,9 +177,8 @@ def verify(address: str | None, dataset: str | None, head: str | None) -> None:
 
 
 @click.command()
-@ledger_options
-@click.option("--out", type=OutputFile(), required=True, help="The HTML file to write, completely or not at all.")
-@force_option
+@options("ledger", "dataset", "force")
+@out_option("The HTML file to write, completely or not at all.", required=True)
 def report(address: str | None, dataset: str | None, out: Path, force: bool) -> None:
     """Write a page about a ledger: ceiling, what is left, every entry with its certificate, and spending over time.
 
@@ -228,7 +191,6 @@ def report(address: str | None, dataset: str | None, out: Path, force: bool) -> 
 
 
 def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
-    """Write the page of a ledger."""
     from hedgerow.plots.card import Page, plot_spending
 
     entries, rho = ledger.entries, ledger.rho is not None

@@ -17,26 +17,23 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import check_single
+from hedgerow.cli.inputs import ShareProgress, check_single, model_values, tree_lines, write_json
 from hedgerow.cli.options import (
     InputFile,
-    OutputFile,
     files_argument,
-    force_option,
-    json_option,
-    ledger_options,
     ledger_or_none,
+    model_argument,
+    options,
+    out_option,
     refuse_overwriting,
-    separator_option,
 )
-from hedgerow.cli.output import ShareProgress, model_values, tree_lines, write_json
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.tree import tree_values
-from hedgerow.schema.unread import UnreadColumns
+from hedgerow.schema.check import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, places_of, unread
 from hedgerow.sources.tables import open_table
@@ -52,10 +49,9 @@ WIDEST = 60  # characters to which names are padded, so that one long name does 
 
 
 @click.command()
-@click.argument("model", type=InputFile())
+@model_argument
 @files_argument
-@click.option("--out", type=OutputFile(), help="The file to write, completely or not at all. [default: stdout]")
-@force_option
+@out_option("The file to write, completely or not at all. [default: stdout]")
 @click.option("--proba", is_flag=True, help="Write one column per class with its probability, named probability_CLASS.")
 @click.option(
     "--interval",
@@ -76,8 +72,7 @@ WIDEST = 60  # characters to which names are padded, so that one long name does 
     metavar="COLUMN",
     help="Also write this column of DATA, such as a key, before the predictions; repeatable.",
 )
-@separator_option
-@json_option
+@options("separator", "force", "json")
 def predict(
     model: Path,
     data: tuple[Path, ...],
@@ -120,7 +115,7 @@ def predict(
             out is not None or sys.stdout is None or not sys.stdout.isatty()
         )  # else the predictions show the progress
         progress = stack.enter_context(ShareProgress(shown=shown))
-        look = UnreadColumns(estimator.schema_)
+        look = UnreadColumns(estimator.schema_.features, estimator.schema_.missing)
         sizes = [path.stat().st_size for path in data]
         rows = _rows(estimator, answer, tables, sizes, kept, progress, look)
         if as_json:
@@ -213,7 +208,7 @@ def _rows(
                 warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
                 answers = answer(features)
             kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
-            yield from ([*own, *found] for own, found in zip(kept, answers, strict=False))
+            yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
 
 
 def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
@@ -231,12 +226,12 @@ def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]],
 
 
 @click.command()
-@click.argument("model", type=InputFile())
+@model_argument
 @click.option(
     "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, counted from 1."
 )
 @click.option("--details", "whole", is_flag=True, help="Print every step of the certificate and its cost.")
-@json_option
+@options("json")
 def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None:
     """Show the contents of the model file MODEL: class, parameters, certificate, sizes and feature importances.
 
@@ -244,7 +239,7 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
     released by the fit. The certificate covers it, or lists it as not covered.
     """
     estimator = load(model)
-    found = {
+    contents = {
         **model_values(estimator),
         "sizes": {**_sizes(estimator), "file_bytes": model.stat().st_size},
         "feature_importances": dict(zip(estimator.schema_.names, estimator.feature_importances_.tolist(), strict=True)),
@@ -252,13 +247,13 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
     }
     tree = None if number is None else _tree(estimator, number)
     if as_json:
-        write_json({**found, "tree": tree})
+        write_json({**contents, "tree": tree})
         return
     certificate = estimator.certificate_.details() if whole else str(estimator.certificate_)
-    for line in (*_page(found), "", certificate):
+    for line in (*_page(contents), "", certificate):
         click.echo(line)
     if tree is not None:
-        click.echo(f"\ntree {number} of {found['sizes']['trees']}")
+        click.echo(f"\ntree {number} of {contents['sizes']['trees']}")
         for line in tree_lines(tree, depth=1):
             click.echo(line)
 
@@ -298,13 +293,12 @@ def _tree(estimator: PrivateEstimator, number: int) -> dict[str, Any]:
     return tree_values(forest, number - 1)
 
 
-def _page(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the page that a person reads."""
-    yield found["class"]
-    yield from _table("parameters", found["parameters"])
-    yield from _table("sizes", {name: size for name, size in found["sizes"].items() if size is not None})
-    ranked = sorted(found["feature_importances"].items(), key=lambda item: -item[1])
-    title = f"feature importances ({found['importance_rule']}; from released values)"
+def _page(contents: Mapping[str, Any]) -> Iterator[str]:
+    yield contents["class"]
+    yield from _table("parameters", contents["parameters"])
+    yield from _table("sizes", {name: size for name, size in contents["sizes"].items() if size is not None})
+    ranked = sorted(contents["feature_importances"].items(), key=lambda item: -item[1])
+    title = f"feature importances ({contents['importance_rule']}; from released values)"
     yield from _table(title, {printable(name): f"{value:.4f}" for name, value in ranked})
 
 
@@ -315,8 +309,8 @@ def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
 
 
 @click.command()
-@click.argument("model", type=InputFile())
-@click.option("--out", type=OutputFile(), required=True, help="The HTML file to write, completely or not at all.")
+@model_argument
+@out_option("The HTML file to write, completely or not at all.", required=True)
 @click.option("--title", help="The card's heading. [default: the model file's name]")
 @click.option(
     "--report",
@@ -324,8 +318,7 @@ def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
     type=InputFile(),
     help="A report card of this model from `hedgerow evaluate --out`.",
 )
-@ledger_options
-@force_option
+@options("ledger", "dataset", "force")
 def card(
     model: Path,
     out: Path,
@@ -354,12 +347,10 @@ def card(
 
 
 @click.command()
-@click.argument("model", type=InputFile())
+@model_argument
 @click.option("--to", "kind", type=click.Choice(["onnx", "sql", "json"]), required=True, help="The format.")
-@click.option(
-    "--out", type=OutputFile(), help="The file to write, completely or not at all; required for onnx. [default: stdout]"
-)
-@force_option
+@out_option("The file to write, completely or not at all; required for onnx. [default: stdout]")
+@options("force")
 @click.option(
     "--table", help="sql: the table of records to predict, optionally with a schema's name and a dot before it."
 )

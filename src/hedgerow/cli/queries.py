@@ -1,44 +1,59 @@
-"""``hedgerow evaluate | schema release``: private queries besides fits, and files of report cards."""
+"""``hedgerow evaluate | schema release | search | plan``: private queries before and after a fit, and its cost."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hedgerow.analysis import RegressionCard, ReleasedSchema, ReportCard, private_schema
+from hedgerow.analysis import PrivateSearchCV, RegressionCard, ReportCard, private_schema
 from hedgerow.analysis import evaluate as evaluate_model
-from hedgerow.analysis.figures import Card
+from hedgerow.analysis import plan as plan_fit
+from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
-from hedgerow.cli.inputs import check_columns, check_single, given, with_person
-from hedgerow.cli.options import (
-    DataOptions,
-    InputFile,
-    OutputFile,
-    adjacency_option,
-    checked_delta,
-    checked_epsilon,
-    data_options,
-    files_argument,
-    force_option,
-    json_option,
-    person_options,
-    refuse_overwriting,
-    target_option,
+from hedgerow.cli.inputs import (
+    REFUSALS,
+    ShareProgress,
+    Spending,
+    card_values,
+    certificate_values,
+    check_columns,
+    check_single,
+    check_stdout,
+    given,
+    json_text,
+    load_schema,
+    read_delta,
+    read_parameters,
+    with_person,
+    write_json,
 )
-from hedgerow.cli.output import REFUSALS, ShareProgress, card_values, certificate_values, check_stdout, write_json
+from hedgerow.cli.options import (
+    Query,
+    delta_option,
+    epsilon_option,
+    missing_option,
+    model_argument,
+    options,
+    query_options,
+    refuse_overwriting,
+)
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.file_objects import read_place
 from hedgerow.files import atomic_file
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.atomic import Watch
+from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.schema import Schema
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, check_no_index, places_of
-from hedgerow.systems import load
+from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
 
 MODEL = "model_sha256"
@@ -73,47 +88,32 @@ def _digest(model: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@contextmanager
+def watched(outcome: str) -> Iterator[ShareProgress]:
+    """Show the progress of a query, and say with an error, except a refusal, that the query may have been made."""
+    watch = Watch()
+    try:
+        with watch, ShareProgress() as progress:
+            yield progress
+    except BaseException as error:
+        if not watch.begun or (isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
+            raise
+        raise BrokenOff(error, outcome) from error
+
+
 @click.command()
-@click.argument("model", type=InputFile())
-@files_argument
-@click.option(
-    "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the report."
+@model_argument
+@query_options(
+    "The privacy budget of the report.",
+    "Above 0: normal noise, which is smaller for many classes.",
+    "Also write the report to this file, as JSON for `hedgerow card --report`.",
+    out_required=False,
 )
+@options("target")
 @click.option(
-    "--delta", type=float, callback=checked_delta, help="Above 0: normal noise, which is smaller for many classes."
+    "--bins", type=int, default=64, show_default=True, help="Number of public bins of a probability or residual; even."
 )
-@target_option
-@click.option(
-    "--bins",
-    type=int,
-    default=64,
-    show_default=True,
-    help="Number of public bins of a probability or residual; even.",
-)
-@adjacency_option
-@person_options
-@click.option(
-    "--out",
-    type=OutputFile(),
-    help="Also write the report to this file, as JSON for `hedgerow card --report`.",
-)
-@force_option
-@data_options
-@json_option
-def evaluate(
-    model: Path,
-    data: DataOptions,
-    epsilon: float,
-    delta: float | None,
-    target: str | None,
-    bins: int,
-    adjacency: str,
-    person: str | None,
-    records_per_person: int | None,
-    out: Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
 
     DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by
@@ -125,54 +125,52 @@ def evaluate(
 
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3.
     """
-    refuse_overwriting(out, force, model, *data.paths)
+    refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
-    schema = with_person(
-        estimator.schema_ if target is None else estimator.schema_.replace(target=target), person, model
-    )
+    schema = estimator.schema_ if target is None else estimator.schema_.replace(target=target)
+    schema = with_person(schema, query.person, model)
     if schema.target is None:
         raise click.UsageError(
             f"{model} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
-    ledger = data.ledger()
+    ledger = query.ledger()
     check_stdout()
-    form = CSVFormat.of(schema, data.separator)
     X, y, groups = given(
-        data, schema.target, form, lambda table, path: check_columns(table, schema, path), schema.person
+        query,
+        schema.target,
+        CSVFormat.of(schema, query.separator),
+        lambda t, p: check_columns(t, schema, p),
+        schema.person,
     )
-    settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
-    settings |= {"groups": groups, "records_per_person": records_per_person}
-    watch = Watch()
-    try:
-        with watch, ShareProgress() as progress:
-            card = evaluate_model(
-                estimator, X.with_progress(progress) if y is None else X, y, ledger=ledger, **settings
-            )
-    except BaseException as error:
-        if not watch.begun or (isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
-            raise
-        raise BrokenOff(error, f"The query may have been made: count epsilon {epsilon:g} as spent.") from error
-    found = {MODEL: _digest(model), **card_values(card)}
-    if as_json:
-        write_json(found)
+    with watched(f"The query may have been made: count epsilon {query.epsilon:g} as spent.") as progress:
+        card = evaluate_model(
+            estimator,
+            X.with_progress(progress) if y is None else X,
+            y,
+            epsilon=query.epsilon,
+            delta=query.delta or 0.0,
+            bins=bins,
+            adjacency=query.adjacency,
+            ledger=ledger,
+            groups=groups,
+            records_per_person=query.records_per_person,
+        )
+    values = {MODEL: _digest(model), **card_values(card)}
+    if query.as_json:
+        write_json(values)
     else:
         click.echo(f"{card}\n\n{card.certificate_}")
-    if out is not None:
-        with atomic_file(out, replace=force) as part:
-            part.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n", "utf-8")
-        click.echo(f"wrote {out}", err=True)
+    if query.out is not None:
+        with atomic_file(query.out, replace=query.force) as part:
+            part.write_text(json_text(values) + "\n", "utf-8")
+        click.echo(f"wrote {query.out}", err=True)
 
 
 @click.command()
-@files_argument
-@click.option(
-    "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the release."
-)
-@click.option(
-    "--delta",
-    type=float,
-    callback=checked_delta,
-    help="Above 0 if values are released: the probability that the value of a single record is shown.",
+@query_options(
+    "The privacy budget of the release.",
+    "Above 0 if values are released: the probability that the value of a single record is shown.",
+    "The schema file to write, completely or not at all.",
 )
 @click.option("--target", required=True, metavar="COLUMN", help="The column of labels.")
 @click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
@@ -186,31 +184,8 @@ def evaluate(
     help="A label, if labels are public; otherwise they are released.",
 )
 @click.option("--outcome", is_flag=True, help="The target is a number, whose range is released.")
-@click.option("--missing", multiple=True, metavar="TEXT", help="A marker of a missing cell, such as ?; repeatable.")
-@adjacency_option
-@person_options
-@click.option("--out", type=OutputFile(), required=True, help="The schema file to write, completely or not at all.")
-@force_option
-@data_options
-@json_option
-def release(
-    data: DataOptions,
-    epsilon: float,
-    delta: float | None,
-    target: str,
-    numeric: Sequence[str],
-    dates: Sequence[str],
-    categorical: Sequence[str],
-    classes: Sequence[str],
-    outcome: bool,
-    missing: Sequence[str],
-    adjacency: str,
-    person: str | None,
-    records_per_person: int | None,
-    out: Path,
-    force: bool,
-    as_json: bool,
-) -> None:
+@missing_option
+def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Sequence[str]) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
     DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by
@@ -223,41 +198,43 @@ def release(
     """
     if classes and outcome:
         raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
-    refuse_overwriting(out, force, *data.paths)
-    ledger = data.ledger()
+    assert query.out is not None
+    refuse_overwriting(query.out, query.force, *query.paths)
+    ledger = query.ledger()
     check_stdout()
-    wanted = [*numeric, *dates, *categorical, target, *([] if person is None else [person])]
-    form = CSVFormat(data.separator or ",")
-    X, y, groups = given(data, target, form, lambda table, path: _check(table, wanted, path), person)
-    spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
-    drawn, watch = False, Watch()
+    person = [] if query.person is None else [query.person]
+    wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
+    form = CSVFormat(query.separator or ",")
+    X, y, groups = given(query, target, form, lambda table, path: _check(table, wanted, path), query.person)
+    spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
+    outcome_of_error = f"The release may have begun: count {spent} as spent."
+    with watched(outcome_of_error) as progress:
+        schema = private_schema(
+            X.with_progress(progress) if y is None else X,
+            None if classes else y,
+            epsilon=query.epsilon,
+            delta=query.delta or 0.0,
+            classes=list(classes) or None,
+            outcome=outcome,
+            target=target,
+            adjacency=query.adjacency,
+            groups=groups,
+            person=query.person,
+            records_per_person=query.records_per_person,
+            ledger=ledger,
+            **columns,  # type: ignore[arg-type]
+        )
     try:
-        with watch, ShareProgress() as progress:
-            schema = private_schema(
-                X.with_progress(progress) if y is None else X,
-                None if classes else y,
-                epsilon=epsilon,
-                delta=delta or 0.0,
-                numeric=numeric,
-                dates=dates,
-                categorical=categorical,
-                classes=list(classes) or None,
-                outcome=outcome,
-                missing=missing,
-                target=target,
-                adjacency=adjacency,
-                groups=groups,
-                person=person,
-                records_per_person=records_per_person,
-                ledger=ledger,
-            )
-        drawn = True
-        schema.save(out)
-    except BaseException as error:
-        if not watch.begun or (not drawn and isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
-            raise
-        raise BrokenOff(error, f"The release may have begun: count {spent} as spent.") from error
-    _report(schema, out, as_json)
+        schema.save(query.out)
+    except BaseException as error:  # now a refusal has cost the release, too
+        raise BrokenOff(error, outcome_of_error) from error
+    certificate = schema.certificate_
+    if query.as_json:
+        ranges = {name: vars(one) for name, one in schema.ranges_.items()}
+        write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
+    else:
+        click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
+    click.echo(f"wrote {query.out}", err=True)
 
 
 def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
@@ -276,11 +253,107 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
         )
 
 
-def _report(schema: ReleasedSchema, out: Path, as_json: bool) -> None:
-    certificate = schema.certificate_
+@click.command()
+@query_options(
+    "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
+)
+@options("schema", "target", "param")
+@click.option(
+    "--try",
+    "tried",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUE,...",
+    help="The values of a parameter to try; repeatable. Every combination is a candidate.",
+)
+@click.option("--system", default="edprf", show_default=True, help="One of hedgerow.list_systems().")
+@click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
+def search(
+    query: Query,
+    schema_path: Path,
+    target: str | None,
+    pairs: Sequence[str],
+    tried: Sequence[str],
+    system: str,
+    refit: float,
+) -> None:
+    """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
+
+    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". Only the selected
+    candidate and its model are shown. Defaults are usually better, because they get the whole budget: docs/tuning.md.
+
+    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is
+    written.
+    """
+    assert query.out is not None
+    refuse_overwriting(query.out, query.force, *query.paths, schema_path)
+    kind = system_class(system)
+    schema = load_schema(schema_path, target, query.person)
+    searched = PrivateSearchCV(
+        kind(schema=schema, **read_parameters(kind, pairs)),
+        _grid(kind, tried),
+        epsilon=query.epsilon,
+        refit=refit,
+        adjacency=query.adjacency,
+        records_per_person=query.records_per_person,
+        ledger=query.ledger(),
+    )
+    check_stdout()
+    form = CSVFormat.of(schema, query.separator)
+    X, y, groups = given(
+        query, str(schema.target), form, lambda table, path: check_columns(table, schema, path), schema.person
+    )
+    with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
+        spending.fit(searched, X, y, groups)
+        spending.save(searched.best_estimator_, force=query.force)
+        certificate, best = searched.certificate_, searched.best_params_
+        if query.as_json:
+            write_json({"model": str(query.out), "best_params": best, "certificate": certificate_values(certificate)})
+        else:
+            shown = ", ".join(f"{name}={value}" for name, value in best.items())
+            click.echo(f"{certificate}\n\nbest of the candidates: {shown}")
+        click.echo(f"wrote {query.out}", err=True)
+
+
+def _grid(kind: type[PrivateEstimator], tried: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of each parameter, read as the class's annotations say."""
+    grid: dict[str, list[Any]] = {}
+    for pair in tried:
+        name, _, values = pair.partition("=")
+        if name.strip() in grid:
+            raise click.UsageError(f"--try {name.strip()} is given twice; keep one, with all its values.")
+        pairs = [f"{name}={value}" for value in values.split(",")] if "=" in pair else [pair]
+        grid[name.strip()] = [value for one in pairs for value in read_parameters(kind, [one]).values()]
+    return grid
+
+
+@click.command()
+@options("schema", "system", "param", "adjacency", "records-per-person", "json")
+@click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
+@epsilon_option("The budget to plan for.", required=True)
+@delta_option("The delta, if the system has one.")
+@click.option("--no-data", is_flag=True, help="Do not try the fit on synthetic records.")
+def plan(
+    schema_path: Path,
+    system: str | None,
+    pairs: Sequence[str],
+    delta: float | None,
+    no_data: bool,
+    as_json: bool,
+    **claim: Any,
+) -> None:
+    """Show what a fit would cost and how large its noise would be, before anything is spent.
+
+    It reads a schema and no records. The scores of a trial fit on synthetic records of that shape do not predict the scores on
+    other records.
+    """
+    schema = Schema.load(schema_path)
+    kind = system_class(system or default_system(schema))
+    settings: dict[str, Any] = {**read_parameters(kind, pairs), **read_delta(kind, delta)}
+    seed = settings.pop("random_state", None)
+    seed = 0 if seed is None else seed
+    outlook = plan_fit(schema, system=system, made_up=not no_data, seed=seed, **claim, **settings)
     if as_json:
-        ranges = {name: vars(one) for name, one in schema.ranges_.items()}
-        write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
+        write_json(outlook.to_dict())
     else:
-        click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
-    click.echo(f"wrote {out}", err=True)
+        click.echo(str(outlook))

@@ -15,9 +15,8 @@ from hedgerow.errors import PrivacyLeakWarning
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers, object_array
 from hedgerow.schema.features import Value
-from hedgerow.schema.infer import guess_feature, is_truth, plain_values
+from hedgerow.schema.infer import WrittenForm, guess_feature, is_truth, plain_values, written
 from hedgerow.schema.persons import person_ids
-from hedgerow.schema.recognize import WrittenForm, written
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
@@ -113,7 +112,7 @@ def draft_schema(
 
 def _with_doubt(note: Note, form: WrittenForm | None) -> Note:
     """Return a note that also asks for the form of its column, if several forms read the same cells."""
-    return note if form is None or form.doubt is None else replace(note, oddities=(*note.oddities, form.doubt))
+    return note if form is None or form.question is None else replace(note, oddities=(*note.oddities, form.question))
 
 
 def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
@@ -122,14 +121,14 @@ def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
     Among several, a column named after a person comes first, then one that is called an id, then one in which nearly every record
     has its own value. Among equals, the one with the most values is chosen. At least one column remains a feature.
     """
-    found = []
+    candidates = []
     for name, cells in columns.items() if len(columns) > 1 else ():
         ids = person_ids(cells, bytes(32), missing)
         sizes = np.unique(ids[ids.any(axis=1)], axis=0, return_counts=True)[1]
         rank = _rank_of(name, cells, sizes)
         if rank:
-            found.append((rank, len(sizes), _note_on_person(name, sizes, len(cells))))
-    return max(found, key=lambda one: one[:2])[2] if found else None
+            candidates.append((rank, len(sizes), _note_on_person(name, sizes, len(cells))))
+    return max(candidates, key=lambda one: one[:2])[2] if candidates else None
 
 
 def _rank_of(name: str, cells: Cells, sizes: npt.NDArray[np.int64]) -> int:
@@ -186,7 +185,6 @@ def _read(cells: Cells, absent: CategoryReader) -> Column:
 
 
 def _truths(cells: Cells) -> npt.NDArray[np.bool_]:
-    """Return which cells are truth values, or words for them."""
     if cells.dtype.kind in MACHINE_NUMBERS:
         return np.full(len(cells), cells.dtype.kind == "b")
     return np.fromiter(map(is_truth, cells.tolist()), dtype=bool, count=len(cells))
@@ -242,7 +240,6 @@ def _on_others(others: Cells) -> list[str]:
 
 
 def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Categorical) -> Note:
-    """Return unusual facts about the values; ``feature`` has the most frequent values of ``every``."""
     distinct, kept = len(every.values), len(feature.values)
     counts = np.bincount(CategoryReader(every.values).codes(cells), minlength=distinct)[:distinct]
     words = [value for value in every.values if isinstance(category_key(value), str)]
@@ -291,13 +288,11 @@ def _is_numbering(values: npt.NDArray[np.float64], distinct: int) -> bool:
 
 
 def _are_amounts(values: Sequence[Value]) -> bool:
-    """Return whether nearly all values are numbers with a currency sign or with separators."""
     count = sum(isinstance(value, str) and AMOUNT.fullmatch(value) is not None for value in values)
     return IN_MOSTLY * (len(values) - count) <= len(values)
 
 
 def _is_called_id(name: str) -> bool:
-    """Return whether the name of a column says that it is an id, such as "id", "customer_id", "userId" or "ID number"."""
     return bool(_words_of(name) & set(ID_WORDS))
 
 

@@ -14,19 +14,8 @@ import click
 import numpy as np
 
 from hedgerow.cli import NOTHING_READ
-from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema
-from hedgerow.cli.options import (
-    OutputFile,
-    files_argument,
-    force_option,
-    json_option,
-    person_option,
-    refuse_overwriting,
-    schema_option,
-    separator_option,
-    target_option,
-)
-from hedgerow.cli.output import write_json
+from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema, write_json
+from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
@@ -75,10 +64,9 @@ OUTCOME = "  outcome     the range that was known before the data: its ends in t
 @files_argument
 @click.option("--target", help="The column of labels. [default: the last column]")
 @click.option("--outcome", is_flag=True, help="The label is a number to predict: draft a regressor's schema.")
-@click.option("--missing", multiple=True, metavar="TEXT", help="A marker of a missing cell, such as '?'; repeatable.")
-@click.option("--out", type=OutputFile(), help="The TOML file to write. [default: stdout]")
-@force_option
-@separator_option
+@missing_option
+@out_option("The TOML file to write. [default: stdout]")
+@options("separator", "force")
 def init(
     data: tuple[Path, ...],
     target: str | None,
@@ -169,7 +157,6 @@ def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
 
 
 def _advice(notes: Sequence[Note], *, outcome: bool) -> Iterator[str]:
-    """Yield what the data owner must confirm, and how."""
     yield BEFORE
     width = max(len(printable(note.name)) for note in notes)
     for note in notes:
@@ -186,11 +173,7 @@ def _advice(notes: Sequence[Note], *, outcome: bool) -> Iterator[str]:
 
 @click.command("check")
 @files_argument
-@schema_option
-@target_option
-@person_option
-@separator_option
-@json_option
+@options("schema", "target", "person", "separator", "json")
 def check(
     data: tuple[Path, ...],
     schema_path: Path,
@@ -210,16 +193,16 @@ def check(
     quoted pattern.
     """
     schema = load_schema(schema_path, target, person)
-    found, report = _count(data, schema, CSVFormat.of(schema, separator))
+    counts, report = _count(data, schema, CSVFormat.of(schema, separator))
     if as_json:
-        write_json(found)
+        write_json(counts)
     else:
-        for line in _page(found, report):
+        for line in _page(counts, report):
             click.echo(line)
-    for warning in found["warnings"]:
+    for warning in counts["warnings"]:
         click.echo(f"WARNING: {warning}", err=True)
-    if found["refusal"] is not None:
-        raise ConfigurationError(f"`hedgerow train` would refuse this file and schema: {found['refusal']}")
+    if counts["refusal"] is not None:
+        raise ConfigurationError(f"`hedgerow train` would refuse this file and schema: {counts['refusal']}")
     if report.unread or report.unlabeled:
         click.get_current_context().exit(NOTHING_READ)
 
@@ -274,18 +257,17 @@ def _refusal(tables: Sequence[TableFile], schema: Schema, lines: int, data: Sequ
     return None
 
 
-def _page(found: dict[str, Any], report: SchemaReport) -> Iterator[str]:
-    """Yield the page that a person reads."""
-    yield found["note"]
-    malformed = f"{found['malformed_lines']} malformed (their number of cells is wrong, or a quote does not close)"
-    yield f"\n{counted(found['lines'], 'line')}, of which {malformed}"
-    if found["columns_lacking"]:
-        yield f"columns that the file lacks: {listed(found['columns_lacking'])}"
-    if found["columns_extra"]:
-        yield f"columns that the schema does not declare: {listed(found['columns_extra'])}"
+def _page(counts: dict[str, Any], report: SchemaReport) -> Iterator[str]:
+    yield counts["note"]
+    malformed = f"{counts['malformed_lines']} malformed (their number of cells is wrong, or a quote does not close)"
+    yield f"\n{counted(counts['lines'], 'line')}, of which {malformed}"
+    if counts["columns_lacking"]:
+        yield f"columns that the file lacks: {listed(counts['columns_lacking'])}"
+    if counts["columns_extra"]:
+        yield f"columns that the schema does not declare: {listed(counts['columns_extra'])}"
     yield from report.table()
-    if found["persons"] is not None:
-        persons = found["persons"]
+    if counts["persons"] is not None:
+        persons = counts["persons"]
         yield (
             f"\npersons: {persons['persons']} with up to {counted(persons['most_records'], 'record')} each; a fit leaves out "
             f"{counted(persons['without_id'], 'record')} without an id and {persons['beyond']} beyond records_per_person"
@@ -300,7 +282,6 @@ class Persons:
         self._sizes: Counter[bytes] = Counter()
 
     def add(self, cells: Cells) -> None:
-        """Count the persons of some records."""
         self._sizes.update(map(bytes, person_ids(cells, self._key, self._missing)))
 
     def values(self) -> dict[str, int]:

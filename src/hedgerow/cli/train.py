@@ -6,42 +6,16 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.options import (
-    InputFile,
-    OutputFile,
-    adjacency_option,
-    checked_delta,
-    checked_epsilon,
-    checked_share,
-    data_options,
-    files_argument,
-    force_option,
-    json_option,
-    person_options,
-    schema_option,
-    system_option,
-    target_option,
-)
+from hedgerow.cli.options import InputFile, epsilon_option, options, query_options, share_option
 
 
 @click.command()
-@files_argument
-@schema_option
-@click.option(
-    "--epsilon", type=float, callback=checked_epsilon, required=True, help="The whole privacy budget of the fit."
+@query_options(
+    "The whole privacy budget of the fit.",
+    "The delta of the guarantee, if the system has one.",
+    "The model file to write, completely or not at all.",
 )
-@click.option(
-    "--delta",
-    type=float,
-    callback=checked_delta,
-    help="The delta of the guarantee, if the system has one.",
-)
-@click.option("--out", type=OutputFile(), required=True, help="The model file to write, completely or not at all.")
-@force_option
-@target_option
-@system_option
-@adjacency_option
-@person_options
+@options("schema", "target", "system", "param")
 @click.option(
     "--init",
     type=InputFile(),
@@ -53,24 +27,15 @@ from hedgerow.cli.options import (
     is_flag=True,
     help="State that the records of the model of --init, and of its own starts, are public. The certificate repeats it.",
 )
-@click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
-@click.option(
+@share_option(
     "--holdout",
-    type=float,
-    callback=checked_share,
-    metavar="SHARE",
-    help="Keep about this share of the persons (or lines) out of training and print the accuracy on them. No guarantee "
-    "covers it.",
+    "Keep about this share of the persons (or lines) out of training and print the accuracy on them. No guarantee covers it.",
 )
-@click.option(
+@epsilon_option(
+    "Evaluate on the held-out lines privately, with this budget: a report card in place of raw figures.",
     "--holdout-epsilon",
-    type=float,
-    callback=checked_epsilon,
     metavar="EPSILON",
-    help="Evaluate on the held-out lines privately, with this budget: a report card in place of raw figures.",
 )
-@data_options
-@json_option
 def train(**given: Any) -> None:
     """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.
 

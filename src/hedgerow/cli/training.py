@@ -13,23 +13,27 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.analysis import evaluate, hold_out
-from hedgerow.analysis.figures import Card
+from hedgerow.analysis.card import Card
 from hedgerow.analysis.held_out import rows_of
 from hedgerow.cli.inputs import (
+    Spending,
+    card_values,
     check_columns,
     check_files,
     check_records,
+    check_stdout,
     load_schema,
+    model_values,
     read_delta,
     read_init,
     read_parameters,
     records_of,
+    write_json,
 )
 from hedgerow.cli.options import (
-    DataOptions,
+    Query,
     refuse_overwriting,
 )
-from hedgerow.cli.output import ShareProgress, Spending, card_values, check_stdout, model_values, write_json
 from hedgerow.engines.records import Records
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
@@ -54,78 +58,62 @@ NOT_COVERED = (
 
 
 def run_training(
-    data: DataOptions,
+    query: Query,
     schema_path: Path,
-    epsilon: float,
-    delta: float | None,
-    out: Path,
-    force: bool,
     target: str | None,
     system: str | None,
-    adjacency: str,
-    person: str | None,
-    records_per_person: int | None,
+    pairs: Sequence[str],
     init: Path | None,
     public_start: bool,
-    pairs: Sequence[str],
     holdout: float | None,
     holdout_epsilon: float | None,
-    as_json: bool,
 ) -> None:
-    """Fit a model and save it; ``hedgerow train --help`` describes the arguments."""
     if holdout_epsilon is not None and holdout is None:
         raise click.UsageError(
             "--holdout-epsilon is the budget of a query of held-out lines, but there are none; pass --holdout SHARE."
         )
-    paths = data.paths
-    refuse_overwriting(out, force, *paths, schema_path, init)
-    whole = holdout is not None or not paths[0].is_file()
-    if whole and len(paths) > 1:
+    assert query.out is not None
+    refuse_overwriting(query.out, query.force, *query.paths, schema_path, init)
+    whole = holdout is not None or not query.paths[0].is_file()
+    if whole and len(query.paths) > 1:
         raise click.UsageError("--holdout reads one file into memory; pass one file.")
-    schema = load_schema(schema_path, target, person)
+    schema = load_schema(schema_path, target, query.person)
     kind = system_class(system or default_system(schema))
     settings: dict[str, Any] = {
         **read_parameters(kind, pairs),
-        **read_delta(kind, delta),
+        **read_delta(kind, query.delta),
         **read_init(kind, init, public=public_start),
     }
-    form = CSVFormat.of(schema, data.separator)
+    form = CSVFormat.of(schema, query.separator)
     _warn_of_inferred(schema, schema_path)
-    settings |= {"adjacency": adjacency, "records_per_person": records_per_person}
-    model = kind(epsilon=epsilon, schema=schema, ledger=data.ledger(), **settings)
-
+    settings |= {"adjacency": query.adjacency, "records_per_person": query.records_per_person}
+    model = kind(epsilon=query.epsilon, schema=schema, ledger=query.ledger(), **settings)
     check_stdout()
 
+    # A function of its own, because freeing many records takes time, and an interruption then must report the cost.
     def run(spending: Spending) -> None:
-        testing = None
+        testing, label = None, str(schema.target)
         if whole:
-            columns = _read(paths[0], schema, form)
-            training, testing = (columns, None) if holdout is None else divided(columns, holdout, schema)
-            label = str(schema.target)
-            records = Records.from_batches([training], label, memory=data.memory, spill=data.spill)
-            _fit(spending, model, records)
+            training = _read(query.paths[0], schema, form)
+            if holdout is not None:
+                training, testing = divided(training, holdout, schema)
+            records = Records.from_batches([training], label, memory=query.memory, spill=query.spill)
         else:
-            check_files(paths, form, lambda table, path: check_columns(table, schema, path))
-            _fit(spending, model, records_of(data, str(schema.target), form))
-        spending.save(model, force=force)
-        if testing is None:
-            _report(model, out, None, as_json)
-        elif holdout_epsilon is None:
-            _report(model, out, measure(model, testing), as_json)
-        else:
-            card = spending.ask(f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon))
-            _report(model, out, card, as_json)
+            check_files(query.paths, form, lambda table, path: check_columns(table, schema, path))
+            records = records_of(query, label, form)
+        spending.fit(model, records, None)
+        spending.save(model, force=query.force)
+        score: HoldOutScore | ErrorScore | Card | None = None
+        if testing is not None:
+            score = (
+                measure(model, testing)
+                if holdout_epsilon is None
+                else spending.ask(f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon))
+            )
+        _report(model, query, score)
 
-    with Spending(_claim(model), out) as spending:
-        run(
-            spending
-        )  # a separate function, because freeing many records takes time, and an interruption then must report the cost
-
-
-def _fit(spending: Spending, model: PrivateEstimator, records: Records) -> None:
-    """Fit a private form, and show the progress on a terminal."""
-    with ShareProgress() as progress:
-        spending.fit(model, records.with_progress(progress), None)
+    with Spending(_claim(model), query.out) as spending:
+        run(spending)
 
 
 def _read(path: Path, schema: Schema, form: CSVFormat) -> Columns:
@@ -136,7 +124,6 @@ def _read(path: Path, schema: Schema, form: CSVFormat) -> Columns:
 
 
 def _claim(model: PrivateEstimator) -> str:
-    """Return a description of the fit's budget."""
     delta = exact_delta(getattr(model, "delta", 0))
     return f"epsilon {decimal_text(exact(model.epsilon))}" + (f", delta {decimal_text(delta)}" if delta else "")
 
@@ -150,15 +137,15 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
         )
 
 
-def _report(model: PrivateEstimator, out: Path, score: HoldOutScore | ErrorScore | Card | None, as_json: bool) -> None:
+def _report(model: PrivateEstimator, query: Query, score: HoldOutScore | ErrorScore | Card | None) -> None:
     """Write the result to stdout, and the path of the model to stderr."""
-    if as_json:
+    if query.as_json:
         test: dict[str, Any] | None = None
         if isinstance(score, Card):
             test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": both_of(score)}
         elif score is not None:
             test = {**asdict(score), "covered_by_guarantee": False, "note": NOT_COVERED}
-        write_json({"model": str(out), **model_values(model), "holdout": test})
+        write_json({"model": str(query.out), **model_values(model), "holdout": test})
     else:
         click.echo(str(model.certificate_))
         if isinstance(score, Card):
@@ -167,7 +154,7 @@ def _report(model: PrivateEstimator, out: Path, score: HoldOutScore | ErrorScore
             click.echo(f"\n{score}\n{NOT_COVERED}")
     if not model.certificate_.holds:
         click.echo("note: no guarantee holds for this model; the certificate says why.", err=True)
-    click.echo(f"wrote {out}", err=True)
+    click.echo(f"wrote {query.out}", err=True)
 
 
 @dataclass(frozen=True)
@@ -182,7 +169,6 @@ class HoldOutScore:
     roc_auc: float | None
 
     def __str__(self) -> str:
-        """Return the figures in one line."""
         if self.accuracy is None:
             return "held-out test: no held-out line has a declared label, so there is no accuracy"
         auc = "" if self.roc_auc is None else f", ROC AUC {self.roc_auc:.4f}"
@@ -201,7 +187,6 @@ class ErrorScore:
     r2: float | None
 
     def __str__(self) -> str:
-        """Return the figures in one line."""
         if self.rmse is None:
             return "held-out test: no held-out line has an outcome, so there is no error"
         r2 = "" if self.r2 is None else f", R2 {self.r2:.4f}"
@@ -238,7 +223,6 @@ def ask_privately(model: PrivateEstimator, testing: Columns, epsilon: float) -> 
 
 
 def measure(model: PrivateEstimator, testing: Columns) -> HoldOutScore | ErrorScore:
-    """Return the scores of a fitted model on held-out lines."""
     schema = model.schema_
     labels = Encoder(schema, 2).labels(testing[str(schema.target)])
     known = labels >= 0
@@ -249,7 +233,6 @@ def measure(model: PrivateEstimator, testing: Columns) -> HoldOutScore | ErrorSc
 
 
 def _errors(model: PrivateEstimator, X: Columns, truth: npt.NDArray[np.float64]) -> ErrorScore:
-    """Return the errors of predictions."""
     if not len(truth):
         return ErrorScore(0, None, None)
     squares = (truth - model.predict(X)) ** 2
@@ -258,7 +241,6 @@ def _errors(model: PrivateEstimator, X: Columns, truth: npt.NDArray[np.float64])
 
 
 def _accuracy(model: PrivateEstimator, X: Columns, truth: npt.NDArray[np.signedinteger]) -> HoldOutScore:
-    """Return how often the most probable class is the label."""
     if not len(truth):
         return HoldOutScore(0, None, None)
     probabilities, truth = model.predict_proba(X), ClassOrder.of(model.schema_).codes(truth)

@@ -81,7 +81,9 @@ def read_given(
     check_same_order(X, groups, "groups")
     X, groups = split_groups(X, groups, schema.person)
     X, target = split_target(X, schema.target)
-    from_column = call is not None and check_call(call, schema, has_target=target is not None)
+    from_column = call is not None and check_call(
+        call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray)
+    )
     if from_column or (y is None and target is not None):
         y = target
     columns, labels = read_records(X, y, schema.features, schema.labels)

@@ -264,7 +264,7 @@ MODEL_SCORE = "a score of records"
 
 @dataclass(frozen=True, eq=False)
 class ModelScores(Release):
-    """The scores of released models, which are sums over the records of one node: the best model, or with noise the only one's.
+    """The best of released models, by scores that are sums over the records of one node.
 
     The table has a code for each model, from 0 to ``most``: what the record adds to the model's score, by the record and the
     model alone. Where ``most`` is 1 that is whether the model is right about it. One record more adds from 0 to ``most`` to each
@@ -274,19 +274,12 @@ class ModelScores(Release):
     of: Nodes
     most: int = 1
 
-    def event(self, mechanism: Selection | Noise, unit: int, table: Table) -> Event:
+    def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         check_one(self.of, "models are scored")
-        if isinstance(mechanism, Selection):
-            check_range(mechanism, MODEL_SCORE, self.most * unit)
-            return mechanism.event("the best candidate", MODEL_SCORE)
-        if len(table.offsets) > 2:
-            raise ValueError("a record is in the scores of several models, which this noise is not for.")
-        check_noise(mechanism, 1, self.most * unit)
-        return mechanism.event(MODEL_SCORE, draws=1)
+        check_range(mechanism, MODEL_SCORE, self.most * unit)
+        return mechanism.event("the best candidate", MODEL_SCORE)
 
-    def statistics(self, mechanism: Any, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
+    def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
         by_code = table.answer(Histogram(nodes))[0, :, 0].reshape(-1, self.most + 1)
-        scores = by_code @ np.arange(self.most + 1)
-        yield (
-            (scores[None], np.ones((1, len(scores)), dtype=np.bool_)) if isinstance(mechanism, Selection) else (scores,)
-        )
+        scores = (by_code @ np.arange(self.most + 1))[None]
+        yield scores, np.ones(scores.shape, dtype=np.bool_)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema
@@ -50,6 +52,8 @@ class Call:
         The tool that passes other columns than those of X.
     compared : bool
         Whether a tool between ``fit`` and the one that numbers labels may compare predictions with these numbers.
+    names : tuple of str, optional
+        The columns of X, which the innermost tool that knows names passes on, maybe as an array without them.
     """
 
     numbers: str | None = None
@@ -58,6 +62,7 @@ class Call:
     repeats: str | None = None
     columns: str | None = None
     compared: bool = False
+    names: tuple[str, ...] | None = None
 
     @property
     def changes_labels(self) -> bool:
@@ -69,6 +74,8 @@ def current_call(schema: Schema | None, known: Call | None = None) -> Call:
     """Return the tools that are calling now. ``known`` is what was known where the estimator was cloned."""
     call, compared, in_task = Call(), False, False
     for module, function, values in _scikit_learn_calls():
+        if call.names is None:
+            call = replace(call, names=_names(module, function, values))
         found = _tool(module, function, values, schema)
         in_task = in_task or (module, function) == ("sklearn.utils.parallel", "__call__")
         if found is not None:
@@ -85,6 +92,7 @@ def _joined(inner: Call, outer: Call, *, compared: bool) -> Call:
         labels,
         repeats=inner.repeats or outer.repeats,
         columns=inner.columns or outer.columns,
+        names=inner.names if inner.names is not None else outer.names,
         compared=labels.compared or (compared and labels is outer),
     )
 
@@ -97,6 +105,25 @@ def _scikit_learn_calls() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         if module.startswith("sklearn.") and not frame.f_code.co_name.startswith("<"):  # no part of a function's own
             yield module, frame.f_code.co_name, frame.f_locals
         frame = frame.f_back  # type: ignore[assignment]
+
+
+def _names(module: str, function: str, values: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the names of the columns that a tool passes on, in their order; of steps before the last one without prefixes."""
+    tool = values.get("self", values.get("ensemble"))
+    if module != "sklearn.pipeline":
+        names = getattr(tool, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+    if function != "fit":
+        return None
+    try:
+        return tuple(name.rsplit("__", 1)[-1] for name in tool[:-1].get_feature_names_out())
+    except (
+        AttributeError,
+        TypeError,
+        ValueError,
+        NotFittedError,
+    ):  # a step that has no names, or none before the model
+        return ()
 
 
 def _tool(module: str, function: str, values: Mapping[str, Any], schema: Schema | None) -> Call | None:
@@ -129,10 +156,20 @@ def _tool(module: str, function: str, values: Mapping[str, Any], schema: Schema 
         case "ensemble._bagging", "_parallel_build_estimators":
             kind = type(values["ensemble"]).__name__
             numbers = kind if is_classifier(values["ensemble"]) else None
-            return Call(numbers=numbers, repeats=kind if values.get("bootstrap", True) else None)
+            return Call(
+                numbers=numbers,
+                repeats=kind if values.get("bootstrap", True) else None,
+                columns=kind if _draws_columns(values["ensemble"]) else None,
+            )
         case "ensemble._weight_boosting", "_boost":
             return Call(repeats=_name(values, "AdaBoostRegressor"))
     return None
+
+
+def _draws_columns(ensemble: Any) -> bool:
+    most = ensemble.max_features
+    share = most / ensemble.n_features_in_ if isinstance(most, Integral) else most
+    return bool(ensemble.bootstrap_features or share < 1)
 
 
 def _name(values: Mapping[str, Any], default: str) -> str:
@@ -140,7 +177,7 @@ def _name(values: Mapping[str, Any], default: str) -> str:
     return type(values["self"]).__name__ if "self" in values else default
 
 
-def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
+def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool) -> bool:
     """Return whether labels must be read from the target column of X, because y does not hold them.
 
     Parameters
@@ -151,6 +188,8 @@ def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
         Its classes and the name of the target column.
     has_target : bool
         Whether X has this column.
+    has_names : bool
+        Whether X is anything but an array, whose columns are matched to the schema by position.
 
     Raises
     ------
@@ -168,6 +207,13 @@ def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
         raise ConfigurationError(
             f"{call.columns} passes parts of the columns of X, or further ones, without their names, so they cannot be matched "
             f"to the schema. {_by_columns(call.columns)}"
+        )
+    names = tuple(schema.names)
+    if not has_names and call.names and call.names != names and set(names) <= set(call.names):
+        raise ConfigurationError(
+            "A tool of scikit-learn passes the columns of X without their names, and these are not the schema's in its order, so "
+            "cells would be read as another feature's. Give it X[list(schema.names)]; behind a ColumnTransformer, "
+            "set_output(transform='pandas') and verbose_feature_names_out=False keep the names."
         )
     if schema.outcome is not None:
         return False
@@ -206,6 +252,8 @@ def check_call(call: Call, schema: Schema, *, has_target: bool) -> bool:
 
 
 def _by_columns(tool: str) -> str:
+    if tool.startswith("Bagging"):
+        return "Leave out max_features and bootstrap_features."
     if "Chain" in tool:
         return f"Use MultiOutput{tool.removesuffix('Chain')}."
     return (

@@ -12,8 +12,8 @@ from hedgerow.mechanisms import PassesThreshold, Randomness
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.schema.cells import public_value
 from hedgerow.schema.features import Value
-from hedgerow.schema.values import public_value
 
 
 class Values:

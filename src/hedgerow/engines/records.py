@@ -16,7 +16,7 @@ from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, with
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.persons import Groups, another_person
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, check_source, files_of
+from hedgerow.sources.streams import Batches, Layout, check_source, csv_files, files_of, parquet_files
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -123,7 +123,7 @@ class Records:
         ConfigurationError
             If there is no such file, if a file is named twice, or if another argument is wrong.
         """
-        source = LocalSource(ParquetFiles(files_of(paths, ".parquet")), memory, spill)
+        source = LocalSource(parquet_files(files_of(paths, ".parquet")), memory, spill)
         return cls(source, f"from_parquet({_shown(paths)}", label, group, drop)
 
     @classmethod
@@ -144,7 +144,7 @@ class Records:
         ``separator`` is the character between cells and ``encoding`` that of the text. None: the schema's ``delimiter`` and
         ``encoding``, or a comma and UTF-8 if it has none. The other parameters, and errors, are those of ``from_parquet``.
         """
-        source = LocalSource(CSVFiles(files_of(paths, ".csv"), separator, encoding), memory, spill)
+        source = LocalSource(csv_files(files_of(paths, ".csv"), separator, encoding), memory, spill)
         return cls(source, f"from_csv({_shown(paths)}", label, group, drop)
 
     @classmethod

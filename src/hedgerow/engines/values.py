@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.schema import Schema
+from hedgerow.schema.cells import count_values
 from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.values import count_values
 
 Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the labels if they are counted
 

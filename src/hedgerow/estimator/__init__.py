@@ -1,9 +1,8 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
-from hedgerow.estimator.base import PrivateEstimator, call_of, restored, result_of, with_result
+from hedgerow.estimator.base import PrivateEstimator, call_of, former_parameters, restored, result_of, with_result
 from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.classifier import PrivateClassifier
-from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMATS, follows_schema
 from hedgerow.estimator.planning import (
     ShowsResult,
@@ -15,19 +14,17 @@ from hedgerow.estimator.planning import (
     run,
     starts_of,
 )
-from hedgerow.estimator.plans import ClassModel, Fitted, Model, OutcomeModel, Plan, PublicCoins, RawPlan, model_digest
+from hedgerow.estimator.plans import Explanation, Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
 from hedgerow.estimator.regressor import PrivateRegressor
 from hedgerow.mechanisms.randomness import Draw
 
 __all__ = [
     "FORMATS",
-    "ClassModel",
     "ClassOrder",
     "Draw",
     "Explanation",
     "Fitted",
     "Model",
-    "OutcomeModel",
     "Plan",
     "PrivateClassifier",
     "PrivateEstimator",
@@ -41,6 +38,7 @@ __all__ = [
     "claim_of",
     "draw_coins",
     "follows_schema",
+    "former_parameters",
     "model_digest",
     "plan_of",
     "restored",

@@ -7,7 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, NoReturn, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +21,18 @@ from hedgerow.curator.sklearn_tools import Call, current_call
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
 from hedgerow.estimator.class_order import ClassOrder
-from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.planning import (
     Planned,
     certificate_of,
     check_is_private,
     claim_of,
-    draw_coins,
     plain,
     plan_by_bins,
     plan_of,
     run,
 )
-from hedgerow.estimator.plans import Fitted, Model, PublicCoins, RawPlan
+from hedgerow.estimator.plans import Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.file_objects import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
@@ -47,10 +46,10 @@ from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_eps
 from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
+from hedgerow.schema.check import UnreadColumns
 from hedgerow.schema.columns import read_columns
+from hedgerow.schema.encoder import check_size
 from hedgerow.schema.persons import without_column
-from hedgerow.schema.size import check_size
-from hedgerow.schema.unread import UnreadColumns
 from hedgerow.table import keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
@@ -76,6 +75,10 @@ class PrivateEstimator(Exported, Planned):
     feature_importances_ : ndarray of shape (n_features_in_,)
         The share of the model that each feature accounts for, from released values only.
     """
+
+    _former: ClassVar[Mapping[str, object]] = MappingProxyType(
+        {}
+    )  # parameters before version 0.4, and the value that stays
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
@@ -143,7 +146,7 @@ class PrivateEstimator(Exported, Planned):
         columns, labels, named, persons = read_given(X, y, groups, schema, call=call_of(self))
         column = None if persons is None else persons.name
         claim = claim_of(estimator)
-        coins = draw_coins(estimator, claim, randomness.draw)
+        coins = estimator._draw_coins(claim, randomness.draw)
         plan = plan_of(estimator, schema, claim, coins)
         check_is_private(plan, X, Unit(claim.records_per_person, column))
         certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
@@ -215,7 +218,7 @@ class PrivateEstimator(Exported, Planned):
                 f"{decimal_text(curator.remaining)} left; nothing was asked. Pass epsilon=curator.remaining, a fraction, to take "
                 "all of it."
             )
-        coins = draw_coins(estimator, claim, public_draws(curator))
+        coins = estimator._draw_coins(claim, public_draws(curator))
         estimator, plan = plan_by_bins(estimator, curator, claim, coins)
         certificate = certificate_of(
             estimator, curator.schema, claim, plan, seeded=curator.seeded, person=curator.person
@@ -372,19 +375,23 @@ class PrivateEstimator(Exported, Planned):
                     "the file holds a published form, which is for reproduction: this version fits it and predicts, and does not "
                     "load it. Fit it again, or fit and save variant='private'."
                 )
-            if "variant" not in rules_of(cls):  # a system that had a published form in versions before 0.4
-                parameters.pop("variant", None)
+            for name, kept in former_parameters(cls).items():
+                if name not in rules_of(cls) and parameters.pop(name, kept) != kept:
+                    raise FileFormatError(
+                        f"the model was fitted with another {name} than {kept!r}, which is all that this version has. Load it "
+                        "with the version that wrote it, or fit it again."
+                    )
             estimator = plain(cls(**parameters))
             claimed = certificate.system, certificate.variant, certificate.claim
             if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
                 raise FileFormatError(
                     "the model file's parameters are not those of its certificate; save the model again."
                 )
-            coins = _read_coins(document.get("coins", []))
+            coins = _read_coins(document["coins"])
             estimator._check_coins(coins, certificate)
             plan = plan_of(estimator, schema, certificate.claim, coins)
             assert not isinstance(plan, RawPlan), "a private form"
-            named = document.get("named", False) is True
+            named = document["named"] is True
             estimator._fitted = Fitted(schema, certificate, plan.restore(arrays), estimator._stored(), named, coins)
         except FileFormatError:
             raise
@@ -433,7 +440,7 @@ class PrivateEstimator(Exported, Planned):
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
         found = answer(X)
-        look = UnreadColumns(self.schema_)
+        look = UnreadColumns(self.schema_.features, self.schema_.missing)
         look.add(X)
         for text in look.findings():
             warnings.warn(text, UnreadColumnWarning, stacklevel=3)
@@ -455,6 +462,11 @@ class PrivateEstimator(Exported, Planned):
         by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
         if not by_other_names:  # scikit-learn accepts arrays, and frames whose column names are text
             validate_data(self, X, reset=False, skip_check_array=True)
+
+
+def former_parameters(kind: type[PrivateEstimator]) -> Mapping[str, object]:
+    """Return parameters that systems had before version 0.4, and the values that stay: all had a variant."""
+    return {"variant": "private", **kind._former}
 
 
 def _read_coins(values: object) -> PublicCoins:
@@ -482,15 +494,15 @@ def with_result(
     return fitted
 
 
-def result_of(estimator: PrivateEstimator) -> Fitted:
-    """Return the result of a fit, or raise NotFittedError."""
-    return estimator._result
-
-
 def call_of(estimator: PrivateEstimator) -> Call | None:
     """Return the tools of scikit-learn that call ``fit``; None if the schema is inferred from what they pass."""
     known = estimator.__dict__.pop("_cloned_by", None)  # what a clone knows ends with its fit
     return None if estimator.schema is None else current_call(estimator.schema, known)
+
+
+def result_of(estimator: PrivateEstimator) -> Fitted:
+    """Return the result of a fit, or raise NotFittedError."""
+    return estimator._result
 
 
 def restored(

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
         def _repr_html_(self) -> Callable[[], str]: ...
         def __getattr__(self, name: str) -> Any: ...
 
-    class ClassifierMixin: ...  # noqa: D101
+    class ClassifierMixin:  # noqa: D101
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...  # noqa: D102
 
-    class RegressorMixin: ...  # noqa: D101
+    class RegressorMixin:  # noqa: D101
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...  # noqa: D102
 
     class MetaEstimatorMixin: ...  # noqa: D101
 

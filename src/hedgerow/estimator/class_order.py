@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.estimator.explanation import Explanation
+from hedgerow.estimator.plans import Explanation
 from hedgerow.export import ScoringForm
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
@@ -34,7 +34,6 @@ class ClassOrder:
 
     @classmethod
     def of(cls, schema: Schema) -> Self:
-        """Return the order of a schema's classes."""
         given = schema.classes
         places = sorted(range(len(given)), key=lambda k: (isinstance(given[k], str), given[k]))
         return cls(tuple(given[k] for k in places), np.array(places, dtype=np.intp))
@@ -54,11 +53,9 @@ class ClassOrder:
         return object_array(self.classes, len(self.classes))
 
     def codes(self, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
-        """Return the place in this order of each class, given by its place in the schema."""
         return labels if self.is_given else np.argsort(self.places)[labels]
 
     def columns(self, values: Values) -> Values:
-        """Return values (..., classes) with their columns in this order."""
         return values if self.is_given else cast(Values, values[..., self.places])
 
     def margins(self, values: Values) -> Values:
@@ -72,11 +69,9 @@ class ClassOrder:
         return signs if self.is_given else tuple(-sign for sign in signs)
 
     def form(self, form: ScoringForm) -> ScoringForm:
-        """Return a scoring rule with its classes in this order."""
         return form if self.is_given else replace(form, classes=self.classes, votes=self.columns(form.votes))
 
     def explanation(self, found: Explanation) -> Explanation:
-        """Return an explanation with its classes in this order."""
         if self.is_given:
             return found
         baseline: Any = np.asarray(found.baseline)

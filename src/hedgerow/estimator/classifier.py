@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,9 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.base import PrivateEstimator
 from hedgerow.estimator.bases import ClassifierMixin
 from hedgerow.estimator.class_order import ClassOrder
-from hedgerow.estimator.plans import ClassModel
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import numbers
-from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.schema.columns import check_same_order, read_columns, read_labels
 
 
 def inferred_schema(X: Any, y: Any) -> Schema:
@@ -78,11 +77,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return inferred_schema(X, y)
 
     @property
-    def model_(self) -> ClassModel:
-        """What the fit released."""
-        return cast(ClassModel, self._result.model)
-
-    @property
     def classes_(self) -> npt.NDArray[Any]:
         """The schema's classes, sorted."""
         return self._order.array()
@@ -90,6 +84,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     @property
     def _order(self) -> ClassOrder:
         return ClassOrder.of(self.schema_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on raw records, which no guarantee covers; ``hr.evaluate`` releases figures privately."""
+        check_same_order(X, y, "y")
+        return super().score(X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class of ``classes_``.

@@ -15,8 +15,7 @@ from hedgerow.export import ScoringForm
 from hedgerow.export.json_text import json_text
 from hedgerow.export.onnx_graph import onnx_model
 from hedgerow.export.sql_text import sql_statement
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.certificate_text import shared_in_words
+from hedgerow.privacy.certificate import Certificate, shared_in_words
 from hedgerow.privacy.claim import RECORD
 from hedgerow.schema import Schema
 
@@ -138,10 +137,10 @@ class Exported:
         return "\n".join([*lines, sql_statement(self._scoring(), table, dialect, keep)])
 
     def to_json(self) -> str:
-        """Return the model as JSON text, which ``hedgerow.load`` reads from a file.
+        """Return the model as JSON text, for people and other programs; ``hedgerow.load`` reads the files of ``save`` alone.
 
-        It contains everything in a model file. Under ``answers`` it also has what another program needs to predict: edges and
-        values of the features, tests, nodes with whole votes, and a description of the rule.
+        It contains the parameters, the schema and the certificate. Under ``answers`` it has what another program needs to
+        predict: edges and values of the features, tests, nodes with whole votes, and a description of the rule.
 
         Raises
         ------
@@ -159,11 +158,11 @@ class Exported:
         >>> json.loads(model.to_json())["answers"]["features"][0]["name"]
         'a'
         """
-        return json_text(self._document(), self._exportable.model.to_arrays(), self._scoring())
+        return json_text(self._document(), self._scoring())
 
     def _scoring(self) -> ScoringForm:
         """Return the model's scoring rule, with the classes in the order of ``classes_``."""
-        return ClassOrder.of(self._result.schema).form(self._exportable.model.scoring())
+        return ClassOrder.of(self._result.schema).form(self._exportable.model.form)
 
     def _document(self) -> dict[str, Any]:
         """Return the document in the files of a fitted model, or raise SchemaError if UTF-8 cannot encode it."""

@@ -29,7 +29,7 @@ from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Unit
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.privacy.starts import Start
+from hedgerow.privacy.guarantee import Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
 
@@ -143,9 +143,15 @@ def claim_of(estimator: Planned) -> Claim:
     return Claim(exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency), int(records))
 
 
+# Other packages read no protected name, so these hand on what an estimator keeps to itself.
+
+
 def draw_coins(estimator: Planned, claim: Claim, draw: Draw) -> PublicCoins:
-    """Return the public coins on which a fit's plan depends."""
     return estimator._draw_coins(claim, draw)
+
+
+def starts_of(estimator: Planned) -> tuple[Start, ...]:
+    return estimator._starts()
 
 
 def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
@@ -155,11 +161,6 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
     """
     estimator._check_labels(schema)
     return plain(estimator)._plan(schema, claim, coins)
-
-
-def starts_of(estimator: Planned) -> tuple[Start, ...]:
-    """Return the model from which a fit starts, and that model's own starts, for the certificate."""
-    return estimator._starts()
 
 
 def certificate_of(
@@ -173,7 +174,7 @@ def certificate_of(
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
     name, variant = type(estimator).__name__, estimator.variant
-    starts = starts_of(estimator)
+    starts = estimator._starts()
     return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person, starts=starts)
 
 

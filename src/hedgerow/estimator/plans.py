@@ -4,46 +4,201 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
-from hedgerow.export import ScoringForm
+from hedgerow.export import ScoringForm, Softmax
+from hedgerow.margins import VOTE_STEPS
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.schema import Encoder, Schema
-from hedgerow.texts import short_repr
+from hedgerow.texts import MOST_COLUMNS, html_table, short_repr, shortened
 
 
-class Model(Protocol):
-    """What a fit leaves behind: released values that answer for new records.
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What each feature contributes to a model's predictions for records. Post-processing of a released model: no cost.
 
-    A classifier's is a ``ClassModel``, a regressor's an ``OutcomeModel``.
-    ``importance_rule`` says in words what ``importances`` are shares of.
+    The baseline and the contributions of a record add up to ``total``, which is ``decision_function`` if ``scale`` is "log-odds"
+    and ``predict_proba`` if it is "probability".
+
+    Parameters
+    ----------
+    names : tuple of str
+        The features.
+    classes : tuple
+        The classes, sorted. For two classes, contributions are to the second class only.
+    scale : {"log-odds", "probability", "outcome"}
+        The scale on which contributions add up.
+    baseline : float or ndarray of shape (classes,)
+        The prediction if every feature contributes its average over its cells.
+    contributions : ndarray of shape (records, features) or (records, features, classes)
+        What the cell of each feature adds to the baseline.
+    cells : ndarray of shape (records, features), object
+        Descriptions of the cells, as the model reads them.
+    deviation : ndarray of the shape of ``contributions``, or None
+        The standard deviation of the contributions due to the added noise; None if it is not known.
+    rule : str
+        How contributions are computed, in one sentence.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> found = model.explain(X[:3])
+    >>> found.names, found.scale, found.contributions.shape
+    (('a', 'b'), 'log-odds', (3, 2))
+    >>> bool(np.allclose(found.baseline + found.contributions.sum(axis=1), model.decision_function(X[:3])))
+    True
     """
 
+    names: tuple[str, ...]
+    classes: tuple[Any, ...]
+    scale: Literal["log-odds", "probability", "outcome", "log outcome"]
+    baseline: float | Floats
+    contributions: Floats
+    cells: npt.NDArray[np.object_]
+    deviation: Floats | None
+    rule: str
+
+    @property
+    def total(self) -> Floats:
+        """The sum of the baseline and the contributions, of shape (records,) or (records, classes)."""
+        return np.asarray(self.baseline + self.contributions.sum(axis=1))
+
+    __repr__ = short_repr
+
+    def _repr_html_(self) -> str:
+        """Return a table with a row per record: the largest contributions and the total."""
+        several = self.contributions.ndim == 3
+        place = self.total.argmax(axis=1) if several else np.zeros(len(self.contributions), dtype=np.int64)
+        added, total = self.contributions, self.total
+        if several:
+            added = np.take_along_axis(added, place[:, None, None], axis=2)[:, :, 0]
+            total = np.take_along_axis(total, place[:, None], axis=1)[:, 0]
+        top = np.argsort(-np.abs(added).mean(axis=0), kind="stable")[: MOST_COLUMNS - 3].tolist() if len(added) else []
+        rows = []
+        for record, sums in enumerate(added):
+            cells = [f"{sums[i]:+.3g}\n{shortened(str(self.cells[record, i]), 40)}" for i in top]
+            kind = [self.classes[place[record]]] if several else []
+            rows.append((record, *kind, *cells, f"{total[record]:.4g}"))
+        headers = ("record", *(["class"] if several else []), *(self.names[i] for i in top), "total")
+        title = f"What the features add to the {self.scale}" + (
+            " of the class with the largest total" if several else ""
+        )
+        hidden = len(self.names) - len(top)
+        note = f"{hidden} features with smaller contributions are not shown. " * (hidden > 0) + self.rule
+        return html_table(title, rows, headers, note=note)
+
+
+def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:
+    """Return descriptions of the codes, of shape (records, features)."""
+    out = np.empty(codes.shape, dtype=object)
+    for place, (name, count) in enumerate(zip(encoder.schema.names, encoder.n_codes.tolist(), strict=True)):
+        kind = encoder.schema.features[name]
+        used = np.unique(codes[:, place])
+        words = np.empty(count, dtype=object)
+        words[used] = [kind.code_label(int(code), encoder.max_bins) for code in used]
+        out[:, place] = words[codes[:, place]]
+    return out
+
+
+PATHS = "a test on a record's path adds what its branch says more than the mean of its branches, which count alike"
+
+
+class Model(ABC):
+    """What a fit leaves behind: trees over codes whose leaves give whole votes, and a link that answers by their sums.
+
+    ``importance_rule`` says in words what ``importances`` are shares of. ``vote_steps`` is how many votes a unit of ``decision``
+    is, here a log-odds of 1.
+    """
+
+    encoder: Encoder
     importance_rule: ClassVar[str]
 
-    def importances(self) -> npt.NDArray[np.float64]:
+    @property
+    @abstractmethod
+    def form(self) -> ScoringForm:
+        """How the model answers."""
+
+    @abstractmethod
+    def importances(self) -> Floats:
         """Return one share per feature, which sum to 1, or zeros."""
 
-    def scoring(self) -> ScoringForm:
-        """Return how the model answers, for other programs, or raise ConfigurationError where they cannot be told."""
-
+    @abstractmethod
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the plan's ``restore`` needs."""
 
+    @property
+    def vote_steps(self) -> float:
+        return VOTE_STEPS
 
-class ClassModel(Model, Protocol):
-    """A classifier's model."""
+    def staged_sums(self, X: Any) -> Iterator[Integers]:
+        """Yield the sums of votes of records, (records, columns), after each round; the array is used again."""
+        yield self.form.sums(self.encoder.transform(X))
 
-    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class."""
+    def answer(self, sums: Integers) -> Floats:
+        """Return the probabilities, or the outcomes, of sums of votes."""
+        return self.form.link(sums)
+
+    def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
+        """Return the values of ``answer`` at the sums of votes of records, (records, columns), record by record."""
+        return self.encoder.answers(X, lambda codes: answer(self.form.sums(codes)))
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return a classifier's probabilities, (records, classes)."""
+        return self.answers(X, self.answer)
+
+    def predictions(self, X: Any) -> Floats:
+        """Return a regressor's outcomes, (records,), within the schema's range."""
+        return self.answers(X, self.answer)
+
+    def decision(self, X: Any) -> Floats:
+        """Return the sums of votes as log-odds, (records, classes), or for two classes the second's, (records,)."""
+        return self.answers(X, lambda sums: self.shown(sums / self.vote_steps))
+
+    def staged_decision(self, X: Any) -> Iterator[Floats]:
+        return (self.shown(sums / self.vote_steps) for sums in self.staged_sums(X))
+
+    def staged_answers(self, X: Any) -> Iterator[Floats]:
+        """Yield the probabilities, or the outcomes, after each round."""
+        return map(self.answer, self.staged_sums(X))
+
+    def shown(self, values: Floats) -> Floats:
+        """Return values (..., columns) without an axis where one column says all: for two classes the second's log-odds."""
+        if values.shape[-1] == 2:
+            return np.asarray(values[..., 1] - values[..., 0])
+        return values[..., 0] if len(self.encoder.schema.classes) in (0, 2) else values
+
+    def explained(self, X: Any) -> Explanation:
+        """Return the contributions of the tests on each record's paths to its prediction."""
+        codes, schema, form = self.encoder.transform(X), self.encoder.schema, self.form
+        adds_up = isinstance(form.link, Softmax)
+        values = form.votes / self.vote_steps if adds_up else form.link(form.votes)
+        if values.shape[1] == 2:
+            values = values[:, 1:] - values[:, :1] if adds_up else values[:, 1:]
+        baseline, contributions = form.contributions(codes, values)
+        alone = values.shape[1] == 1
+        return Explanation(
+            names=tuple(schema.names),
+            classes=tuple(schema.classes),
+            scale="log-odds" if adds_up else "probability",
+            baseline=float(baseline[0]) if alone else baseline,
+            contributions=contributions[:, :, 0] if alone else contributions,
+            cells=cells_in_words(self.encoder, codes),
+            deviation=None,
+            rule=PATHS,
+        )
 
 
 class RawModel(Protocol):
@@ -59,13 +214,6 @@ class RawModel(Protocol):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return what is released as named arrays, which audits compare."""
-
-
-class OutcomeModel(Model, Protocol):
-    """A regressor's model."""
-
-    def predictions(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the predicted outcome of each record, within the schema's range."""
 
 
 def model_digest(model: Model) -> str:

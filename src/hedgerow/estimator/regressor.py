@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,16 +11,13 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator.base import PrivateEstimator
 from hedgerow.estimator.bases import RegressorMixin
 from hedgerow.estimator.classifier import inferred_outcome_schema
-from hedgerow.estimator.plans import OutcomeModel, model_digest
+from hedgerow.estimator.plans import Model, model_digest
 from hedgerow.schema import Schema
+from hedgerow.schema.columns import check_same_order
 
 
 class Calibrated(Protocol):
     """The part of a report card that intervals need."""
-
-    @property
-    def model_digest(self) -> str:
-        """The digest of the model that was evaluated."""
 
     def reach(
         self, predictions: npt.NDArray[np.float64], level: float, *, by_prediction: bool
@@ -45,9 +42,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         return inferred_outcome_schema(X, y)
 
     @property
-    def model_(self) -> OutcomeModel:
+    def model_(self) -> Model:
         """What the fit released."""
-        return cast(OutcomeModel, self._result.model)
+        return self._result.model
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predicted outcome of each record, of shape (records,), within the schema's range.
@@ -58,6 +55,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             Once for each column that has no cell that can be read, or has nearly all its numbers outside the declared range.
         """
         return self._looked_at(X, self.model_.predictions)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the R2 on raw records, which no guarantee covers; ``hr.evaluate`` releases figures privately."""
+        check_same_order(X, y, "y")
+        return super().score(X, y, sample_weight)
 
     def predict_interval(
         self, X: Any, level: float = 0.9, *, card: Calibrated, by_prediction: bool = False

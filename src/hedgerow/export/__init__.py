@@ -13,10 +13,9 @@ from hedgerow.export.form import (
     Reading,
     ScoringForm,
     Softmax,
+    Trees,
     ValueReading,
     readings_of,
-    shares_of_votes,
-    whole_votes_of_labels,
 )
 
 __all__ = [
@@ -29,8 +28,7 @@ __all__ = [
     "Reading",
     "ScoringForm",
     "Softmax",
+    "Trees",
     "ValueReading",
     "readings_of",
-    "shares_of_votes",
-    "whole_votes_of_labels",
 ]

@@ -77,7 +77,6 @@ class Dialect(ABC):
         return f"exp({value})"
 
     def words(self, text: str, otherwise: str) -> str:
-        """Return the number that a word stands for."""
         rules = "".join(
             f" WHEN {self.literal(word)} THEN {self.number(number)}" for number, own in WORDS.items() for word in own
         )
@@ -95,7 +94,6 @@ class DuckDB(Dialect):
         return text if "e" in text else f"{text}e0"
 
     def text_of(self, cell: str) -> str:
-        """Return a cell as text without the white space around it."""
         return f"trim(CAST({cell} AS VARCHAR), {_characters('chr')})"
 
     def number_of(self, cell: str) -> str:
@@ -115,15 +113,12 @@ class DuckDB(Dialect):
         return f"CASE WHEN typeof({cell}) = 'TIMESTAMP WITH TIME ZONE' THEN {whole} ELSE {text} END"
 
     def day_of(self, text: str) -> str:
-        """Return the days since 1970 of a text of the form 2024-12-31."""
         return f"CAST(TRY_CAST({text} AS DATE) - DATE '1970-01-01' AS BIGINT)"
 
     def whole_of(self, text: str) -> str:
-        """Return the whole number of some digits."""
         return f"TRY_CAST({text} AS BIGINT)"
 
     def greatest(self, values: Sequence[str]) -> str:
-        """Return the largest of some values."""
         return f"greatest({', '.join(values)})"
 
 
@@ -146,11 +141,9 @@ class SQLite(Dialect):
         return f"(CAST({top} AS REAL){result} /* {float(value)!r} */)"
 
     def text_of(self, cell: str) -> str:
-        """Return a cell as text without the white space around it."""
         return f"trim(CAST({cell} AS TEXT), {_characters('char')})"
 
     def number_of(self, cell: str) -> str:
-        """Return the number that a cell holds, or that its text spells."""
         return self.decimal_of(cell, self.text_of(cell))
 
     def decimal_of(self, cell: str, text: str) -> str:
@@ -170,7 +163,6 @@ class SQLite(Dialect):
         return f"CASE WHEN date(julianday({text})) = {text} THEN CAST(julianday({text}) - 2440587.5 AS INTEGER) END"
 
     def whole_of(self, text: str) -> str:
-        """Return the whole number of some digits."""
         return f"CAST({text} AS INTEGER)"
 
     def greatest(self, values: Sequence[str]) -> str:
@@ -212,7 +204,6 @@ class PostgreSQL(Dialect):
         return f'(btrim(CAST({cell} AS TEXT), {_characters("chr")}) COLLATE "C")'
 
     def number_of(self, cell: str) -> str:
-        """Return the number that a cell holds, or that its text spells."""
         return self.decimal_of(cell, self.text_of(cell))
 
     def decimal_of(self, cell: str, text: str) -> str:
@@ -249,15 +240,12 @@ class PostgreSQL(Dialect):
         return f"CASE WHEN {self.matches(text, DAY)} THEN {inside} END"
 
     def whole_of(self, text: str) -> str:
-        """Return the whole number of some digits."""
         return f"CASE WHEN {self.matches(text, '[0-9]{1,18}')} THEN CAST({text} AS BIGINT) END"
 
     def greatest(self, values: Sequence[str]) -> str:
-        """Return the largest of some values."""
         return f"greatest({', '.join(values)})"
 
     def matches(self, text: str, pattern: str) -> str:
-        """Return whether a text as a whole has a form, a regular expression."""
         return f"{text} ~ '^({pattern})$'"
 
     def exponential(self, value: str) -> str:

@@ -5,22 +5,23 @@ Every private system is this and no more, so whoever writes models for other pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.compiled import for_slices
 from hedgerow.errors import ConfigurationError
+from hedgerow.export import kernels
 from hedgerow.lazy_values import lazy
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema.cells import MISSING_TEXTS, category_key
-from hedgerow.schema.dates import NO_MOMENT, Unit, microseconds
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.formats import DateFormat
+from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,10 @@ class NumberReading:
 
     @property
     def missing(self) -> int:
-        """The code of a missing cell."""
         return len(self.edges) + 1
 
     @property
     def n_codes(self) -> int:
-        """How many codes there are."""
         return len(self.edges) + 2
 
 
@@ -83,17 +82,14 @@ class ValueReading:
 
     @property
     def missing(self) -> int:
-        """The code of a missing cell."""
         return len(self.values)
 
     @property
     def undeclared(self) -> int:
-        """The code of a value that is not declared."""
         return len(self.values) + 1
 
     @property
     def n_codes(self) -> int:
-        """How many codes there are."""
         return len(self.values) + 2
 
 
@@ -160,7 +156,6 @@ class Mean:
     total: int
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the probabilities of sums of votes (records, classes)."""
         return np.asarray(sums / self.total)
 
 
@@ -169,15 +164,16 @@ class Softmax:
     """Sums of votes over ``steps`` are log-odds.
 
     With a ``cap``, each probability p of their softmax is multiplied by max(1, (1 - p) / cap), and all are divided by their sum:
-    that undoes what bounded weights do to probabilities.
+    that undoes what bounded weights do to probabilities. Of class shares q, gradients with the weights w_k = min(1, cap /
+    (1 - p_k)) cancel where q_k w_k is proportional to p_k. The order of the classes stays as it is.
     """
 
     steps: int
     cap: float | None = None
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the probabilities of sums of votes (records, classes)."""
-        odds = np.exp((sums - sums.max(axis=1, keepdims=True)) / self.steps)
+        margins = sums / self.steps
+        odds = np.exp(margins - margins.max(axis=1, keepdims=True))
         shares = odds / odds.sum(axis=1, keepdims=True)
         if self.cap is None:
             return np.asarray(shares)
@@ -194,7 +190,6 @@ class OutcomeRange:
     steps: int
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the predictions of sums of votes (records, 1), (records,)."""
         share = np.clip(sums[:, 0], 0, self.steps) / self.steps
         return np.asarray(self.low * (1 - share) + self.high * share)
 
@@ -214,7 +209,6 @@ class OutcomeLog:
     high: float
 
     def __call__(self, sums: Integers) -> Floats:
-        """Return the predictions of sums of votes (records, 1), (records,)."""
         factors = np.exp(np.clip(sums[:, 0], self.first, self.last) / self.steps)
         return np.asarray(np.clip(self.base * factors, self.low, self.high))
 
@@ -222,45 +216,215 @@ class OutcomeLog:
 Link = Mean | OutcomeLog | OutcomeRange | Softmax
 
 
+MOST_TESTS = 128  # on a path, with room to spare
+
+
 @dataclass(frozen=True, eq=False)
-class ScoringForm:
-    """A model as trees over codes.
+class Trees:
+    """Trees over codes, whose nodes are in one array.
 
     A record starts at every root. In a node with a test it goes to the child ``first_child[node] + branch[test][code]``, the code
-    being that of the test's feature. Where it stops, it gets the node's votes. The label is the first class with the largest
-    sum of votes. A regressor's form has no classes and one column of votes.
+    being that of the test's feature.
 
     Parameters
     ----------
-    readings : tuple of Reading
-        How the cell of each feature becomes a code.
-    classes : tuple of bool, int, float or str
-        The labels; none for a regressor.
+    n_features : int
+        Of a record's codes.
     roots : ndarray of shape (trees,)
         The root of each tree.
     test : ndarray of shape (nodes,)
         The test of each node, -1 for a leaf.
     first_child : ndarray of shape (nodes,)
         The first of a node's children, which stand side by side behind it; 0 for a leaf.
-    feature : ndarray of shape (tests,)
-        What each test reads.
+    feature, arity : ndarray of shape (tests,)
+        What each test reads, and how many branches it has.
     branch : ndarray of shape (tests, codes)
         The branch of each code of the test's feature; beyond its codes anything.
+    """
+
+    n_features: int
+    roots: npt.NDArray[np.integer[Any]]
+    test: npt.NDArray[np.integer[Any]]
+    first_child: npt.NDArray[np.integer[Any]]
+    feature: npt.NDArray[np.integer[Any]]
+    arity: npt.NDArray[np.integer[Any]]
+    branch: Codes
+
+    @lazy
+    def _walk(self) -> tuple[Any, ...]:
+        """The trees as the kernel reads them: a leaf has a test with one branch, which leads back to the leaf."""
+        leaf, tests, width = self.test < 0, len(self.feature), self.branch.shape[1]
+        return (
+            np.where(leaf, tests, self.test).astype(np.int32),
+            np.where(leaf, np.arange(len(leaf)), self.first_child).astype(np.int32),
+            np.append(self.feature, 0).astype(np.int32),
+            np.concatenate([self.branch, np.zeros((1, width), dtype=self.branch.dtype)]),
+            self.depth,
+        )
+
+    def add_votes(
+        self,
+        codes: Codes,
+        votes: Integers,
+        sums: npt.NDArray[np.signedinteger],
+        trees: slice = slice(None),
+    ) -> None:
+        """Add to ``sums`` (records, columns) the ``votes`` (nodes, columns) of the leaves that records of ``codes`` reach."""
+        check_shape(codes, (len(codes), self.n_features), "codes (records, features)")
+        check_shape(sums, (len(codes), sums.shape[-1]), "sums (records, columns)")
+        check_shape(votes, (len(self.test), sums.shape[1]), "votes (nodes, columns)")
+        kernels.add_votes(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
+
+    def sums_of(self, codes: Codes, votes: Integers) -> Integers:
+        """Return the sums of votes (nodes, columns) of records by their codes (records, features), (records, columns)."""
+        out = np.zeros((len(codes), votes.shape[1]), dtype=np.int64)
+        for_slices(len(codes), lambda rows: self.add_votes(codes[rows], votes, out[rows]))
+        return out
+
+    def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:
+        """Return the model whose leaves give these votes, (nodes, classes), to records of an encoder."""
+        own = {field.name: getattr(self, field.name) for field in fields(Trees)}
+        return ScoringForm(**own, encoder=encoder, classes=encoder.schema.classes, votes=votes, link=link)
+
+    @lazy
+    def levels(self) -> npt.NDArray[np.int32]:
+        return levels(self.roots, self.test, self.first_child, self.arity)
+
+    @lazy
+    def parents(self) -> Integers:
+        return parents(self.roots, self.test >= 0, self.first_child)
+
+    @property
+    def depth(self) -> int:
+        return int(self.levels.max()) - 1
+
+    def children(self, node: int) -> Integers:
+        """Return the children of a node with a test, in the order of its branches."""
+        return np.asarray(self.first_child[node] + np.arange(self.arity[self.test[node]]))
+
+    def importances(self) -> Floats:
+        """Return the share of each feature in the tests, each weighing what its depth leaves to it, (features,)."""
+        feature = np.append(self.feature, -1)[self.test]  # -1 for a leaf
+        return importances(self.roots, feature, self.first_child, self.n_features)
+
+    def means(self, values: Floats) -> Floats:
+        """Return values (nodes, columns) in which every node but a leaf has the mean of its branches, which count alike."""
+        values, inner = values.copy(), self.test >= 0
+        values[inner] = 0
+        arity = np.where(inner, np.bincount(self.parents[self.parents >= 0], minlength=len(inner)), 1)
+        for number in range(int(self.levels.max()), 1, -1):
+            nodes = np.flatnonzero(self.levels == number)
+            np.add.at(values, self.parents[nodes], values[nodes] / arity[self.parents[nodes], None])
+        return values
+
+    def contributions(self, codes: Codes, values: Floats) -> tuple[Floats, Floats]:
+        """Return the unweighted mean of the trees over their branches, (columns,), and what each feature adds to it.
+
+        The second is of shape (records, features, columns): a test adds the value of its branch minus the mean of its branches.
+        ``values`` (nodes, columns) are those of the leaves, and are added up over the trees.
+        """
+        means, out, rows = self.means(values), np.zeros((*codes.shape, values.shape[1])), np.arange(len(codes))
+        for root in self.roots.tolist():
+            node: Integers = np.full(len(codes), root, dtype=np.int64)
+            at = rows
+            while len(at := at[self.test[node[at]] >= 0]):
+                here = node[at]
+                feature = self.feature[self.test[here]]
+                child = self.first_child[here] + self.branch[self.test[here], codes[at, feature]]
+                out[at, feature] += means[child] - means[here]
+                node[at] = child
+        return means[self.roots].sum(axis=0), out
+
+
+def levels(
+    roots: npt.NDArray[np.integer[Any]],
+    test: npt.NDArray[np.integer[Any]],
+    first_child: npt.NDArray[np.integer[Any]],
+    arity: npt.NDArray[np.integer[Any]],
+    most: int | None = None,
+) -> npt.NDArray[np.int32]:
+    """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
+    level = np.zeros(len(test), dtype=np.int32)
+    nodes, number = roots.astype(np.int64), 1
+    while len(nodes) and (most is None or number <= most):
+        level[nodes] = number
+        inner = nodes[test[nodes] >= 0]
+        branches = arity[test[inner]]
+        ends = np.cumsum(branches)
+        places = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - branches, branches)
+        nodes, number = np.repeat(first_child[inner], branches) + places, number + 1
+    return level
+
+
+def parents(
+    roots: npt.NDArray[np.integer[Any]], inner: npt.NDArray[np.bool_], first_child: npt.NDArray[np.integer[Any]]
+) -> Integers:
+    """Return the node above each node, -1 above a root; ``inner`` marks the nodes with children."""
+    out = np.full(len(first_child), -1, dtype=np.int64)
+    above = np.flatnonzero(inner)
+    if len(above):
+        above = above[np.argsort(first_child[above])]
+        children = np.setdiff1d(np.arange(len(first_child)), roots)
+        # Children are adjacent: a node's parent is the last test whose first child is not behind the node.
+        out[children] = above[np.searchsorted(first_child[above], children, side="right") - 1]
+    return out
+
+
+def importances(
+    roots: npt.NDArray[np.integer[Any]],
+    feature: npt.NDArray[np.integer[Any]],
+    first_child: npt.NDArray[np.integer[Any]],
+    n_features: int,
+) -> Floats:
+    """Return the share of each feature in the tests of trees, of shape (features,); zeros where there is no test.
+
+    ``feature`` is -1 for a leaf. A root weighs 1, and a test shares its weight evenly among its branches.
+    """
+    inner = np.flatnonzero(feature >= 0)
+    if not len(inner):
+        return np.zeros(n_features)
+    parent = parents(roots, feature >= 0, first_child)
+    children = np.flatnonzero(parent >= 0)
+    parent = parent[children]
+    arity = np.bincount(parent, minlength=len(feature))
+    weight = np.zeros(len(feature))
+    weight[roots] = 1.0
+    for _ in range(MOST_TESTS):
+        before = weight.copy()
+        weight[children] = before[parent] / arity[parent]
+        if np.array_equal(before, weight):
+            break
+    sums = np.bincount(feature[inner], weights=weight[inner], minlength=n_features)
+    return np.asarray(sums / sums.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringForm(Trees):
+    """A model as trees over codes: each leaf that a record reaches gives it votes.
+
+    The label is the first class with the largest sum of votes. A regressor's form has no classes and one column of votes.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        How the cell of each feature becomes a code.
+    classes : tuple of bool, int, float or str
+        The labels; none for a regressor.
     votes : ndarray of shape (nodes, classes), int64
-        What a leaf gives to each class, or to the prediction; zeros for other nodes.
+        What a leaf gives to each class, or to the prediction; other nodes' mean nothing.
     link : Link
         What makes probabilities of sums, or the prediction.
     """
 
-    readings: tuple[Reading, ...]
-    classes: tuple[Value, ...]
-    roots: Integers
-    test: Integers
-    first_child: Integers
-    feature: Integers
-    branch: Codes
+    encoder: Encoder
+    classes: Sequence[Value]
     votes: Integers
     link: Link
+
+    @lazy
+    def readings(self) -> tuple[Reading, ...]:
+        """How other programs read the cells of each feature; raises ConfigurationError where they cannot be told."""
+        return readings_of(self.encoder)
 
     @property
     def labels(self) -> tuple[Value, ...]:
@@ -269,38 +433,14 @@ class ScoringForm:
             if all(type(label) is kind for label in self.classes):
                 if kind is int and not all(-LARGEST <= label < LARGEST for label in self.classes if type(label) is int):
                     break
-                return self.classes
+                return tuple(self.classes)
         return tuple(str(label) for label in self.classes)
 
     def sums(self, codes: Codes) -> Integers:
-        """Return the sums of votes of records by their codes (records, features), of shape (records, classes)."""
-        place = np.tile(self.roots, (len(codes), 1))
-        rows = np.arange(len(codes))[:, None]
-        while (inner := self.test[place] >= 0).any():
-            test = np.where(inner, self.test[place], 0)
-            step = self.first_child[place] + self.branch[test, codes[rows, self.feature[test]]]
-            place = np.where(inner, step, place)
-        return np.asarray(self.votes[place].sum(axis=1))
-
-    def depth(self) -> int:
-        """Return the most tests on a path."""
-        nodes, depth = self.roots, 0
-        while len(nodes := nodes[self.test[nodes] >= 0]):
-            nodes, depth = np.concatenate([self.children(node) for node in nodes.tolist()]), depth + 1
-        return depth
-
-    def children(self, node: int) -> Integers:
-        """Return the children of a node with a test, in the order of its branches."""
-        return np.asarray(self.first_child[node] + np.arange(self.arity[self.test[node]]))
-
-    @lazy
-    def arity(self) -> Integers:
-        """How many branches each test has, of shape (tests,)."""
-        return np.array([self.codes_to_branches(test).max() + 1 for test in range(len(self.feature))], dtype=np.int64)
+        return self.sums_of(codes, self.votes)
 
     def codes_to_branches(self, test: int) -> Codes:
-        """Return the branch of each code of a test's feature."""
-        row: Codes = self.branch[test, : self.readings[self.feature[test]].n_codes]
+        row: Codes = self.branch[test, : self.encoder.n_codes[self.feature[test]]]
         return row
 
     def merged(self) -> ScoringForm:
@@ -322,7 +462,6 @@ class ScoringForm:
         return replace(self, roots=starts, test=test, first_child=first_child, votes=votes)
 
     def _below(self, root: int) -> Integers:
-        """Return a tree's nodes level by level, children in the order of their branches."""
         return np.concatenate([np.array(level) for level in self._levels(root)])
 
     def _levels(self, root: int) -> Iterator[list[int]]:
@@ -330,21 +469,3 @@ class ScoringForm:
         while level:
             yield level
             level = [child for node in level if self.test[node] >= 0 for child in self.children(node).tolist()]
-
-
-def shares_of_votes(votes: npt.NDArray[np.signedinteger], trees: int) -> Floats:
-    """Return what a forest says whose trees have one vote each, from how many each class got (records, classes).
-
-    All classes together get one vote more, divided evenly, so that no class is impossible because no tree named it.
-    """
-    n_classes = votes.shape[1]
-    return np.asarray((votes.astype(np.int64) * n_classes + 1) / (n_classes * (trees + 1)))
-
-
-def whole_votes_of_labels(labels: npt.NDArray[np.signedinteger], n_classes: int, trees: int) -> tuple[Integers, Mean]:
-    """Return whole votes of nodes by their labels (-1: none), and the link, that make the same of so many trees."""
-    votes = np.zeros((len(labels), n_classes), dtype=np.int64)
-    known = np.flatnonzero(labels >= 0)
-    votes[known] = 1
-    votes[known, labels[known]] += trees * n_classes
-    return votes, Mean(trees * n_classes * (trees + 1))

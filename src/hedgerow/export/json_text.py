@@ -1,4 +1,4 @@
-"""A released model as JSON: what ``load`` reads, and beside it how the model answers, for people and other programs."""
+"""A released model as JSON: what it says of itself, and how it answers, for people and other programs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.errors import ConfigurationError
 from hedgerow.export.form import Link, Mean, NumberReading, OutcomeLog, OutcomeRange, Reading, ScoringForm
 
-JSON_FORMAT = 1  # version of the JSON files
-DTYPES = {np.dtype(kind).name: np.dtype(kind) for kind in (np.bool_, np.int32, np.int64, np.float64)}
+JSON_FORMAT = 1  # version of what stands under "answers"
 ENDS = (np.inf, -np.inf)
 MOST_VALUES = 1 << 24  # each takes eight bytes and more as a value of Python
 WIDTH = 128  # of a line
@@ -40,25 +38,9 @@ LOG_OUTCOME = (
 )
 
 
-def json_text(document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], form: ScoringForm) -> str:
-    """Return a model as JSON text.
-
-    Parameters
-    ----------
-    document : mapping
-        What a model file says of itself.
-    arrays : mapping of str to ndarray
-        What the model is made of.
-    form : ScoringForm
-        How it answers.
-    """
-    parts = {
-        "hedgerow": JSON_FORMAT,
-        **document,
-        "answers": answers_of(form),
-        "arrays": {name: _array(array) for name, array in arrays.items()},
-    }
-    return "".join(_lines(parts)) + "\n"
+def json_text(document: Mapping[str, Any], form: ScoringForm) -> str:
+    """Return a model as JSON text: the document of its file, and under ``answers`` its scoring rule."""
+    return "".join(_lines({"hedgerow": JSON_FORMAT, **document, "answers": answers_of(form)})) + "\n"
 
 
 def answers_of(form: ScoringForm) -> dict[str, Any]:
@@ -95,11 +77,6 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
     }
 
 
-def plain_answers(form: ScoringForm) -> Any:
-    """Return ``answers_of`` a form as they come back from JSON."""
-    return json.loads(json.dumps(answers_of(form), allow_nan=False))
-
-
 def _rule(link: Link) -> str:
     if isinstance(link, OutcomeLog):
         return LOG_OUTCOME
@@ -134,10 +111,6 @@ def _feature(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _array(array: npt.NDArray[Any]) -> dict[str, Any]:
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "values": _plain(array.reshape(-1).tolist())}
-
-
 def _plain(values: Sequence[float]) -> list[float | str]:
     """Return numbers as JSON holds them: infinite ones as text, "inf" or "-inf"."""
     return [repr(value) if value in ENDS else value for value in values]
@@ -146,79 +119,18 @@ def _plain(values: Sequence[float]) -> list[float | str]:
 def _lines(value: Any, indent: str = "") -> Iterator[str]:
     """Yield JSON in which whatever fits a line stands on one."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if len(indent) + len(text) <= WIDTH or not value or not isinstance(value, dict | list):
+    parts = list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else []
+    if len(indent) + len(text) <= WIDTH or not any(isinstance(part, dict | list) for part in parts):
         yield text
-    elif isinstance(value, list) and not any(isinstance(part, dict | list) for part in value):
-        yield from _filled(value, indent + " ")
-    else:
-        inner = indent + " "
-        names = (
-            [f"{json.dumps(name, ensure_ascii=False)}: " for name in value]
-            if isinstance(value, dict)
-            else [""] * len(value)
-        )
-        parts = value.values() if isinstance(value, dict) else value
-        yield "{" if isinstance(value, dict) else "["
-        for place, (name, part) in enumerate(zip(names, parts, strict=True)):
-            yield f"{',' if place else ''}\n{inner}{name}"
-            yield from _lines(part, inner)
-        yield f"\n{indent}" + ("}" if isinstance(value, dict) else "]")
-
-
-def _filled(values: list[Any], indent: str) -> Iterator[str]:
-    """Yield a long list of numbers or texts, as many to a line as fit."""
-    yield "["
-    line = ""
-    for place, value in enumerate(values):
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False) + ("," if place + 1 < len(values) else "")
-        if line and len(indent) + len(line) + 1 + len(text) > WIDTH:
-            yield f"\n{indent}{line}"
-            line = text
-        else:
-            line = f"{line} {text}" if line else text
-    yield f"\n{indent}{line}\n{indent[:-1]}]"
-
-
-class JsonArrays(Mapping[str, npt.NDArray[Any]]):
-    """The arrays of a JSON model by name, each made when it is asked for."""
-
-    def __init__(self, parts: object) -> None:
-        if not isinstance(parts, dict):
-            raise FileFormatError("the model's arrays are damaged; write it again.")
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parts)
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        part = self._parts[name]
-        try:
-            values, shape, dtype = part["values"], part["shape"], DTYPES[part["dtype"]]
-            return _read(values, dtype).reshape(_sizes(shape))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise FileFormatError(f"the model's array {name} is damaged; write it again.") from error
-
-
-def _sizes(shape: object) -> tuple[int, ...]:
-    if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape):
-        raise ValueError("no shape")
-    return tuple(shape)
-
-
-def _read(values: object, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return a flat list of numbers of exactly one type."""
-    if not isinstance(values, list):
-        raise TypeError("no list")
-    kinds = {type(value) for value in values}
-    if dtype.kind == "f":
-        if not kinds <= {int, float, str} or not {value for value in values if isinstance(value, str)} <= {
-            "inf",
-            "-inf",
-        }:
-            raise TypeError("no numbers")
-    elif not kinds <= {bool if dtype.kind == "b" else int}:
-        raise TypeError("no whole numbers")
-    return np.array([float(value) for value in values] if dtype.kind == "f" else values, dtype=dtype)
+        return
+    names = (
+        [f"{json.dumps(name, ensure_ascii=False)}: " for name in value]
+        if isinstance(value, dict)
+        else [""] * len(parts)
+    )
+    first, last = text[0], text[-1]
+    for name, part in zip(names, parts, strict=True):
+        yield f"{first}\n{indent} {name}"
+        yield from _lines(part, indent + " ")
+        first = ","
+    yield f"\n{indent}{last}"

@@ -55,7 +55,6 @@ class GraphWriter:
         return output
 
     def cast(self, values: str, kind: str) -> str:
-        """Return values as another type."""
         return self.node("Cast", values, to=getattr(self._onnx.TensorProto, kind))
 
     def constant(self, values: npt.NDArray[Any]) -> str:
@@ -67,7 +66,6 @@ class GraphWriter:
         return name
 
     def number(self, value: float) -> str:
-        """Return one float64."""
         return self.constant(np.array(value, dtype=np.float64))
 
     def zero(self) -> Any:
@@ -75,7 +73,6 @@ class GraphWriter:
         return self._onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
 
     def labels(self, values: npt.NDArray[Any]) -> str:
-        """Return an array of numbers, truth values or text."""
         if values.dtype.kind != "O":
             return self.constant(values)
         name = self._name()
@@ -99,7 +96,6 @@ MOST_BYTES = 1 << 30  # of all tables; the format itself ends at 2 GiB
 
 
 def number_codes(writer: GraphWriter, reading: NumberReading) -> str:
-    """Return the codes of a numeric feature, (records, 1)."""
     edges = writer.constant(np.array([reading.edges], dtype=np.float64).reshape(1, -1))
     above = writer.cast(writer.node("GreaterOrEqual", reading.name, edges), "INT64")
     codes = writer.node("ReduceSum", above, writer.constant(np.array([1])), keepdims=1)
@@ -219,7 +215,6 @@ def _check(form: ScoringForm) -> None:
 
 
 def _codes(writer: GraphWriter, form: ScoringForm) -> str:
-    """Return the codes of all records, (records, features)."""
     columns = [
         number_codes(writer, reading) if isinstance(reading, NumberReading) else value_codes(writer, reading)
         for reading in form.readings
@@ -228,11 +223,10 @@ def _codes(writer: GraphWriter, form: ScoringForm) -> str:
 
 
 def _sums(writer: GraphWriter, form: ScoringForm, codes: str) -> str:
-    """Return the sums of votes, (records, classes)."""
     records = writer.node("Shape", codes, start=0, end=1)
     shape = writer.node("Concat", records, writer.constant(np.array([len(form.roots)])), axis=0)
     place = writer.node("Expand", writer.constant(form.roots[None]), shape)
-    if depth := form.depth():
+    if depth := form.depth:
         place = _walk(writer, form, codes, place, depth)
     votes = writer.node("Gather", writer.constant(form.votes), place)
     return writer.node("ReduceSum", votes, writer.constant(np.array([1])), keepdims=0)
@@ -287,7 +281,6 @@ def _prediction(writer: GraphWriter, link: OutcomeLog | OutcomeRange, sums: str)
 
 
 def _within(writer: GraphWriter, values: str, low: float, high: float, name: str | None = None) -> str:
-    """Return values that are no less than ``low`` and no more than ``high``."""
     return writer.node("Min", writer.node("Max", values, writer.number(low)), writer.number(high), name=name)
 
 

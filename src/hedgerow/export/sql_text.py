@@ -16,8 +16,8 @@ from hedgerow.export.form import (
     Softmax,
     ValueReading,
 )
-from hedgerow.schema.dates import SECONDS
 from hedgerow.schema.features import Value
+from hedgerow.schema.formats import SECONDS
 
 DIGIT, DIGITS = "[0-9]", "0123456789"
 TWO = DIGIT * 2
@@ -181,7 +181,6 @@ class Writer:
         return [("zones", before, "cells"), ("moments", after, "zones")]
 
     def _numbers(self) -> list[str]:
-        """Return the cells, and beside text that may spell a declared number that number."""
         columns = [*self._kept]
         for i, reading in enumerate(self._form.readings):
             columns.append(
@@ -309,7 +308,6 @@ def _added(terms: list[str]) -> str:
 
 
 def _within(value: str, low: int | str, high: int | str) -> str:
-    """Return a value that is no less than one and no more than another."""
     return f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
 
 

@@ -8,7 +8,7 @@ import secrets
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -266,8 +266,9 @@ class Database:
             if isinstance(error.orig, sqlite3.Error) and self._is_damage(error.orig):
                 raise LedgerDamaged(f"{self.address} is damaged; {KEEP}") from None
             full = self.path is not None and is_full(self.path)
-            told = sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS, full=full)
-            raise LedgerUnavailable(told) from None
+            raise LedgerUnavailable(
+                sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS, full=full)
+            ) from None
         except UnicodeDecodeError:  # Python's module reads the message of SQLite, which quotes the schema
             raise self._not_text() from None
 
@@ -434,8 +435,6 @@ def sentence(address: object, error: BaseException | None, writing: bool, busy: 
 
 
 FORMAT = 1  # version of the tables
-# Migrations of the tables from one version to the next. Links are never changed.
-MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
 CREATION_LOCK = 0x6865_6467  # an arbitrary number, the same everywhere
 
 tables = sa.MetaData()
@@ -502,18 +501,8 @@ def make(connection: Connection, address: object, known: str | None) -> str:
     return identify(connection, address, known)
 
 
-def migrate(database: Database, known: str | None) -> str | None:
-    """Return the store's id after bringing its tables to this version; None if there is no store."""
+def stored_id(database: Database, known: str | None) -> str | None:
+    """Return the store's id; None if there is no store."""
     with database.reading() as connection:
-        if not sa.inspect(connection).has_table(store.name):
-            return None
-        found = identify(connection, database.address, known)
-        current = connection.execute(sa.select(store.c.format)).scalar_one() == FORMAT
-    if not current:
-        with database.writing() as connection:
-            version = connection.execute(sa.select(store.c.format).with_for_update()).scalar_one()
-            identify(connection, database.address, found)  # a newer version may have been first
-            for step in range(version, FORMAT):
-                MIGRATIONS[step](connection)
-            connection.execute(sa.update(store).values(format=FORMAT))
-    return found
+        is_there = sa.inspect(connection).has_table(store.name)
+        return identify(connection, database.address, known) if is_there else None

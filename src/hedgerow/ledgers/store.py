@@ -13,11 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, LedgerUnavailable, shown
-from hedgerow.ledgers import chain
-from hedgerow.ledgers.books import LONGEST_NAME, Books, Head, unknown, verify
 from hedgerow.ledgers.ceiling import Amount, Ceiling
-from hedgerow.ledgers.chain import Standing
-from hedgerow.ledgers.database import Address, Database, identify, make, migrate
+from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, Standing, entries_of, unknown, verify_related
+from hedgerow.ledgers.database import Address, Database, identify, make, stored_id
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry, Reservation, State
 from hedgerow.privacy.atomic import began
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
@@ -194,8 +192,8 @@ class LedgerStore:
         """
         self._expect(name)
         with self._reading() as books:
-            parents, found = books.related(name)
-        verify(name, head, parents, found)
+            parents, chains = books.related(name)
+        verify_related(name, head, parents, chains)
 
     def __repr__(self) -> str:
         return f"LedgerStore({self.address!r})"
@@ -232,7 +230,7 @@ class LedgerStore:
     def _reopened(self) -> bool:
         """Return whether the store exists now."""
         if self._database.exists:
-            self._id = migrate(self._database, self._id)
+            self._id = stored_id(self._database, self._id)
         return self._id is not None
 
 
@@ -353,21 +351,21 @@ class StoredLedger(Ledger):
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every charged fit, in order. The whole chain is checked."""
-        return chain.entries_of(self._said())
+        return entries_of(self._contents())
 
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
         """The contents of every link, in order, as plain values. The whole chain is checked."""
-        return tuple({**values, **_plain_plan(values)} for values in self._said())
+        return tuple({**values, **_plain_plan(values)} for values in self._contents())
 
     def _here(self) -> Head:
         with self._store._reading() as books:
             return books.head(self._name)
 
-    def _said(self) -> list[dict[str, Any]]:
+    def _contents(self) -> list[dict[str, Any]]:
         with self._store._reading() as books:
             written = books.written(self._name)
-        return written.said()
+        return written.contents()
 
     @property
     def _ceiling(self) -> Ceiling:

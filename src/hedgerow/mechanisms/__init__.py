@@ -18,7 +18,6 @@ from hedgerow.mechanisms.selection import (
     Exponential,
     PermuteAndFlip,
     PublicChoice,
-    RandomStopping,
     Selection,
 )
 
@@ -38,7 +37,6 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonCoin",
     "PublicChoice",
-    "RandomStopping",
     "Randomness",
     "RoundedNormal",
     "Selection",

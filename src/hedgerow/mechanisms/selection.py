@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import check_shape
-from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import kernels
-from hedgerow.mechanisms.kernels import Stream, uniform_below
+from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
@@ -166,49 +165,3 @@ def _quadrature(factors: int) -> tuple[Probabilities, Probabilities]:
     """Return places and weights in [0, 1] that integrate products of so many linear factors exactly."""
     nodes, weights = np.polynomial.legendre.leggauss(factors // 2 + 1)
     return (nodes + 1) / 2, weights / 2
-
-
-MOST_BITS = 30
-
-
-@dataclass(frozen=True)
-class RandomStopping:
-    """Draws the number K of repetitions, from 1 on and without a limit, gamma = 2**-bits.
-
-    The best of K runs, each of which is epsilon-DP with its score, is 2 epsilon-DP where K is logarithmic,
-    ``P(k) ~ (1 - gamma)**k / k``, and 3 epsilon-DP where it is geometric, ``P(k) = gamma (1 - gamma)**(k - 1)``, for any gamma
-    (Liu and Talwar 2019; Papernot and Steinke 2022; docs/proofs/private-search.md). K itself is never shown.
-
-    Parameters
-    ----------
-    bits : int
-        Of gamma.
-    logarithmic : bool, default True
-        Which of the two laws.
-    """
-
-    bits: int
-    logarithmic: bool = True
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.bits <= MOST_BITS:
-            raise ConfigurationError(f"gamma is 2**-{self.bits}, and must be from 2**-{MOST_BITS} to a half.")
-
-    @property
-    def factor(self) -> int:
-        return 2 if self.logarithmic else 3
-
-    def sample(self, stream: Stream) -> int:
-        """Return the number of runs: a geometric one, for the logarithmic law accepted with probability 1 / k."""
-        while True:
-            runs = 1
-            while uniform_below(stream, 1 << self.bits):
-                runs += 1
-            if not self.logarithmic or uniform_below(stream, runs) == 0:
-                return runs
-
-    def law(self, most: int) -> npt.NDArray[np.float64]:
-        gamma, runs = 2.0**-self.bits, np.arange(1, most + 1)
-        if not self.logarithmic:
-            return np.asarray(gamma * (1 - gamma) ** (runs - 1.0))
-        return np.asarray((1 - gamma) ** runs / runs / -np.log(gamma))

@@ -20,6 +20,7 @@ from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.compiled import available_threads, for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
+from hedgerow.export.form import importances
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
@@ -33,7 +34,7 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import BoostedSystem, Size
 from hedgerow.texts import short_repr
-from hedgerow.trees.forest import OF_ROUNDS, importances
+from hedgerow.trees.forest import OF_ROUNDS
 
 UNIT = Laplace(Fraction(1))
 LEAST_ERROR = 1e-10
@@ -168,7 +169,7 @@ class PrintedVote:
         """
         return _shares(self.decision(X))
 
-    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
+    def staged_answers(self, X: Any) -> Iterator[Floats]:
         """Yield the probabilities after each round."""
         return map(_shares, self.staged_decision(X))
 

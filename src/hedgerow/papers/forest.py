@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.compiled import for_slices
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
-from hedgerow.export import shares_of_votes
+from hedgerow.export.form import importances
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
@@ -27,7 +27,7 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
 from hedgerow.texts import short_repr
 from hedgerow.trees import Levels
-from hedgerow.trees.forest import OF_TESTS, importances
+from hedgerow.trees.forest import OF_TESTS
 
 TWICE_GINI = 4  # twice the authors' Delta of the Gini score, which is 2 (eDPRF, equations 11 to 14)
 TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
@@ -321,7 +321,9 @@ class PrintedTrees:
         Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
         are silent).
         """
-        return shares_of_votes(self.votes(self.branching.read(X)), len(self.roots))
+        votes = self.votes(self.branching.read(X)).astype(np.int64)
+        n_classes = votes.shape[1]
+        return np.asarray((votes * n_classes + 1) / (n_classes * (len(self.roots) + 1)))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the tests, each test weighted by its depth."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
+from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
@@ -17,7 +19,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
 from hedgerow.systems.base import Size
-from hedgerow.systems.trees import IntervalForest
+from hedgerow.systems.trees import interval_forest
 from hedgerow.trees import (
     AllRecords,
     Assignment,
@@ -43,21 +45,28 @@ LEVELS: Mapping[str, Levels] = {
 }
 
 
-class RivalForest(PaperForest, IntervalForest):
+class RivalForest(PaperForest):
     """``DiffPRFsClassifier`` with other level budgets, in both forms.
 
     Published: bootstrap samples, intervals between the values of a node, n + 1 selections, and noisy numbers of records.
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment
-        See ``PaperForest`` and ``IntervalForest``. Defaults: 25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts
-        on a grid of 128 cells [our choice].
-    adjacency, records_per_person, random_state, ledger
-        See ``PaperForest``.
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``PaperForest``. Defaults: 25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts on a grid of 128 cells
+        [our choice].
     """
 
+    _private_size = Size(3, 4, 128)
     _published_size = Size(25, 5, 128)
+    _former: ClassVar[Mapping[str, object]] = {"split": "merged", "assignment": "all-records"}
+
+    @abstractmethod
+    def _levels(self) -> Levels:
+        """Return how the levels of a tree share its budget."""
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return interval_forest(self._levels())
 
     def _published(self) -> PrintedForest:
         return PrintedForest(
@@ -83,9 +92,7 @@ class DengDiffPRFClassifier(RivalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment
-        See ``RivalForest``.
-    adjacency, records_per_person, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``RivalForest``.
     levels : {"geometric", "arithmetic", "uniform"}
         How the levels of a tree share its budget.
@@ -118,9 +125,7 @@ class DiffPRFLinearClassifier(RivalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment
-        See ``RivalForest``.
-    adjacency, records_per_person, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``RivalForest``.
     slope, constant : int
         The coefficients, which are not both 0. Slope 0 gives every level the same; constant 0 is the arithmetic allocation.
@@ -186,15 +191,15 @@ class TpDPRFClassifier(PaperForest):
         if self.variant == "published" or trees == 1:
             return super()._plan(schema, claim, coins)
         first, second = (
-            ForestPlan(self._recipe(assign), schema, claim.pure * part / trees, **asdict(size.given(n_estimators=part)))
+            ForestPlan(self._of(assign), schema, claim.pure * part / trees, **asdict(size.given(n_estimators=part)))
             for assign, part in ((AllRecords(), trees - trees // 2), (Weighted(), trees // 2))
         )
         return TwoPhasePlan(first, second, EASY)
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
-        return self._recipe(AllRecords())
+        return self._of(AllRecords())
 
-    def _recipe(self, assign: Assignment) -> Recipe:
+    def _of(self, assign: Assignment) -> Recipe:
         return Recipe(
             assign=assign,
             candidates=Mixed(),

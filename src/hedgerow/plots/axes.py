@@ -61,7 +61,6 @@ class Display:
 
 
 def framed(ax: Any, title: str, across: str, up: str) -> None:
-    """Give axes a title and labels, and leave out the frame above and at the right."""
     ax.set_title(title, loc="left", fontsize=10)
     ax.set_xlabel(across)
     ax.set_ylabel(up)

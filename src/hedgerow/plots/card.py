@@ -19,7 +19,7 @@ import numpy as np
 
 from hedgerow import __version__
 from hedgerow.additive.model import AdditiveModel
-from hedgerow.analysis.figures import Card
+from hedgerow.analysis.card import Card
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
@@ -56,7 +56,6 @@ figcaption { font-size: 14px; color: #555; }
 BEFORE_ENTRY = re.compile(r" *(?:- |[a-z_]+ {2,})?")
 MOST_INDENTED = 15  # characters
 
-PANELS_IN_A_ROW = 3
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
 MOST_FEATURES = 20  # features whose importances are listed
 
@@ -215,7 +214,6 @@ def _report_pictures(report: Card, page: Page) -> None:
 
 
 def _drawn(display: Any) -> Any:
-    """Return a separate figure for a display, because the width of a page decides which figures are side by side."""
     figure = new_figure(WIDTH, 1.1 * HEIGHT)
     display.plot(figure.subplots())
     return figure
@@ -286,35 +284,19 @@ def _pictures(estimator: PrivateEstimator, page: Page) -> None:
 
 
 def _curves(estimator: PrivateEstimator, page: Page) -> None:
-    try:
-        displays, words = _curve_displays(estimator)
-        figures = [_drawn(display) for display in displays]
-    except ConfigurationError:  # trees of several features have no curves, nor has a model that uses no feature
-        return
-    page.figure(figures, f"{words[0].upper()}{words[1:]}.")
-
-
-def curves_figure(estimator: PrivateEstimator) -> tuple[Any, str]:
-    """Return a figure for files, with the curve of each feature that a model uses, and a caption."""
-    displays, words = _curve_displays(estimator)
-    wide = min(len(displays), PANELS_IN_A_ROW)
-    rows = -(-len(displays) // PANELS_IN_A_ROW)
-    figure = new_figure(WIDTH * wide, HEIGHT * rows)
-    for place, display in enumerate(displays):
-        display.plot(figure.add_subplot(rows, wide, place + 1))
-    return figure, words
-
-
-def _curve_displays(estimator: PrivateEstimator) -> tuple[list[FeatureDisplay], str]:
-    """Return a display for the curve of each feature that a model uses, and a caption."""
     importances, names = estimator.feature_importances_, estimator.schema_.names
     ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES]
-    panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])
+    try:
+        panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])
+    except ConfigurationError:  # trees of several features have no curves
+        return
     if not panels:
-        raise ConfigurationError("the model uses no feature.")
-    target = outcome_words(estimator)
-    displays = [FeatureDisplay([panel], ClassOrder.of(estimator.schema_).classes, target=target) for panel in panels]
-    return displays, f"what each feature adds to {target or 'the log-odds'}, with 90 % bands for noise, where known"
+        return
+    target, classes = outcome_words(estimator), ClassOrder.of(estimator.schema_).classes
+    figures = [_drawn(FeatureDisplay([panel], classes, target=target)) for panel in panels]
+    page.figure(
+        figures, f"What each feature adds to {target or 'the log-odds'}, with 90 % bands for noise, where known."
+    )
 
 
 def _spent(ledger: Ledger, page: Page) -> None:
@@ -330,7 +312,6 @@ def _spent(ledger: Ledger, page: Page) -> None:
 
 
 def plot_spending(times: Sequence[datetime], amounts: Sequence[float], ceiling: float, unit: str) -> Any:
-    """Return a figure with a step for each entry, and the ceiling as a line."""
     figure = new_figure(8, 3.5)
     axes = figure.subplots()
     axes.step([times[0], *times], [0.0, *accumulate(amounts)], where="post", color=BLUE, label="spent")

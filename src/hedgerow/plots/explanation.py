@@ -170,26 +170,29 @@ class ExplanationDisplay(Display):
         ax : axes or None
             The axes to draw on. None makes a new figure.
         """
-        found = estimator.explain(X)
-        return cls(found, record, label=label, max_features=max_features, confidence=confidence).plot(ax)
+        explanation = estimator.explain(X)
+        return cls(explanation, record, label=label, max_features=max_features, confidence=confidence).plot(ax)
 
     def _size(self) -> tuple[float, float]:
         features = len(self.explanation.names)
         return 6.8, 1.1 + 0.3 * (min(features, self.max_features) + (features > self.max_features))
 
     def _draw(self, ax: Any) -> None:
-        found, record = self.explanation, self.record
-        added, deviation = found.contributions[record], None if found.deviation is None else found.deviation[record]
-        baseline, total = found.baseline, found.total[record]
-        label = found.classes[-1] if found.classes else None
+        explanation, record = self.explanation, self.record
+        added, deviation = (
+            explanation.contributions[record],
+            None if explanation.deviation is None else explanation.deviation[record],
+        )
+        baseline, total = explanation.baseline, explanation.total[record]
+        label = explanation.classes[-1] if explanation.classes else None
         if added.ndim == 2:
-            column = int(np.argmax(total)) if self.label is None else found.classes.index(self.label)
-            label, baseline, total = found.classes[column], np.asarray(baseline)[column], total[column]
+            column = int(np.argmax(total)) if self.label is None else explanation.classes.index(self.label)
+            label, baseline, total = explanation.classes[column], np.asarray(baseline)[column], total[column]
             added, deviation = added[:, column], None if deviation is None else deviation[:, column]
         order = np.argsort(-np.abs(added), kind="stable")
         first, rest = order[: self.max_features], order[self.max_features :]
         bars = [*added[first], *([added[rest].sum()] if len(rest) else [])]
-        words = [f"{found.names[place]} = {short(found.cells[record, place])}" for place in first]
+        words = [f"{explanation.names[place]} = {short(explanation.cells[record, place])}" for place in first]
         words += [f"{len(rest)} more"] if len(rest) else []
         places = np.arange(len(bars))
         ax.barh(places, bars, color=[BLUE if bar >= 0 else RED for bar in bars], height=0.7, alpha=0.85)
@@ -199,7 +202,7 @@ class ExplanationDisplay(Display):
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.set_yticks(places, [shown(word) for word in words], fontsize=8)
         ax.set_ylim(len(bars) - 0.4, -0.6)
-        ax.set_xlabel(shown(f"added to the {found.scale}" + (f" of {label}" if found.classes else "")))
+        ax.set_xlabel(shown(f"added to the {explanation.scale}" + (f" of {label}" if explanation.classes else "")))
         ax.set_title(
             shown(f"{total:.2f}: {float(baseline):.2f} on average, {total - baseline:+.2f} here"),
             fontsize=10,

@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.additive.curves import Curve, Pair, curve_of, pair_of
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
-from hedgerow.boosting.plan import BoostedModel, columns_of
+from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, new_grid, shown, wrapped
@@ -44,7 +44,6 @@ class FeatureAxis:
 
     @classmethod
     def of(cls, encoder: Encoder, feature: int) -> Self:
-        """Return the axis of a feature, in its own units."""
         name = encoder.schema.names[feature]
         kind, codes = encoder.schema.features[name], int(encoder.n_codes[feature])
         labels = tuple(kind.code_label(code, encoder.max_bins) for code in range(codes))
@@ -112,7 +111,7 @@ def outcome_words(estimator: Any) -> str | None:
     if estimator.schema_.classes:
         return None
     target = estimator.schema_.target or "the outcome"
-    return target if getattr(estimator.model_, "scale", "outcome") == "outcome" else f"the log of {target}"
+    return target if estimator.model_.loss.scale == "outcome" else f"the log of {target}"
 
 
 def _panel(
@@ -146,13 +145,14 @@ def _ordered(shown: Shown, order: ClassOrder) -> Shown:
 def _curve(model: AdditiveModel | BoostedModel, feature: int) -> Curve:
     if isinstance(model, AdditiveModel):
         return curve_of(model, feature)
-    values = columns_of(model.curve(feature))
+    values = model.curve(feature)
+    values = values[:, None] if values.ndim == 1 else values
     even = np.full(len(values), 1 / len(values))
     return Curve(values - values.mean(axis=0), None, even, np.ones(len(values), dtype=np.bool_))
 
 
 def _is_of_stumps(model: BoostedModel) -> bool:
-    return int(model.forest.levels().max()) <= 2
+    return model.form.depth <= 1
 
 
 @dataclass(eq=False, repr=False)
@@ -259,7 +259,6 @@ class FeatureDisplay(Display):
 
     @property
     def _said(self) -> str:
-        """The label of the vertical axis."""
         if not self.classes:
             return f"added to {self.target or 'the outcome'}"
         return f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
@@ -323,7 +322,6 @@ class FeatureDisplay(Display):
         self._finish(ax, axis, vertical=False)
 
     def _finish(self, ax: Any, axis: FeatureAxis, *, vertical: bool) -> None:
-        """Draw what all panels of a feature share."""
         (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
         (ax.set_ylabel if vertical else ax.set_xlabel)(wrapped(self._said, LABEL))
         if vertical:

@@ -20,7 +20,6 @@ LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as 
 
 
 def _labels(card: ReportCard) -> list[Value]:
-    """Return the classes whose curves are drawn."""
     return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
 
 
@@ -111,13 +110,9 @@ class PrecisionRecallDisplay(_Curves):
 
     Examples
     --------
-    >>> import hedgerow as hr
-    >>> X, y = [["a"], ["b"]] * 1000, ["low", "high"] * 1000
-    >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
-    >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
-    >>> [(name, curve)] = hr.PrecisionRecallDisplay.from_report(card).lines
-    >>> name, len(curve.x) == len(curve.y)
-    ('low', True)
+    >>> steps = Curve(np.array([0.0, 1.0]), np.array([1.0, 0.5]), np.array([1.0, 0.0]))
+    >>> PrecisionRecallDisplay([("low", steps)]).lines[0][0]
+    'low'
     """
 
     title = "Precision and recall, with a 95 % band for the noise"
@@ -142,13 +137,9 @@ class CalibrationDisplay(Display):
 
     Examples
     --------
-    >>> import hedgerow as hr
-    >>> X, y = [["a"], ["b"]] * 1000, ["low", "high"] * 1000
-    >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
-    >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
-    >>> [(name, bins)] = hr.CalibrationDisplay.from_report(card).lines
-    >>> name, len(bins.predicted) == len(bins.observed)
-    ('low', True)
+    >>> bins = Calibration(np.array([0.2, 0.8]), np.array([0.25, 0.75]), np.array([100.0, 90.0]))
+    >>> CalibrationDisplay([("low", bins)]).lines[0][0]
+    'low'
     """
 
     lines: Sequence[tuple[str, Calibration | OutcomeCalibration]]
@@ -202,12 +193,8 @@ class ConfusionMatrixDisplay(Display):
 
     Examples
     --------
-    >>> import hedgerow as hr
-    >>> X, y = [["a"], ["b"]] * 1000, ["low", "high"] * 1000
-    >>> schema = hr.Schema({"x": hr.Categorical(["a", "b"])}, classes=["low", "high"])
-    >>> card = hr.evaluate(hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y), X, y, epsilon=1.0)
-    >>> [name for name, row in hr.ConfusionMatrixDisplay.from_report(card).lines]
-    ['high', 'low']
+    >>> ConfusionMatrixDisplay([("high", [90, 10]), ("low", [5, 95])]).lines[0]
+    ('high', [90, 10])
     """
 
     lines: Sequence[tuple[str, Any]]
@@ -290,13 +277,8 @@ class ResidualDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
-    >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], 8 * X[:4000, 0])
-    >>> card = hr.evaluate(model, X[4000:], 8 * X[4000:, 0], epsilon=1.0)
-    >>> [share for share, residual in hr.ResidualDisplay.from_report(card).quantiles]
-    [0.05, 0.25, 0.5, 0.75, 0.95]
+    >>> ResidualDisplay(np.array([-1.0, 0.0, 1.0]), np.array([0.4, 0.6]), [(0.5, 0.2)]).quantiles
+    [(0.5, 0.2)]
     """
 
     ends: Floats

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.boosting.plan import BoostedModel, lead
+from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import COLORS, GREY, Display, short, shown
@@ -39,9 +39,14 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
     test = int(forest.test[node])
     if test < 0:
         leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
-        if isinstance(model, BoostedModel) and model.share is not None:
+        if isinstance(model, BoostedModel):
             # The counts may be weights in other units.
-            leaf["log_odds"] = ClassOrder.of(schema).margins(lead(model.share[[node]])[0]).reshape(-1).tolist()
+            leaf["log_odds"] = (
+                ClassOrder.of(schema)
+                .margins(model.shown(model.votes[[node]] / model.vote_steps)[0])
+                .reshape(-1)
+                .tolist()
+            )
         elif forest.counts is not None:
             leaf["noisy_counts"] = ClassOrder.of(schema).columns(forest.counts[node]).tolist()
         return leaf
@@ -86,7 +91,6 @@ def _cells_text(feature: Feature, codes: list[int], max_bins: int) -> str:
 
 
 def _runs(codes: list[int]) -> list[list[int]]:
-    """Return ascending codes as runs of neighbors."""
     runs: list[list[int]] = []
     for code in codes:
         if runs and runs[-1][-1] == code - 1:

@@ -41,12 +41,12 @@ def lines_of(
     measure, x, label : str
         The names of the three columns.
     """
-    found: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    runs: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row.get(measure) not in (None, ""):
-            found[str(row[label])][float(row[x])].append(float(row[measure]))
+            runs[str(row[label])][float(row[x])].append(float(row[measure]))
     lines = []
-    for name, cells in found.items():
+    for name, cells in runs.items():
         places = sorted(cells)
         spread = [statistics.stdev(cells[at]) if len(cells[at]) > 1 else 0.0 for at in places]
         lines.append(Line(name, tuple(places), tuple(statistics.mean(cells[at]) for at in places), tuple(spread)))
@@ -172,7 +172,6 @@ class PrivacyUtilityDisplay(Display):
         self.artists_[line.label] = drawn
 
     def _log_axis(self) -> None:
-        """Put x on a logarithmic scale with ticks at the requested values."""
         values = sorted({x for line in self.lines for x in line.x})
         self.ax_.set_xscale("log")
         self.ax_.set_xticks(values, [f"{value:g}" for value in values])
@@ -180,24 +179,22 @@ class PrivacyUtilityDisplay(Display):
 
 
 def worst_findings(findings: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the worst finding of each subject and claim, in order of first appearance."""
     worst: dict[tuple[Any, ...], Any] = {}
-    for found in findings:
-        key = (found.subject, found.adjacency, found.epsilon, found.delta)
-        if key not in worst or found.loss > worst[key].loss:
-            worst[key] = found
+    for finding in findings:
+        key = (finding.subject, finding.adjacency, finding.epsilon, finding.delta)
+        if key not in worst or finding.loss > worst[key].loss:
+            worst[key] = finding
     return tuple(worst.values())
 
 
-def claim_text(found: Any) -> str:
-    """Return the subject and the scope of a claim; the picture marks the claimed epsilon."""
-    return f"{found.subject}; {found.adjacency}" + (f", delta {found.delta:.12g}" if found.delta else "")
+def claim_text(finding: Any) -> str:
+    return f"{finding.subject}; {finding.adjacency}" + (f", delta {finding.delta:.12g}" if finding.delta else "")
 
 
-def bound_text(found: Any) -> str:
-    bound = "infinite" if math.isinf(found.loss) else f"{found.loss:.3g}"
-    sure = "exact" if found.confidence >= 1 else f"at {100 * found.confidence:.12g} %"
-    return f"{bound} ({found.attack}, {sure})" if found.attack != sure else f"{bound} ({sure})"
+def bound_text(finding: Any) -> str:
+    bound = "infinite" if math.isinf(finding.loss) else f"{finding.loss:.3g}"
+    sure = "exact" if finding.confidence >= 1 else f"at {100 * finding.confidence:.12g} %"
+    return f"{bound} ({finding.attack}, {sure})" if finding.attack != sure else f"{bound} ({sure})"
 
 
 @dataclass(eq=False, repr=False)

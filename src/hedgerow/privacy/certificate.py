@@ -6,23 +6,42 @@ import hashlib
 import json
 import math
 import re
+import textwrap
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.lazy_values import lazy
+from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.privacy.accounting import check_adjacency
-from hedgerow.privacy.certificate_text import WEAK_DELTA, details, facts, summary, title_of
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, Sequence, Unprotected, event_from_dict, event_to_dict
+from hedgerow.privacy.events import (
+    Event,
+    OneOf,
+    Parallel,
+    PerRecordAssignment,
+    Sequence,
+    Subsampled,
+    Unprotected,
+    event_from_dict,
+    event_to_dict,
+)
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
-from hedgerow.privacy.guarantee import Guarantee
-from hedgerow.privacy.starts import Start, short_text, whole_number
+from hedgerow.privacy.guarantee import Guarantee, Start, claim_in_words, runs, short_text, steps, whole_number
 from hedgerow.schema import Schema
-from hedgerow.texts import html_table
+from hedgerow.texts import html_table, shortened
 
+MOST_REASONS = 3
+LONGEST_LINE = 160  # characters of a summary's line, so that twelve lines stay below 2000
+MARGIN = 13  # characters before a fact, in which its name stands
+WEAK_DELTA = Fraction(1, 1000)
+WEAK = 10  # from this epsilon on, the certificate explains how weak it is
+SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others: a model
+PROMISE = "promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 LISTS = ("releases", "assumptions", "warnings")
 MOST_LISTED = 1000
 NAMED = re.compile(r"\bcertificate ([0-9a-f]{16})\b")
@@ -89,18 +108,34 @@ class Certificate(Guarantee):
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def __str__(self) -> str:
-        return summary(self)
+    @property
+    def _title(self) -> str:
+        return f"Privacy certificate of {self.system} ({self.variant})"
 
-    def __repr__(self) -> str:
-        return summary(self)
+    def __str__(self) -> str:
+        rows = [self._title]
+        for name, texts in facts(self):
+            if name == "rests on":  # it decides, so it is cut short only beyond two lines
+                texts = textwrap.wrap(
+                    texts[0], LONGEST_LINE - MARGIN, max_lines=2, placeholder="...", break_on_hyphens=False
+                )
+            rows += _rows(name, texts)
+        return "\n".join(shortened(row, LONGEST_LINE) for row in rows)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(title_of(self), ((name, "\n".join(texts)) for name, texts in facts(self)))
+        return html_table(self._title, ((name, "\n".join(texts)) for name, texts in facts(self)))
 
     def details(self) -> str:
         """Return the whole page: every reason, every step with its cost, and everything that the guarantee rests on."""
-        return details(self)
+        rows = [self._title, ""]
+        for name, texts in facts(self, whole=True):
+            rows += _rows(name, texts)
+        rows += _table_of_steps(self)
+        if self.spent is not None:
+            rows += ["", "  rests on", *(f"    - {text}" for _, text in _foundations(self) if text)]
+        return "\n".join(rows)
 
     def to_json(self) -> str:
         """Return the certificate, with every event that was charged, as JSON text."""
@@ -248,3 +283,200 @@ def warn_of_epsilon(epsilon: Fraction, stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _rows(name: str, texts: list[str]) -> list[str]:
+    return [f"  {name if place == 0 else '':<9}  {text}" for place, text in enumerate(texts)]
+
+
+def facts(certificate: Guarantee, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """Yield the facts of a summary, or of the whole page but for its tables, each by its name."""
+    yield "promise", [claim_in_words(certificate.claim, certificate.unit)]
+    if certificate.unit.is_promise:
+        yield "owner", [PROMISE.format(certificate.records_per_person)]
+    reasons = certificate.reasons
+    if reasons:
+        shown = len(reasons) if whole else MOST_REASONS
+        more = [f"and {len(reasons) - shown} more reasons"] * (len(reasons) > shown)
+        yield "holds", ["NO", *(f"- {reason}" for reason in reasons[:shown]), *more]
+    else:
+        yield "holds", ["yes"]
+        yield "meaning", list(_meaning(certificate))
+    if whole or certificate.spent is not None:
+        yield "spent", [_spent(certificate, whole=whole)]
+        if (shared := shared_in_words(certificate)) is not None:
+            wrapped = textwrap.wrap(shared, LONGEST_LINE - MARGIN, break_on_hyphens=False)
+            yield "starts", [shared] if whole else wrapped
+    warnings = certificate.warnings
+    if whole:
+        yield from (("WARNING", [warning]) for warning in warnings)
+        return
+    if certificate.spent is not None:
+        yield "rests on", ["; ".join(text for text, _ in _foundations(certificate) if text)]
+    if warnings:
+        yield "WARNING", [warnings[0] + (f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else "")]
+    page = "certificate.details(), or hedgerow inspect MODEL --details: every step, its cost, and what the guarantee rests on"
+    yield "more", [page]
+
+
+def shared_in_words(certificate: Guarantee) -> str | None:
+    """Return what records cost that this fit and its starts share; None if no start has a cost of its own to add."""
+    starts = certificate.private_starts
+    if not starts or any(start.reasons for start in starts):
+        return None
+    shared, name = certificate.shared, "its start" if len(starts) == 1 else "its starts"
+    if shared is None:
+        return (
+            f"{name} may have read the same records, under another adjacency or for another unit, so no sum of the costs is "
+            "stated: details() names each"
+        )
+    costs = [(certificate.epsilon, certificate.delta)]
+    costs.append((shared.epsilon - certificate.epsilon, shared.delta - certificate.delta))
+    own, before = (f"epsilon = {decimal_text(epsilon)}, delta = {decimal_text(delta)}" for epsilon, delta in costs)
+    more = " and ".join(dict.fromkeys(one for start in starts for one in start.more))
+    besides = f", besides the cost of certificate {more}" if more else ""
+    both = f"epsilon = {decimal_text(shared.epsilon)}, delta = {decimal_text(shared.delta)}"
+    return f"this fit costs {own}; {name} {before}; records that both read, the sum: {both}{besides}"
+
+
+def _table_of_steps(certificate: Guarantee) -> list[str]:
+    lines = certificate.lines
+    if not lines:
+        return []
+    title = "what was released" if certificate.spent is not None else "the budgets that it states"
+    title += "" if certificate.records_per_person == 1 else ", and what each step costs for one record"
+    width = max(len(line.purpose) for line in lines)
+    width_of_cost = max(len(line.cost) for line in lines)
+    rows = ["", f"  {title}", *(f"  {rule}" for rule in dict.fromkeys(_rules(certificate.event)))]
+    for line in lines:
+        where = f"level {line.level}" if line.level else ""
+        rows.append(f"    {where:<9}{line.purpose:<{width}}  {line.cost:<{width_of_cost}}  {line.mechanism}")
+    return rows
+
+
+def _meaning(certificate: Guarantee) -> Iterator[str]:
+    epsilon, delta = certificate.epsilon, certificate.delta
+    factor = math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf) if epsilon else 1.0
+    bound = f"at most {upper_text(factor, 3)}" if epsilon <= 700 else "more than 1e300"
+    seen = SHOWN.get(certificate.system, "the model")
+    who = certificate.unit.who
+    yield f"whoever sees {seen} can change the odds of any guess about one {who} by a factor of {bound}"
+    if delta:
+        yield f"(but for a probability of {decimal_text(delta)})"
+    if delta >= WEAK_DELTA:
+        yield f"which may give whole records away: delta should be far below one over the number of {who}s"
+    if epsilon >= WEAK:
+        yield "which is hardly any protection: choose a smaller epsilon"
+
+
+def _spent(certificate: Guarantee, *, whole: bool) -> str:
+    spent, epsilon, total = certificate.spent, certificate.epsilon, certificate.total
+    if spent is None:
+        return "no finite amount: see the reasons above"
+    if total.thresholds and total.mu_squared == 0:
+        by_thresholds = upper_text(total.delta(epsilon))
+        return f"epsilon {decimal_text(spent)} on the costliest path{_group(certificate)}, delta {by_thresholds} by thresholds"
+    if total.mu_squared == 0 and spent <= epsilon:
+        gap = epsilon - spent
+        text = f"{decimal_text(spent)} on the costliest path{_group(certificate)}; {decimal_text(gap, 2)} unspent"
+        if certificate.delta > 0:
+            text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
+        return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
+    text = f"delta {upper_text(total.delta(epsilon))} at epsilon {decimal_text(epsilon)}, rounded up"
+    if not whole and total.mu_squared:
+        return text
+    return (
+        f"{text}: the steps below add up{_group(certificate)} as rho = {upper_text(total.rho)} of zero-concentrated DP, or as "
+        f"mu^2 = {upper_text(total.total_mu_squared)} of Gaussian DP"
+    )
+
+
+def _group(certificate: Guarantee) -> str:
+    """Return the number of records for which a sum is stated if it is not one; the steps state the cost of one record."""
+    records = certificate.records_per_person
+    return "" if records == 1 else f" for {records} records of a person"
+
+
+def _foundations(certificate: Guarantee) -> Iterator[tuple[str, str]]:
+    """Yield what the guarantee rests on, in few words for the summary and in full; "" where one of the two leaves it out."""
+    unit, starts, given = certificate.unit, certificate.starts, not certificate.assumptions
+    for place, text in enumerate(certificate.assumptions):
+        yield text.partition(":")[0] if place < 2 else "", text
+    if given:
+        yield (
+            "a public schema, but for released entries" if certificate.releases else "a public schema",
+            "the schema (ranges, categories, classes) being public knowledge, as its owner declared",
+        )
+    for release in certificate.releases:
+        released = (
+            f"the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"
+        )
+        yield "", f"but for {released}"
+    if given:
+        yield (
+            "",
+            "one record of a CSV file being what its writer wrote as one, with quoted cells of at most "
+            f"{LONGEST_QUOTED} bytes",
+        )
+        yield (
+            "records as given to fit",
+            "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered",
+        )
+    if starts:
+        nothing = any(start.grounds for start in starts)
+        yield "a start that promises nothing" if nothing else "the model that it starts from", ""
+        yield from (
+            ("", f"{'it' if place == 0 else 'that one'} starts from {start}") for place, start in enumerate(starts)
+        )
+        if any(start.public for start in starts):
+            yield "records of a start being public, as the caller stated", ""
+    if certificate.private_starts:
+        yield (
+            "",
+            "the cost of a start adds to this one's for records that both read. It is not in this fit's charge to a ledger: a "
+            "ledger has it only if the start was charged there",
+        )
+    if certificate.seeded:
+        yield "a seed", "a seed: for tests and reproduction only"
+    else:
+        yield (
+            "random bits of the operating system",
+            "random bits: ChaCha20 under a fresh 256-bit key from the operating system, and BLAKE2b for sub-keys of it",
+        )
+    ids = "" if certificate.person is None else ", the ids"
+    yield (
+        "",
+        f"the types of X, its columns{ids} and y being public: where a reader inferred one, a single cell can change it",
+    )
+    in_full = unit.rests_on(ids_as_text=certificate.ids_as_text)
+    yield unit.in_short, f"{in_full}; every further fit on the same records adds its own epsilon (see Ledger)"
+    yield "", "outside the guarantee: running time, memory use, and that there is at least one record"
+    if certificate.adjacency == "replace-one":
+        yield "", f"the number of {unit.who}s being public, as it is for one {unit.who} replaced"
+
+
+def _rules(event: Event) -> Iterator[str]:
+    """Yield how the costs of parallel parts combine."""
+    match event:
+        case OneOf(parts, label):
+            several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
+            yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
+            yield from _rules(parts[0])
+        case Parallel(parts, label):
+            yield from (label,) if label else ()
+            for part in runs(parts):
+                yield from _rules(part)
+        case Sequence(parts):
+            for part, run in groupby(parts):
+                times = sum(1 for _ in run)
+                what = dict.fromkeys(line.purpose for line in steps(part))
+                if times > 1 and what:
+                    yield f"{times} times on the same records, each time at the cost below: {'; '.join(what)}"
+                yield from _rules(part)
+        case PerRecordAssignment(part, count):
+            if count > 1:
+                yield f"{count} trees; every record is in one of them, by its own coin"
+            yield from _rules(part)
+        case Subsampled(part, inclusion):
+            yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
+            yield from _rules(part)

@@ -227,13 +227,20 @@ class Unit:
         return "one record being one row"
 
     @property
+    def in_short(self) -> str:
+        """What makes a record, or a person, in few words."""
+        if self.person is not None:
+            return f"column {self.person!r} telling persons apart" if self.person else "groups= telling persons apart"
+        return "one record being one row" if self.records == 1 else "the owner's promise"
+
+    @property
     def _few(self) -> str:
         return "1 record" if self.records == 1 else f"{self.records} records"
 
     def __str__(self) -> str:
         if self.person is not None:
-            told = f"column {self.person!r}" if self.person else "groups without a name"
-            return f"a person told by {told}, with at most {self._few}"
+            column = f"column {self.person!r}" if self.person else "groups without a name"
+            return f"a person told by {column}, with at most {self._few}"
         return "a record" if self.records == 1 else f"a person with at most {self._few}"
 
     def counts(self, plan: Unit) -> bool:

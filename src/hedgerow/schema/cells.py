@@ -6,24 +6,20 @@ Nothing here changes the filters of ``warnings``, which belong to the process. T
 ``number`` and ``category_key``, which state the rule for one cell.
 
 Types
-    Python's bool, int, float, complex, str, bytes, Decimal, date, datetime, timedelta and time;
-    numpy's numbers, texts, dates and durations; pandas' NA, NaT, Timestamp and Timedelta. An instance of a class derived
-    from int, float, str or bytes is read as a value of that type, whatever its own methods return. A cell of any other type
-    is no number and an undeclared category.
+    Python's bool, int, float, str, bytes, Decimal, date and datetime; numpy's numbers of up to 64 bits, texts and dates;
+    pandas' NA, NaT and Timestamp. An instance of a class derived from int, float, str or bytes is read as a value of that
+    type, whatever its own methods return. A cell of any other type is missing.
 Numbers
     Truth values, numbers and text that Python's ``float`` reads are numbers. The texts true and false (in any case) are 1
-    and 0. A number that is too large for float64 is infinite. Everything else is missing, including dates. A complex number
-    without an imaginary part is its real part, because one complex cell makes a whole column complex, and the numbers in it
-    must not change.
+    and 0. A number that is too large for float64 is infinite. Everything else is missing, including dates.
 Categories
     Truth values, numbers and text that is a decimal number are compared as float64, so 1, 1.0, True, "1" and "true" are
     one category, and so are infinity and "inf". Other text is compared without the white space around it. None, NaN,
     "", "nan", "<NA>", "None" and "NaT" are missing unless the schema declares that text.
 Times
-    As categories, dates, moments, durations and times of day are the text that ``str`` makes of Python's own types:
-    "2020-01-01", "2020-01-01 12:30:00+01:00". Nanoseconds that are not whole microseconds add three digits. A time that
-    Python's types cannot hold is undeclared, and so is a time zone other than those of ``datetime`` and ``zoneinfo``.
-    pytz's zones are read as those of the same name or offset.
+    As categories, dates and moments are the text that ``str`` makes of Python's own types: "2020-01-01",
+    "2020-01-01 12:30:00+01:00". Nanoseconds that are not whole microseconds add three digits. A time that Python's types
+    cannot hold is missing, and so is one in a time zone other than those of ``datetime`` and ``zoneinfo``.
 """
 
 from __future__ import annotations
@@ -31,9 +27,8 @@ from __future__ import annotations
 import math
 import numbers as abstract
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -46,12 +41,7 @@ Cells = npt.NDArray[Any]
 Key = float | str | None
 
 MACHINE_NUMBERS = "biuf"  # dtype kinds that cast to float64 cell by cell
-NARROW = (
-    np.float16,
-    np.float32,
-    np.complex64,
-)  # converted to Python's floats, they would seem to hold more integers than they do
-TIMES = "Mm"  # dates and durations are no numbers, although numpy would cast them
+NARROW = (np.float16, np.float32)  # as Python's floats, they would seem to hold more integers than they do
 NUMBER = (float, int, np.bool_, np.floating, np.integer, Decimal, abstract.Real)  # what public values may be
 
 WHOLE: tuple[type, ...] = (
@@ -73,8 +63,6 @@ CASTABLE = _ids(bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.
 HASHABLE: frozenset[type] = frozenset({bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64})
 HASHABLE_IDS = _ids(*HASHABLE)
 ZONES = _ids(type(None), timezone, ZoneInfo)
-
-UNREADABLE = object()  # a present cell without a meaning: no number, and an undeclared category
 
 CHUNK = 1024  # cells cast at once; if one of them does not cast, they are cast in smaller pieces
 PIECE = 32
@@ -100,16 +88,23 @@ def object_array(cells: Iterable[Any], count: int) -> Cells:
     return np.fromiter(cells, dtype=object, count=count)
 
 
-def _all_of(types: frozenset[int], cells: list[Any]) -> bool:
-    return types.issuperset(map(id, map(type, cells)))
+def is_read(dtype: np.dtype[Any]) -> bool:
+    """Whether cells of a numpy type mean anything: those of complex numbers, long doubles, durations and records do not."""
+    return dtype.kind not in "cmV" and not (dtype.kind == "f" and dtype.itemsize > 8)
 
 
-def _date_text(nanoseconds: int) -> str:
-    return str(EPOCH.date() + timedelta(days=nanoseconds // DAY))
+def _nanoseconds(dtype: np.dtype[Any]) -> int:
+    """Return the unit of numpy's times; 0 for months, which have no fixed length, and for units below a nanosecond."""
+    unit, many = np.datetime_data(dtype)
+    return many * NANOSECONDS.get(unit, 0)
 
 
-def _moment_text(nanoseconds: int, zone: tzinfo | None = None) -> str:
-    microseconds, rest = divmod(nanoseconds, 1000)
+def _time_text(count: int, unit: int, zone: tzinfo | None) -> str | None:
+    if count == NOT_A_TIME or not unit:
+        return None
+    if unit % DAY == 0:
+        return str(EPOCH.date() + timedelta(days=count * unit // DAY))
+    microseconds, rest = divmod(count * unit, 1000)
     moment = EPOCH + timedelta(microseconds=microseconds)
     if zone is not None:
         moment = moment.replace(tzinfo=UTC).astimezone(zone)
@@ -119,52 +114,15 @@ def _moment_text(nanoseconds: int, zone: tzinfo | None = None) -> str:
     return f"{text[:26]}{rest:03d}{text[26:]}"
 
 
-def _duration_text(nanoseconds: int) -> str:
-    microseconds, rest = divmod(nanoseconds, 1000)
-    duration = timedelta(microseconds=microseconds)
-    if not rest:
-        return str(duration)
-    return f"{duration}{'' if duration.microseconds else '.000000'}{rest:03d}"
+def time_cells(times: Cells, zone: tzinfo | None = None) -> Cells:
+    """Return numpy's dates or moments as text, None for NaT and for cells without a text; in UTC if there is a ``zone``."""
+    unit = _nanoseconds(times.dtype)
 
-
-def _time_of_day_text(nanoseconds: int) -> str:
-    if not 0 <= nanoseconds < DAY:
-        raise OverflowError
-    return _moment_text(nanoseconds).partition(" ")[2]
-
-
-def _time_rule(dtype: np.dtype[Any], zone: tzinfo | None, of_day: bool) -> Callable[[int], str]:
-    """Return how the counts of a dtype of numpy's times become text; the text of one count may raise."""
-    unit, many = np.datetime_data(dtype)
-    each = many * NANOSECONDS.get(unit, 0)
-    if not each:  # months have no fixed length, and Python's times know nothing below a nanosecond
-
-        def no_text(count: int) -> str:
-            raise OverflowError
-
-        return no_text
-    if dtype.kind == "m":
-        text = _time_of_day_text if of_day else _duration_text
-        return lambda count: text(count * each)
-    if each % DAY == 0:
-        return lambda count: _date_text(count * each)
-    return lambda count: _moment_text(count * each, zone)
-
-
-def time_cells(times: Cells, zone: tzinfo | None = None, *, of_day: bool = False) -> Cells:
-    """Return numpy's dates, moments or durations as text, None for NaT, and ``UNREADABLE`` for cells without a text.
-
-    Moments are in UTC if a ``zone`` is given. Durations are times of day if ``of_day`` is set.
-    """
-    rule = _time_rule(times.dtype, zone, of_day)
-
-    def text(count: int) -> object:
-        if count == NOT_A_TIME:
-            return None
+    def text(count: int) -> str | None:
         try:
-            return rule(count)
-        except Exception:
-            return UNREADABLE
+            return _time_text(count, unit, zone)
+        except Exception:  # beyond the years 1 to 9999
+            return None
 
     counts, places = np.unique(times.astype(np.int64), return_inverse=True)
     cells: Cells = object_array(map(text, counts.tolist()), counts.shape[0])[places]
@@ -179,66 +137,28 @@ def _of_int(cell: Any) -> float:
         return math.inf if whole > 0 else -math.inf
 
 
-def _of_complex(cell: Any) -> float:
-    if cell.imag == 0:
-        return float(cell.real)
-    if cell != cell:
-        return math.nan
-    raise TypeError
-
-
 def _of_bytes(cell: bytes) -> str:
     return bytes.decode(cell, "utf-8", "replace")
 
 
-def known_zone(zone: tzinfo | None) -> tzinfo | None:
-    """Return a time zone as one of Python's own, which run no foreign code.  Raise if it is none of them.
-
-    pytz's zones are read by their name. pandas 2 and older versions of pyarrow make these, later versions ``zoneinfo``'s.
-    """
-    if id(type(zone)) in ZONES:
-        return zone
-    pytz, kind = sys.modules.get("pytz"), type(zone)  # without that module nobody has such a zone
-    if pytz is None or type(kind) is not type:
-        raise TypeError
-    if kind is type(pytz.FixedOffset(1)):
-        return _fixed(zone, None)
-    name = kind.__dict__.get("zone")
-    if type(name) is not str or kind is not type(pytz.timezone(name)):  # each of pytz's zones has a class of its own
-        raise TypeError
-    return ZoneInfo(name)
-
-
-def _fixed(zone: Any, moment: datetime | None) -> timezone:
-    """Return the offset of a zone of pytz, by the method of its class: the object's own may be foreign."""
-    return timezone(type(zone).utcoffset(zone, moment))
-
-
-def _of_zoned(cell: datetime | time) -> str:
-    zone = known_zone(cell.tzinfo)
-    if zone is cell.tzinfo:
-        return str(cell)
-    if isinstance(cell, time):
-        raise TypeError
-    return str(cell.replace(tzinfo=_fixed(cell.tzinfo, cell)).astimezone(zone))
+def _of_moment(cell: datetime) -> str | None:
+    return str(cell) if id(type(cell.tzinfo)) in ZONES else None
 
 
 def _of_numpy_time(cell: Any, zone: tzinfo | None = None) -> str | None:
-    count = int(cell.astype(np.int64))
-    return None if count == NOT_A_TIME else _time_rule(cell.dtype, zone, of_day=False)(count)
+    return _time_text(int(cell.astype(np.int64)), _nanoseconds(cell.dtype), zone)
 
 
 RULES: dict[int, Callable[[Any], Key]] = {
     id(kind): rule
     for rule, kinds in (
         (lambda cell: None, [type(None)]),
-        (float, [bool, float, np.bool_, np.longdouble, *WHOLE, *BROKEN, Decimal]),
+        (float, [bool, float, np.bool_, *WHOLE, *BROKEN, Decimal]),
         (_of_int, [int]),
-        (_of_complex, [complex, np.complex64, np.complex128, np.clongdouble]),
-        (str, [str, np.str_, date, timedelta]),
+        (str, [str, np.str_, date]),
         (_of_bytes, [bytes, np.bytes_]),
-        (_of_zoned, [datetime, time]),
-        (_of_numpy_time, [np.datetime64, np.timedelta64]),
+        (_of_moment, [datetime]),
+        (_of_numpy_time, [np.datetime64]),
     )
     for kind in kinds
 }
@@ -251,28 +171,18 @@ BASES: tuple[tuple[type, Callable[[Any], Key]], ...] = (
 )
 
 
-def _plain(cell: object) -> Key:
-    """Return a cell as a number, a text or None; raise Python's error if it is none of them."""
+def plain_cell(cell: Any) -> Key:
+    """Return a cell as a number, a text or None; the conversion of some cells raises Python's error."""
     rule = RULES.get(id(type(cell)))
     if rule is not None:
         return rule(cell)
     for base, base_rule in BASES:
         if issubclass(type(cell), base):  # isinstance could run the cell's own code
             return base_rule(cell)
-    return _of_pandas(cell)
-
-
-def _of_pandas(cell: Any) -> str | None:
-    pandas = get_pandas()  # None unless it was imported, and without it nobody has such a cell
-    if pandas is None:
-        raise TypeError
-    if cell is pandas.NA or cell is pandas.NaT:
-        return None
-    if type(cell) is pandas.Timestamp:
-        return _of_numpy_time(cell.to_datetime64(), known_zone(cell.tzinfo))
-    if type(cell) is pandas.Timedelta:
-        return _of_numpy_time(cell.to_timedelta64())
-    raise TypeError
+    pandas: Any = get_pandas()  # None unless it was imported, and without it nobody has such a cell
+    if pandas is not None and type(cell) is pandas.Timestamp:
+        return _of_numpy_time(cell.to_datetime64(), cell.tzinfo) if id(type(cell.tzinfo)) in ZONES else None
+    return None
 
 
 def number(cell: object) -> float:
@@ -283,7 +193,7 @@ def number(cell: object) -> float:
 def number_by(cell: object, of_text: Callable[[str], float]) -> float:
     """Return the number that one cell holds, or NaN; ``of_text`` reads text."""
     try:
-        plain = _plain(cell)
+        plain = plain_cell(cell)
         if isinstance(plain, str):
             return of_text(plain)
     except Exception:
@@ -300,14 +210,11 @@ def _of_text(text: str) -> float:
 
 def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay."""
-    kind = cells.dtype.kind
-    if kind in TIMES:
+    if cells.dtype.kind == "M":
         return np.full(cells.shape, math.nan)
     with np.errstate(all="ignore"):
-        if kind in MACHINE_NUMBERS:
+        if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
             return cells.astype(np.float64, copy=False)
-        if kind == "c":
-            return np.where(cells.imag == 0, cells.real, math.nan).astype(np.float64, copy=False)
         objects = as_objects(cells)
         result = np.empty(objects.shape[0], dtype=np.float64)
         for start in range(0, objects.shape[0], CHUNK):
@@ -315,14 +222,18 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     return result
 
 
-def numeric_markers(missing: Sequence[str]) -> npt.NDArray[np.float64]:
+def numeric_markers(missing: Sequence[str], read: Callable[[str], float] = number) -> npt.NDArray[np.float64]:
     """Return the numbers among markers of missing cells."""
-    markers = np.array([number(marker) for marker in missing], dtype=np.float64)
+    markers = np.array([read(marker) for marker in missing], dtype=np.float64)
     return markers[~np.isnan(markers)]
 
 
 def as_objects(cells: Cells) -> Cells:
-    """Return cells as Python objects. numpy's own text can hold code points that are no characters."""
+    """Return cells as Python objects, times as their text. numpy's own text can hold code points that are no characters."""
+    if cells.dtype.kind == "M":
+        return time_cells(cells)
+    if not is_read(cells.dtype):
+        return np.full(cells.shape, None, dtype=object)
     try:
         return cells.astype(object, copy=False)
     except Exception:
@@ -338,13 +249,13 @@ def _object(cells: Cells, i: int) -> object:
     try:
         cell: object = cells[i]
     except Exception:
-        return UNREADABLE
+        return None
     return cell
 
 
 def _cast(cells: Cells, result: npt.NDArray[np.float64]) -> None:
     """Write the numbers of object cells into ``result``. A cell that does not cast only takes time."""
-    if _all_of(CASTABLE, cells.tolist()):
+    if CASTABLE.issuperset(map(id, map(type, cells.tolist()))):
         try:
             result[:] = cells
         except Exception:
@@ -358,22 +269,21 @@ def _cast(cells: Cells, result: npt.NDArray[np.float64]) -> None:
 
 
 def category_key(cell: object) -> Key:
-    """Return what one cell is compared as: a float64 value, a text, or None.  Raise if it is none of them."""
-    plain = _plain(cell)
-    return _text_key(plain) if isinstance(plain, str) else plain
+    """Return what one cell is compared as: a float64 value, a text, or None; some cells raise Python's error."""
+    plain = plain_cell(cell)
+    if not isinstance(plain, str):
+        return plain
+    text = plain.strip(SPACE)
+    return float(text) if DECIMAL.fullmatch(text) else WORDS.get(text.lower(), text)
 
 
-def _text_key(text: str) -> Key:
-    text = text.strip(SPACE)
-    if DECIMAL.fullmatch(text):
-        return float(text)
-    return WORDS.get(text.lower(), text)
-
-
-def text_or_key(cell: object) -> Key:
-    """Return ``category_key`` of a cell, but text stays text, without the white space around it ("01.02" is no number)."""
-    plain = _plain(cell)
-    return plain.strip(SPACE) if isinstance(plain, str) else plain
+def known_key(cell: object) -> Key:
+    """Return what one cell is compared as, None if it is missing or has no meaning."""
+    try:
+        key = category_key(cell)
+    except Exception:
+        return None
+    return None if is_missing_key(key) else key
 
 
 def is_missing_key(key: Key) -> bool:
@@ -383,61 +293,8 @@ def is_missing_key(key: Key) -> bool:
     return key is None or key != key
 
 
-class CategoryReader:
-    """The codes of one categorical column: the position of a value, then missing, then undeclared.
-
-    Parameters
-    ----------
-    values
-        The declared values; their keys must differ.
-    missing_markers
-        Further markers of a missing cell. A declared value is never a marker.
-
-    A reader holds the schema only. What it caches of the records is in the session of one call.
-    """
-
-    def __init__(self, values: Sequence[object], missing_markers: Sequence[object] = ()) -> None:
-        self.missing = len(values)
-        self.undeclared = len(values) + 1
-        table: dict[Key, int] = {category_key(marker): self.missing for marker in missing_markers}
-        table.update((category_key(value), code) for code, value in enumerate(values))
-        self._table = table
-        pairs = sorted((key, code) for key, code in table.items() if isinstance(key, float))
-        self._keys = np.array([key for key, _ in pairs], dtype=np.float64)
-        self._codes = np.array([code for _, code in pairs], dtype=np.int32)
-
-    def code(self, cell: object) -> int:
-        """Return the code of one cell."""
-        try:
-            key = category_key(cell)
-        except Exception:
-            return self.undeclared
-        code = self._table.get(key)
-        if code is not None:
-            return code
-        return self.missing if is_missing_key(key) else self.undeclared
-
-    def codes(self, cells: Cells) -> npt.NDArray[np.int32]:
-        """Return the codes of a 1-D array of cells."""
-        return self.session().codes(cells)
-
-    def session(self) -> CategorySession:
-        """Return a reader that caches distinct cells, for the blocks of one column in one call."""
-        return CategorySession(self)
-
-    def codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-        """Return the codes of float64 values; NaN is missing."""
-        absent = np.isnan(values)
-        if not self._keys.size:
-            return np.where(absent, self.missing, self.undeclared).astype(np.int32)
-        places = np.minimum(np.searchsorted(self._keys, values), self._keys.size - 1)
-        codes = np.where(self._keys[places] == values, self._codes[places], np.int32(self.undeclared))
-        codes[absent] = self.missing
-        return codes
-
-
 class CellCache(dict[Any, int]):
-    """Codes by cell, so that Python code runs once per distinct cell. The cache is bounded and ends with its session."""
+    """Codes by cell, so that Python code runs once per distinct cell. The cache is bounded, and lives for one call."""
 
     def __init__(self, code: Callable[[object], int]) -> None:
         super().__init__()
@@ -450,29 +307,92 @@ class CellCache(dict[Any, int]):
             self[cell] = code
         return code
 
-
-class CategorySession:
-    """The codes of one column, block by block, within one call."""
-
-    def __init__(self, reader: CategoryReader) -> None:
-        self._reader = reader
-        self._cache = CellCache(reader.code)
-
-    def codes(self, cells: Cells) -> npt.NDArray[np.int32]:
-        """Return the codes of a 1-D array of cells."""
-        kind = cells.dtype.kind
-        if kind in MACHINE_NUMBERS:
-            return self._reader.codes_of_numbers(numbers(cells))
-        objects = (time_cells(cells) if kind in TIMES else as_objects(cells)).tolist()
-        result = np.empty(len(objects), dtype=np.int32)
+    def codes(self, cells: Cells, dtype: Any) -> npt.NDArray[Any]:
+        """Return the code of each cell of a 1-D array; of a cell whose type may run code of its own, without the cache."""
+        objects = as_objects(cells).tolist()
+        known, code, result = self.__getitem__, self._code, np.empty(len(objects), dtype=dtype)
         for start in range(0, len(objects), CHUNK):
             chunk = objects[start : start + CHUNK]
-            result[start : start + CHUNK] = np.fromiter(self._chunk(chunk), dtype=np.int32, count=len(chunk))
+            codes: Iterable[int] = map(known, chunk)
+            if not HASHABLE_IDS.issuperset(map(id, map(type, chunk))):
+                codes = (known(cell) if id(type(cell)) in HASHABLE_IDS else code(cell) for cell in chunk)
+            result[start : start + CHUNK] = np.fromiter(codes, dtype=dtype, count=len(chunk))
         return result
 
-    def _chunk(self, cells: list[Any]) -> Iterable[int]:
-        known = self._cache.__getitem__
-        if _all_of(HASHABLE_IDS, cells):
-            return map(known, cells)
-        code = self._reader.code
-        return [known(cell) if id(type(cell)) in HASHABLE_IDS else code(cell) for cell in cells]
+
+class CategoryReader:
+    """The codes of one categorical column: the position of a value, then missing, then undeclared.
+
+    ``values`` must have different keys. ``markers`` are further markers of a missing cell; a declared value is never one. A
+    reader holds the schema only: a cache of the records' cells belongs to the call.
+    """
+
+    def __init__(self, values: Sequence[object], markers: Sequence[object] = ()) -> None:
+        self.missing = len(values)
+        self.undeclared = len(values) + 1
+        table: dict[Key, int] = {category_key(marker): self.missing for marker in markers}
+        table.update((category_key(value), code) for code, value in enumerate(values))
+        self._table = table
+        pairs = sorted((key, code) for key, code in table.items() if isinstance(key, float))
+        self._keys = np.array([key for key, _ in pairs], dtype=np.float64)
+        self._codes = np.array([code for _, code in pairs], dtype=np.int32)
+
+    def code(self, cell: object) -> int:
+        try:
+            key = category_key(cell)
+        except Exception:
+            return self.missing
+        code = self._table.get(key)
+        if code is not None:
+            return code
+        return self.missing if is_missing_key(key) else self.undeclared
+
+    def codes(self, cells: Cells, cache: CellCache | None = None) -> npt.NDArray[np.int32]:
+        """Return the codes of a 1-D array of cells; ``cache`` holds those of blocks before it in the same call."""
+        if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
+            return self.codes_of_numbers(numbers(cells))
+        return (CellCache(self.code) if cache is None else cache).codes(cells, np.int32)
+
+    def codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+        """Return the codes of float64 values; NaN is missing."""
+        absent = np.isnan(values)
+        if not self._keys.size:
+            return np.where(absent, self.missing, self.undeclared).astype(np.int32)
+        places = np.minimum(np.searchsorted(self._keys, values), self._keys.size - 1)
+        codes = np.where(self._keys[places] == values, self._codes[places], np.int32(self.undeclared))
+        codes[absent] = self.missing
+        return codes
+
+
+def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str, int]:
+    """Return how many cells have each value, as categories are compared; numbers come before text.
+
+    These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on
+    each cell alone. The counts are exact: the caller adds noise to them.
+    """
+    markers = CategoryReader((), missing)
+    places: dict[float | str, int] = {}
+
+    def place(cell: object) -> int:
+        key = known_key(cell)
+        if key is None or markers.code(cell) == markers.missing:
+            return -1
+        if isinstance(key, str):
+            has_value = len(key) <= CACHE_LENGTH and not any("\ud800" <= letter <= "\udfff" for letter in key)
+        else:
+            has_value, key = math.isfinite(key), key + 0.0
+        return places.setdefault(key, len(places)) if has_value else -1
+
+    weights = None
+    if cells.dtype.kind in MACHINE_NUMBERS:
+        cells, weights = np.unique(numbers(cells), return_counts=True)
+    codes = CellCache(place).codes(cells, np.int64)
+    counts = np.bincount(codes + 1, weights, minlength=len(places) + 1)[1:].astype(np.int64)
+    return dict(sorted(zip(places, counts.tolist(), strict=True), key=lambda pair: (isinstance(pair[0], str), pair[0])))
+
+
+def public_value(key: float | str) -> bool | int | float | str:
+    """Return the simplest value that is compared as this key."""
+    if isinstance(key, str):
+        return key
+    return int(key) if key.is_integer() else key

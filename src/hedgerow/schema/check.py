@@ -1,4 +1,8 @@
-"""Disagreements between records and a schema, counted without protection, for the data owner only. No fit calls this."""
+"""Disagreements between records and a schema, counted without protection. No fit calls this.
+
+``SchemaReport`` is for the data owner. ``UnreadColumns`` warns of columns of which nothing is read in records to be predicted:
+these are the caller's own, so they may be read.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.schema.cells import CategoryReader, Cells, category_key
-from hedgerow.schema.columns import read_columns, read_records
+from hedgerow.errors import shown
+from hedgerow.schema.cells import CategoryReader, Cells, known_key
+from hedgerow.schema.columns import Columns, read_columns, read_records
 from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.persons import split_target, without_column
 from hedgerow.texts import listed, printable, short_repr
 
-BLOCK_ROWS = 65_536
+FIRST_ROWS, BLOCK_ROWS = 512, 65_536
+FEW = 10  # records; fewer do not show that a column is wrong, since a category may be new or a number out of range
+NEARLY_ALL = 0.95
+HARDLY_ANY = 0.05  # of the present cells
+IN_ORDER = 0.2  # of the present cells of the first rows; if more are in order, the column is not read further
 MOST_SPELLINGS = 10  # spellings that a finding lists
 KINDS = ("missing", "undeclared", "below", "above")
 
@@ -105,20 +114,15 @@ class SchemaReport:
 class _Tally:
     """Count the cells of one column, of features or labels, block by block. The column has a range or values."""
 
-    def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
-        self._range = feature if isinstance(feature, Numeric) else None
+    def __init__(self, feature: Feature, missing: Sequence[str], *, spellings: bool = True) -> None:
+        self.range = feature if isinstance(feature, Numeric) else None
         self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
         self._reader = CategoryReader(self.values, missing)
-        self._folds = _folds(self.values)
+        self._folds = _folds(self.values) if spellings else {}
         self._counts = np.zeros(len(self.values) + 2, dtype=np.int64)
-        self._below = self._above = 0
+        self.cells = self.below = self.above = 0
         self._spellings: dict[str, Value] = {}
-
-    @property
-    def has_range(self) -> bool:
-        """Whether the entry declares numbers."""
-        return self._range is not None
 
     @property
     def seen(self) -> list[int]:
@@ -131,33 +135,30 @@ class _Tally:
         """The number of cells that are not of a declared form."""
         return int(self._counts[len(self.values) :].sum())
 
+    @property
+    def present(self) -> int:
+        return self.cells - int(self._counts[self._reader.missing])
+
     def add(self, cells: Cells) -> None:
-        """Count a block of cells."""
-        if self._range is not None and self._read is not None:
+        self.cells += len(cells)
+        if self.range is not None and self._read is not None:
             values = self._read(cells)
-            self._below += int(np.count_nonzero(values < self._range.low))
-            self._above += int(np.count_nonzero(values > self._range.high))
+            self.below += int(np.count_nonzero(values < self.range.low))
+            self.above += int(np.count_nonzero(values > self.range.high))
             cells = cells[np.isnan(values)]
         codes = self._reader.codes(cells)
         self._counts += np.bincount(codes, minlength=len(self._counts))
-        if self._folds:
-            self._note_spellings(cells[codes == self._reader.undeclared])
-
-    def _note_spellings(self, cells: Cells) -> None:
-        for cell in cells:
+        for cell in cells[codes == self._reader.undeclared] if self._folds else ():
             if len(self._spellings) >= MOST_SPELLINGS:
                 return
-            try:
-                key = category_key(cell)
-            except Exception:  # noqa: S112 - a cell without meaning has no similar spelling
-                continue
+            key = known_key(cell)
             if isinstance(key, str) and (value := self._folds.get(_fold(key))) is not None:
                 self._spellings[key] = value
 
     def report(self, malformed: int) -> ColumnReport:
         """Return the counts, given the number of lines that have no cells at all."""
         missing, undeclared = self._counts[len(self.values) :].tolist()
-        return ColumnReport(missing - malformed, undeclared, self._below, self._above, tuple(self._spellings.items()))
+        return ColumnReport(missing - malformed, undeclared, self.below, self.above, tuple(self._spellings.items()))
 
 
 def _fold(text: str) -> str:
@@ -168,29 +169,19 @@ def _fold(text: str) -> str:
 
 def _folds(values: Sequence[Value]) -> dict[str, Value]:
     """Return the declared texts by their folded form, without those that share one."""
-    found: dict[str, list[Value]] = {}
+    folds: dict[str, list[Value]] = {}
     for value in values:
-        key = category_key(value)
+        key = known_key(value)
         if isinstance(key, str):
-            found.setdefault(_fold(key), []).append(value)
-    return {fold: alike[0] for fold, alike in found.items() if fold and len(alike) == 1}
+            folds.setdefault(_fold(key), []).append(value)
+    return {fold: alike[0] for fold, alike in folds.items() if fold and len(alike) == 1}
 
 
 class Checker:
     """Counts the disagreements of blocks of records with a schema's declarations.
 
-    Parameters
-    ----------
-    features : mapping of str to Feature
-        The declared features that the records have.
-    missing : sequence of str
-        The schema's markers of missing cells.
-    labels : Feature or None
-        The declared labels; None if the records have no labels.
-    place : str
-        The source of the labels for findings, such as "y".
-    remedy : str
-        What findings suggest if labels are not the classes, besides correcting the labels.
+    ``labels`` are None if the records have none. Findings name their source as ``place``, such as "y", and suggest ``remedy`` if
+    they are not the classes, besides correcting the classes.
     """
 
     def __init__(
@@ -260,7 +251,7 @@ class Checker:
     def _about_labels(self, labels: ColumnReport | None) -> Iterator[str]:
         if self._labels is None or labels is None or not self._records:
             return
-        if self._labels.has_range:
+        if self._labels.range is not None:
             yield from self._about_outcomes(labels)
             return
         classes, declared = self._labels.values, sum(self._labels.seen)
@@ -315,14 +306,75 @@ def check_records(
     X, own = split_target(X, target)
     y = own if y is None else y
     if y is None:
-        columns, found = read_columns(X, features, allow_empty=False), None
+        columns, cells = read_columns(X, features, allow_empty=False), None
     else:
-        columns, found = read_records(X, y, features, labels)
+        columns, cells = read_records(X, y, features, labels)
     checker = Checker(
         features, missing, labels=None if y is None else labels, place="y", remedy="pass the right labels"
     )
     for start in range(0, columns.n_rows, BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, columns.n_rows))
         block = {name: columns.cells(i, rows.start, rows.stop) for i, name in enumerate(columns.names)}
-        checker.add(block, None if found is None else found[rows])
+        checker.add(block, None if cells is None else cells[rows])
     return checker.report()
+
+
+class UnreadColumns:
+    """Checks blocks of records to be predicted.
+
+    A column is read until a fifth of its present cells so far are in order. So the check of valid records takes hardly any
+    time.
+    """
+
+    def __init__(self, features: Mapping[str, Feature], missing: Sequence[str]) -> None:
+        self._features = features
+        self._tallies = {name: _Tally(feature, missing, spellings=False) for name, feature in features.items()}
+
+    def add(self, X: Any) -> None:
+        """Check a block of records; errors as in ``read_columns``."""
+        if all(map(_in_order, self._tallies.values())):
+            return
+        columns = read_columns(X, self._features)
+        for place, tally in enumerate(self._tallies.values()):
+            for cells in () if _in_order(tally) else _blocks(columns, place):
+                tally.add(cells)
+                if _in_order(tally):
+                    break
+
+    def findings(self) -> list[str]:
+        """Return a sentence for each column of which no cell could be read, or nearly all cells are outside the range."""
+        warnings = (_unread(name, tally) for name, tally in self._tallies.items() if not _in_order(tally))
+        return [warning for warning in warnings if warning is not None]
+
+
+def _in_order(tally: _Tally) -> bool:
+    return tally.cells - tally.unread - tally.below - tally.above > IN_ORDER * tally.present
+
+
+def _unread(name: str, tally: _Tally) -> str | None:
+    known = tally.cells - tally.unread
+    column, few = shown(name), "hardly any" if known else "no"
+    if tally.cells and known <= HARDLY_ANY * tally.present:
+        if tally.range is not None and tally.present:
+            return (
+                f"{few} cell of the column {column} could be read as the schema declares it; the others are read as missing. "
+                "Is the text in another format? Declare decimal, thousands or date_format in the schema, or convert it."
+            )
+        if tally.cells < FEW:
+            return None
+        what = "is a declared value" if tally.present else "holds anything"
+        return f"{few} cell of the column {column} {what}, so predictions are made without it. Is it the right column?"
+    if known >= FEW and tally.below + tally.above >= NEARLY_ALL * known:
+        return (
+            f"nearly all numbers of the column {column} lie outside the range that the schema declares, and are read as its "
+            "ends. Are they in another unit, or scaled?"
+        )
+    return None
+
+
+def _blocks(columns: Columns, place: int) -> Iterator[Cells]:
+    start = 0
+    while start < columns.n_rows:
+        stop = min(start + (BLOCK_ROWS if start else FIRST_ROWS), columns.n_rows)
+        yield columns.cells(place, start, stop)
+        start = stop

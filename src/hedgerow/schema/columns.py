@@ -1,9 +1,13 @@
-"""Records of any kind of table as named columns."""
+"""Records of any kind of table as named columns, and what speaks against a table.
+
+Refusals are decided by types alone, which are public if the owner declares them. No cell is read. As features, numbers, truth
+values and objects are all accepted. If a reader inferred a type, one cell can change it. Certificates state this.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -13,11 +17,25 @@ from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array, typed_objects
-from hedgerow.schema.features import Feature
-from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, read_through, series_part
-from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
+from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, category_key, numbers, object_array, typed_objects
+from hedgerow.schema.features import Feature, Numeric, Value
+from hedgerow.schema.parts import (
+    AnyPart,
+    Holds,
+    Part,
+    array_holds,
+    chunked,
+    part_holds,
+    read_through,
+    series_part,
+    unread_part,
+)
+from hedgerow.schema.types import Date
 from hedgerow.texts import listed
+
+# Methods that turn a table that holds a query, not records, into a frame. Spark's frames collect rows, so collect is last.
+COLLECTORS = ("toPandas", "df", "compute", "to_pandas", "collect")
+NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals, periods or the like"
 
 
 class Columns:
@@ -45,7 +63,6 @@ class Columns:
         self.parts = tuple(parts)
 
     def cells(self, column: int, start: int = 0, stop: int | None = None) -> Cells:
-        """Return the cells of one column from row ``start`` up to ``stop``."""
         stop = self.n_rows if stop is None else stop
         if self.matrix is not None:
             return self.matrix[start:stop, column]
@@ -61,21 +78,15 @@ class Columns:
         return read_through(self.parts[column], start, stop, answer)
 
     def numbers(self, column: int, start: int, stop: int) -> npt.NDArray[np.float64]:
-        """Return the cells of one column as float64."""
         return numbers(self.cells(column, start, stop))
 
     def holds(self, column: int) -> Holds:
-        """Return what all cells of a column hold, by its type."""
-        return self._holds if self.matrix is not None else _part_holds(self.parts[column])
+        return self._holds if self.matrix is not None else part_holds(self.parts[column])
 
     def holds_machine_numbers(self, column: int) -> bool:
         """Return whether a column's cells are read as machine numbers, which several threads can read at the same time."""
         part = self.parts[column] if self.matrix is None else self.matrix
         return part.dtype.kind in MACHINE_NUMBERS if isinstance(part, np.ndarray) else part.is_machine
-
-
-def _part_holds(part: AnyPart) -> Holds:
-    return array_holds(part.dtype) if isinstance(part, np.ndarray) else part.holds
 
 
 def read_columns(
@@ -120,8 +131,88 @@ def read_columns(
             "is at least one record. Pass one or more records."
         )
     if check_types:
-        check_column_types({name: columns.holds(i) for i, name in enumerate(columns.names)}, features)
+        for i, name in enumerate(columns.names):
+            _check_column_type(name, columns.holds(i), None if features is None else features[name])
     return columns
+
+
+def _refuse_lazy(given: Any, what: str, *, known: bool = False) -> None:
+    """Raise ConfigurationError if ``given`` is an iterator, or a table that holds a query and not yet records.
+
+    With ``known``, narwhals knows it as such a table. Other tables are recognized by their methods.
+    """
+    if isinstance(given, Iterator):
+        raise ConfigurationError(
+            f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
+        )
+    collector = next((name for name in COLLECTORS if hasattr(type(given), name)), None)
+    is_array = (hasattr(given, "__array__") or isinstance(given, Sequence | Mapping)) and not hasattr(given, "columns")
+    if known or (collector and not is_array):
+        way = f"{what}.{collector}()" if collector else "a pandas, polars or pyarrow table"
+        raise ConfigurationError(
+            f"{what} is a lazy table ({type(given).__name__}), which holds a query and no records, but records are read "
+            f"several times. Pass {way}."
+        )
+
+
+def _refuse_objects(rows: Sequence[Any]) -> None:
+    """Raise ConfigurationError if a list holds dicts or other objects, and no rows.
+
+    If one element is a row, or None for a missing row, the list is a list of rows. The other elements are then records whose
+    cells are all missing.
+    """
+    if rows and not any(row is None or issubclass(type(row), list | tuple | np.ndarray) for row in rows):
+        raise ConfigurationError(
+            "X is a list of objects of which none is a list, a tuple or an array of cells, such as a list of dicts, so no "
+            "cell could be read. Pass a list of rows, or a frame, as pandas.DataFrame(X) makes of dicts. Reshape your data "
+            "with [X] if it is one record."
+        )
+
+
+def _check_column_type(name: str, holds: Holds, feature: Feature | None) -> None:
+    """Raise SchemaError if a column's type cannot be read, or cannot hold what the schema declares for the column."""
+    if holds == "unreadable":
+        raise SchemaError(
+            f"the column {name!r} has a type whose cells are {NOT_READ}, so none could be read. Pass a column of numbers or text "
+            "for each part, such as the seconds of a duration or the real part of a complex number, or leave it out."
+        )
+    if holds == "times" and feature is not None and not _takes_times(feature):
+        raise SchemaError(
+            f"the column {name!r} has a type of dates or times, which are not numbers, but the schema declares numbers for it, "
+            'so no cell could be read. Declare a range of dates, as in hr.Date("2020-01-01", "2024-12-31"), or pass numbers.'
+        )
+
+
+def _check_label_type(entry: Feature, holds: Holds) -> None:
+    """Raise SchemaError if the type of the labels excludes all classes or, if an outcome is declared, all numbers."""
+    kind = {"numbers": "numbers", "times": "dates or times"}.get(holds, NOT_READ)
+    if isinstance(entry, Numeric):
+        if holds in ("unreadable", "times"):
+            raise SchemaError(
+                f"y has a type of {kind}, but the schema declares an outcome, which is a number, so no record could have one. "
+                "Pass the outcomes as numbers."
+            )
+    elif (
+        holds == "unreadable"
+        or (holds == "times" and not _has_text(entry.values))
+        or (holds == "numbers" and not _has_number(entry.values))
+    ):
+        raise SchemaError(
+            f"y has a type of {kind}, but the schema declares the classes {listed(entry.values)}, none of which has this "
+            "type, so no record could have a label. Pass the labels as the schema spells them, or correct its classes."
+        )
+
+
+def _takes_times(feature: Feature) -> bool:
+    return isinstance(feature, Date) or (not isinstance(feature, Numeric) and _has_text(feature.values))
+
+
+def _has_text(values: Sequence[Value]) -> bool:
+    return any(isinstance(category_key(value), str) for value in values)
+
+
+def _has_number(values: Sequence[Value]) -> bool:
+    return any(isinstance(category_key(value), float) for value in values)
 
 
 def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
@@ -137,7 +228,7 @@ def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
         raise _named_twice() from None
     if isinstance(frame, nw.DataFrame):
         return frame
-    refuse_lazy(X, what, known=isinstance(frame, nw.LazyFrame))
+    _refuse_lazy(X, what, known=isinstance(frame, nw.LazyFrame))
     return None
 
 
@@ -167,7 +258,7 @@ def _as_part(column: Any) -> AnyPart:
     series = as_series(column)
     if series is not None:
         return series_part(series)
-    refuse_lazy(column, "a column of X")
+    _refuse_lazy(column, "a column of X")
     cells, holds = _plain(column)
     if cells.ndim != 1:
         raise ConfigurationError(
@@ -178,6 +269,8 @@ def _as_part(column: Any) -> AnyPart:
 
 def _array_part(cells: Cells, holds: Holds) -> AnyPart:
     """Return a 1-D array as a part. If the array was masked, ``holds`` says more than its own type."""
+    if holds == "unreadable":
+        return unread_part(len(cells))
     if holds == array_holds(cells.dtype):
         return cells
     return Part(len(cells), lambda start, stop: cells[start:stop], holds=holds)
@@ -290,14 +383,15 @@ def _from_array(X: Cells, holds: Holds) -> Columns:
         )
     if X.ndim != 2:
         raise _not_a_table(f"X has {X.ndim} dimension{'' if X.ndim == 1 else 's'}")
-    return Columns([f"x{i}" for i in range(X.shape[1])], X.shape[0], matrix=X, holds=holds)
+    matrix = np.full(X.shape, None, dtype=object) if holds == "unreadable" else X
+    return Columns([f"x{i}" for i in range(X.shape[1])], X.shape[0], matrix=matrix, holds=holds)
 
 
 def _from_lists(rows: Sequence[Any], names: Sequence[str] | None) -> Columns:
     """Return a list of rows as columns of objects. There is no common dtype, so no cell changes another."""
     if not rows:
         raise _not_a_table("X is an empty list")
-    refuse_objects(rows)
+    _refuse_objects(rows)
     width = _common_width(rows) if names is None else len(names)
     rows = [
         row if (type(row) is list or type(row) is tuple) and len(row) == width else _row(row, width) for row in rows
@@ -361,7 +455,7 @@ def label_part(y: Any, entry: Feature | None = None) -> AnyPart:
         )
     part = one_column(y)
     if entry is not None:
-        check_label_type(entry, _part_holds(part))
+        _check_label_type(entry, part_holds(part))
     return part
 
 

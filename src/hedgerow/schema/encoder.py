@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -10,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.compiled import for_each
-from hedgerow.errors import SchemaError
+from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.lazy_values import lazy
-from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeric_markers
+from hedgerow.limits import Allowance
+from hedgerow.schema.cells import CategoryReader, CellCache, Cells, numeric_markers
 from hedgerow.schema.columns import Columns, label_part, read_columns
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
-from hedgerow.schema.outcome import OutcomeReader
 from hedgerow.schema.parts import read_through
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.types import OutcomeReader
 
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
@@ -29,6 +31,8 @@ SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
 NO_MARKERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
 SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
 MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
+USUAL_BINS, MOST_BINS = 16, 1024  # bins if no parameter gives their number, and the most that estimators allow
+FINE_CODES = 257  # HedgerowClassifier reads every numeric feature in so many codes, for any max_bins
 
 
 class Encoder:
@@ -193,7 +197,10 @@ class _Pass:
         self._encoder = encoder
         self._columns = columns
         read = range(len(columns.names)) if reads is None else reads
-        self._sessions = [None if reader is None else reader.session() for reader in encoder._readers]
+        self._codes = [
+            None if reader is None else partial(reader.codes, cache=CellCache(reader.code))
+            for reader in encoder._readers
+        ]
         self._own = [
             feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
             for feature in encoder.schema.features.values()
@@ -206,7 +213,6 @@ class _Pass:
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
     def encode(self, start: int, stop: int, threads: int | None) -> Codes:
-        """Return the codes of the rows from ``start`` up to ``stop``."""
         n_features = len(self._columns.names)
         codes: Codes = np.empty((stop - start, n_features), dtype=self._encoder.dtype)
 
@@ -227,7 +233,6 @@ class _Pass:
             self._encode_numbers(first, last, codes)
 
     def _encode_numbers(self, first: int, last: int, codes: Codes) -> None:
-        """Encode the columns of machine numbers in one block of rows."""
         matrix = self._columns.matrix
         if matrix is not None:
             with np.errstate(all="ignore"):
@@ -237,23 +242,22 @@ class _Pass:
             for i in self._numeric.tolist():
                 self._bin_one(self._columns.numbers(i, first, last), i, codes)
         for i in self._categorical:
-            codes[:, i] = self._session(i).codes(self._columns.cells(i, first, last))
+            codes[:, i] = self._categories(i)(self._columns.cells(i, first, last))
 
     def _encode_objects(self, first: int, last: int, codes: Codes) -> None:
-        """Encode the columns of Python objects in one block of rows."""
         for i in self._objects:
             own = self._own[i]
             if own is not None:  # which knows the markers
                 self._bin_one(own(self._columns.cells(i, first, last)), i, codes, NO_MARKERS)
-            elif self._sessions[i] is None:
+            elif self._codes[i] is None:
                 self._bin_one(self._columns.numbers(i, first, last), i, codes)
             else:
-                codes[:, i] = self._columns.read_through(i, first, last, self._session(i).codes)
+                codes[:, i] = self._columns.read_through(i, first, last, self._categories(i))
 
-    def _session(self, i: int) -> CategorySession:
-        session = self._sessions[i]
-        assert session is not None
-        return session
+    def _categories(self, i: int) -> Callable[[Cells], npt.NDArray[Any]]:
+        codes = self._codes[i]
+        assert codes is not None
+        return codes
 
     def _bin_one(
         self, values: npt.NDArray[np.float64], i: int, codes: Codes, markers: npt.NDArray[np.float64] | None = None
@@ -317,7 +321,6 @@ def slots_of(
 
 
 def label_reader(schema: Schema) -> ClassReader | OutcomeReader:
-    """Return the reader of the cells of the labels."""
     if schema.outcome is None:
         return ClassReader(schema.classes, schema.missing)
     return OutcomeReader(schema.outcome, schema.missing)
@@ -330,7 +333,6 @@ class ClassReader:
         self._reader = CategoryReader(classes, missing)
 
     def labels(self, cells: Cells) -> npt.NDArray[np.signedinteger]:
-        """Return the position of each cell of a 1-D array."""
         codes = self._reader.codes(cells)
         codes[codes >= self._reader.missing] = -1
         return codes.astype(np.int16) if self._reader.missing <= np.iinfo(np.int16).max else codes
@@ -357,8 +359,30 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
             read: Callable[[Cells], npt.NDArray[Any]] = feature.reader(schema.missing)
         else:
             assert reader is not None
-            read = reader.session().codes
+            read = partial(reader.codes, cache=CellCache(reader.code))
         for first in range(0, columns.n_rows, BLOCK_ROWS):
             last = min(first + BLOCK_ROWS, columns.n_rows)
             result[first:last, i] = read(columns.cells(i, first, last))
     return result
+
+
+def check_size(schema: Schema, max_bins: Any, allowed: Allowance) -> None:
+    """Raise FileFormatError if lists and tables of a schema's codes would take more memory than is allowed."""
+    bins = max_bins if isinstance(max_bins, int) and 0 < max_bins <= MOST_BINS else USUAL_BINS
+    codes = [
+        (bins if feature.cuts is None else min(bins, len(feature.cuts) + 1)) + 1
+        if isinstance(feature, Numeric)
+        else len(feature.values) + 2
+        for feature in schema.features.values()
+    ]
+    letters = max((len(label) for label in schema.classes if isinstance(label, str)), default=0) * len(schema.classes)
+    for count, most, what in (
+        (sum(codes), allowed.tests, "codes of all features together"),
+        (len(codes) * max(FINE_CODES, *codes), allowed.cells, "cells in the table of its features by codes"),
+        (letters, allowed.letters, "letters in the table of its classes"),
+    ):
+        if count > most:
+            raise FileFormatError(
+                f"the file's schema has {count} {what}, and {most} are allowed; if you trust the file, pass more as max_bytes "
+                "to hedgerow.load."
+            )

@@ -18,12 +18,9 @@ from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]
 Value = bool | int | float | str
-Groups = Sequence["Value | Groups"]
-Codes = tuple["int | Codes", ...]
 
 LONGEST_CUTS = 200  # characters of a list of cut points in messages
 MOST_VALUES = 12  # values of a category that descriptions list
-DEEPEST = 32  # levels of groups in a taxonomy
 HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
 
 NO_RANGE = (
@@ -53,7 +50,6 @@ def _check_max_bins(max_bins: int) -> None:
 
 
 def _finite(value: Any, what: str) -> float:
-    """Return a public number as a finite float."""
     try:
         result = float(value) if isinstance(value, NUMBER) and not isinstance(value, bool | np.bool_) else math.nan
     except (OverflowError, ValueError):
@@ -246,43 +242,27 @@ class Categorical:
     values
         Texts, numbers or truth values, in the order of their codes. Numbers are compared as float64, and text of a number equals
         the number: 1, 1.0, True and "1" are one value.
-    taxonomy
-        A public grouping of the values, for learners that generalize them (``DiffGenClassifier``, ``DTDiffClassifier``). It is a
-        list that contains each value once, alone or in a list of several; these lists may contain lists. None: no groups.
     origin, release
         As for ``Numeric``.
 
     Raises
     ------
     SchemaError
-        If there are no values, if a value is missing, infinite or of another type, or if two values are equal. If the taxonomy
-        lacks a value, repeats one, has one that is not declared, or has a group of fewer than two parts.
+        If there are no values, if a value is missing, infinite or of another type, or if two values are equal.
 
     Examples
     --------
-    >>> Categorical(["Married", "Widowed", "Single"], [["Married", "Widowed"], "Single"]).taxonomy_codes()
-    ((0, 1), 2)
+    >>> Categorical(["Married", "Widowed", "Single"]).code_label(1, 16)
+    'Widowed'
     """
 
     values: Sequence[Value]
-    taxonomy: Groups | None = None
     origin: Origin = field(default="given", kw_only=True)
     release: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_origin(self.origin, self.release)
         object.__setattr__(self, "values", distinct_values(self.values, "A categorical feature", "value"))
-        if self.taxonomy is not None:
-            object.__setattr__(self, "taxonomy", _checked_taxonomy(self.taxonomy, self.values))
-
-    def taxonomy_codes(self) -> Codes:
-        """Return the taxonomy with the code of each value in its place, as nested tuples; without groups, one flat tuple."""
-        code_of = {category_key(value): code for code, value in enumerate(self.values)}
-
-        def codes(groups: Groups) -> Codes:
-            return tuple(codes(part) if isinstance(part, tuple) else code_of[category_key(part)] for part in groups)
-
-        return codes(self.values if self.taxonomy is None else self.taxonomy)
 
     def n_codes(self, max_bins: int) -> int:
         """Return the number of codes: one per value, then one for missing and one for undeclared."""
@@ -309,52 +289,10 @@ class Categorical:
         return shortened(self._written(), LONGEST_REPR)
 
     def _written(self) -> str:
-        taxonomy = "" if self.taxonomy is None else f", taxonomy={as_lists(self.taxonomy)!r}"
-        return f"Categorical({list(self.values)!r}{taxonomy}{origin_text(self.origin, self.release)})"
+        return f"Categorical({list(self.values)!r}{origin_text(self.origin, self.release)})"
 
 
 Feature = Numeric | Categorical
-
-
-def as_lists(groups: Groups) -> list[Any]:
-    """Return a taxonomy as nested lists, the form in files."""
-    return [as_lists(part) if isinstance(part, tuple) else part for part in groups]
-
-
-def _checked_taxonomy(given: Any, values: Sequence[Value]) -> Groups:
-    """Return a taxonomy as nested tuples of the declared values, each exactly once."""
-    declared = {category_key(value): value for value in values}
-    left = dict(declared)
-
-    def checked(group: Any, depth: int) -> Groups:
-        if not isinstance(group, list | tuple):
-            raise SchemaError(
-                f"The taxonomy has groups of type {type(group).__name__}, but they are nested lists of values. "
-                'Pass for example [["Married", "Widowed"], "Single"].'
-            )
-        if depth > DEEPEST or len(group) < (1 if depth == 0 else 2):
-            raise SchemaError(
-                f"The taxonomy has a group of {len(group)} at depth {depth}, but a group divides into two or more, at most "
-                f"{DEEPEST} deep. Put a single value beside the groups, without a list of its own."
-            )
-        return tuple(checked(part, depth + 1) if isinstance(part, list | tuple) else leaf(part) for part in group)
-
-    def leaf(part: Any) -> Value:
-        key = category_key(_scalar(part, "The taxonomy", "value"))
-        if key not in declared:
-            raise SchemaError(
-                f"The taxonomy holds {part!r}, which is not among the values. Declare it, or leave it out."
-            )
-        if key not in left:
-            raise SchemaError(f"The taxonomy holds {part!r} twice, but each value is in one group. Keep one of them.")
-        return left.pop(key)
-
-    taxonomy = checked(given, 0)
-    if left:
-        raise SchemaError(
-            f"The taxonomy lacks the value {next(iter(left.values()))!r}, so nothing says where it belongs. Add it."
-        )
-    return taxonomy
 
 
 def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:

@@ -1,6 +1,12 @@
-"""Formats of numbers and dates in text: public rules that an entry of a schema declares. A rule reads each cell alone.
+"""Numbers and dates in text, by public rules that an entry of a schema declares. A rule reads each cell alone.
 
-They apply to text only. A cell whose type is a number or a date is unaffected, and so is a date in ISO 8601 text.
+Formats apply to text only. A cell whose type is a number or a date is unaffected, and so is a date in ISO 8601 text.
+
+A date cell means a whole number of days or seconds since 1970, or is missing. It is a moment if its text is an ISO 8601 date with
+hyphens, "2024-12-31", or a date and time, "2024-12-31T23:59:59.5", with or without an offset from UTC. (``cells`` defines the
+text of a date in any table.) Moments with an offset are converted to UTC; others are not converted. Text in a format that the
+schema declares is read by that format. Everything else is missing, including numbers, because nothing says whether they count
+days, seconds or milliseconds.
 """
 
 from __future__ import annotations
@@ -9,15 +15,28 @@ import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import SchemaError, shown
 from hedgerow.lazy_values import lazy
-from hedgerow.schema.cells import MACHINE_NUMBERS, SPACE, TIMES, WORDS, Cells, as_objects, number_by, numbers
+from hedgerow.schema.cells import (
+    MACHINE_NUMBERS,
+    SPACE,
+    WORDS,
+    CellCache,
+    Cells,
+    as_objects,
+    category_key,
+    number_by,
+    numbers,
+    numeric_markers,
+    plain_cell,
+)
 
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
@@ -34,6 +53,16 @@ FIELDS = {
 }
 LONGEST = 40  # characters of a format
 CENTURY = 69  # two-digit years from here on are 19.., as in POSIX
+
+Unit = Literal["day", "second"]
+SECONDS = {"day": 86_400, "second": 1}
+ISO = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)[0-9]{0,3}(Z|[+-][0-9]{2}:?[0-9]{2}(?::[0-9]{2})?)?)?"
+)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+NO_MOMENT = -(2**62)  # earlier than any date
 
 
 @dataclass(frozen=True)
@@ -91,20 +120,16 @@ class NumberFormat:
         return float(f"{sign}{digits or '0'}.{fraction or only or '0'}{power}")
 
     def number(self, cell: object) -> float:
-        """Return the number in one cell, or NaN."""
         return number_by(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
         """Read a 1-D array of cells as float64: NaN if missing or not a number in this format."""
-        if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + TIMES + "c":
+        if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + "M":
             return numbers(cells)
-        objects = as_objects(cells)
-        return np.fromiter(map(self.number, objects.tolist()), dtype=np.float64, count=len(objects))
+        return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return the numbers among markers of missing cells."""
-        found = np.array([self.number(marker) for marker in missing], dtype=np.float64)
-        return found[~np.isnan(found)]
+        return numeric_markers(missing, self.number)
 
 
 PLAIN = NumberFormat()
@@ -152,11 +177,6 @@ class DateFormat:
                 "always read as ISO 8601. Leave date_format out, or write the dates in another format."
             )
 
-    @property
-    def has_time(self) -> bool:
-        """Whether it has a time of day."""
-        return "%H" in self.text
-
     @lazy
     def _pattern(self) -> re.Pattern[str]:
         pieces = re.split("(%.)", self.text)
@@ -180,6 +200,54 @@ class DateFormat:
         """Return the ISO 8601 text of a text in this format; None if it is in another format. It must be a str."""
         moment = self._moment(cell)
         return None if moment is None else str(moment)
+
+
+def microseconds(cell: object, form: DateFormat | None = None) -> int:
+    """Return the moment of one cell, in microseconds since 1970 rounded down, or ``NO_MOMENT``.
+
+    ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
+    """
+    try:
+        key = category_key(cell) if form is None else plain_cell(cell)  # as a category, "01.02" is a number
+        if form is not None and isinstance(key, str):
+            key = key.strip(SPACE)
+            key = key if ISO.fullmatch(key) else form.iso(key)
+        match = ISO.fullmatch(key) if isinstance(key, str) else None
+        if match is None:
+            return NO_MOMENT
+        day, time, zone = match.groups()
+        moment = datetime.fromisoformat(f"{day} {time or '00:00'}{zone or '+00:00'}")
+        return (moment - EPOCH) // MICROSECOND
+    except Exception:
+        return NO_MOMENT
+
+
+def date_text(count: int, unit: Unit) -> str:
+    """Return the text of this number of days or seconds since 1970; ``microseconds`` reads it."""
+    moment = EPOCH + timedelta(seconds=count * SECONDS[unit])
+    return str(moment.date()) if unit == "day" else str(moment.replace(tzinfo=None))
+
+
+class DateReader:
+    """Reads one column of moments in one call, and caches distinct cells during the call.
+
+    A cell is the number of ``unit`` since 1970, rounded down, NaN where missing. A marker in ``missing`` that is a date matches
+    every text of that moment. ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
+    """
+
+    def __init__(self, unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None) -> None:
+        self._step = 10**6 * SECONDS[unit]
+        read = microseconds if form is None else partial(microseconds, form=form)
+        self._markers = np.array([read(marker) for marker in missing], dtype=np.int64)
+        self._cache = CellCache(read)
+
+    def __call__(self, cells: Cells) -> npt.NDArray[np.float64]:
+        if cells.dtype.kind in MACHINE_NUMBERS:
+            return np.full(cells.shape, np.nan)
+        moments = self._cache.codes(cells, np.int64)
+        counts = (moments // self._step).astype(np.float64)
+        counts[(moments == NO_MOMENT) | np.isin(moments, self._markers)] = np.nan
+        return counts
 
 
 def check_delimiter(delimiter: Any) -> None:

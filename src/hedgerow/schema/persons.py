@@ -7,7 +7,7 @@ Text
     Texts are one id if they are equal code point by code point, without ASCII white space at their ends and in Unicode's form
     NFC. "1", "01", "1.0" and "1.10" are different ids, and so are "a" and "A". Text with a compatibility ideograph is not
     changed, since NFC would merge the ideograph with another character. Bytes that are UTF-8 are read as text. Any other bytes
-    are an id as they are. Dates, times and UUIDs are read as their text. An id has at most 256 characters.
+    are an id as they are. Dates, moments and UUIDs are read as their text. An id has at most 256 characters.
 Numbers
     A whole number in a cell of a numeric type is the text of that integer: 7, 7.0 (a float) and "7" are one id. A float is an
     id only below 2^53 (float32: 2^24, float16: 2^11), up to which its type holds every integer. Larger floats and fractions are
@@ -39,11 +39,10 @@ from hedgerow.schema.cells import (
     HASHABLE_IDS,
     MACHINE_NUMBERS,
     SPACE,
-    TIMES,
     WHOLE,
     Cells,
     category_key,
-    time_cells,
+    is_read,
     typed_objects,
 )
 from hedgerow.schema.columns import Columns, as_frame, one_column
@@ -68,9 +67,8 @@ ZERO_FRACTION = re.compile(r"t:([+-]?[0-9]+)\.0*(?![0-9])")
 # Types by their identity, because comparing a cell's own type could run code of its class.
 EXACT = frozenset(map(id, (bool, int, np.bool_, *WHOLE)))
 BYTES = frozenset(map(id, (bytes, np.bytes_)))
-FLOATS = (float, np.float16, np.float32, np.float64, np.longdouble)
+FLOATS = (float, np.float16, np.float32, np.float64)
 EXACT_BITS = {id(kind): np.finfo(kind).nmant + 1 for kind in FLOATS}  # of the integers that each holds without gaps
-COMPLEX = frozenset(map(id, (complex, np.complex64, np.complex128, np.clongdouble)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,32 +131,28 @@ def _declared(missing: tuple[str, ...]) -> frozenset[str]:
 
 
 def _text(cell: Any) -> str:
-    """Return a cell's kind and its key; raise if it is no id."""
+    """Return a cell's kind and its key; raise if it is no id. No method of a class of the caller's is called."""
     kind = type(cell)
     if id(kind) in EXACT:
-        return _of_whole(int(cell))
+        return f"t:{int(cell)}"
     if id(kind) in EXACT_BITS:
         return _of_float(cell, EXACT_BITS[id(kind)])
-    if id(kind) in COMPLEX:
-        if cell.imag != 0:
-            raise ValueError("no whole number")
-        return _text(cell.real)
     if kind is Decimal:
-        return _of_decimal(cell)
+        if not cell.is_finite() or abs(cell.adjusted()) > LARGEST_EXPONENT or cell != int(cell):
+            raise ValueError("no whole number")
+        return f"t:{int(cell)}"
     if kind is UUID:
         return f"t:{UUID.__str__(cell)}"
     if id(kind) in BYTES:
-        return _of_bytes(bytes(cell))
-    return _of_derived(cell)
-
-
-def _of_derived(cell: Any) -> str:
-    """Return the same for text, times, and classes derived from text or numbers, whose own methods are not called."""
-    kind = type(cell)
+        raw = bytes(cell)
+        try:
+            return _of_text(raw.decode())
+        except UnicodeDecodeError:
+            return f"b:{raw.hex()}"
     if issubclass(kind, str):
         return _of_text(str.__str__(cell))
     if issubclass(kind, int):
-        return _of_whole(int.__int__(cell))
+        return f"t:{int.__int__(cell)}"
     if issubclass(kind, float):
         return _of_float(float.__float__(cell), EXACT_BITS[id(float)])
     key = category_key(cell)
@@ -167,27 +161,10 @@ def _of_derived(cell: Any) -> str:
     return _of_text(key)
 
 
-def _of_whole(value: int) -> str:
-    return f"t:{value}"
-
-
 def _of_float(value: Any, bits: int) -> str:
     if not abs(value) < 2**bits or value != int(value):
         raise ValueError("how it was written is lost")
-    return _of_whole(int(value))
-
-
-def _of_decimal(value: Decimal) -> str:
-    if not value.is_finite() or abs(value.adjusted()) > LARGEST_EXPONENT or value != int(value):
-        raise ValueError("no whole number")
-    return _of_whole(int(value))
-
-
-def _of_bytes(raw: bytes) -> str:
-    try:
-        return _of_text(raw.decode())
-    except UnicodeDecodeError:
-        return f"b:{raw.hex()}"
+    return f"t:{int(value)}"
 
 
 def _of_text(text: str) -> str:
@@ -219,27 +196,23 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
         digest = hashlib.blake2b(text.encode(), key=key, digest_size=16, person=b"hedgerow persons").digest()
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
-    if cells.dtype.kind in MACHINE_NUMBERS and cells.dtype.itemsize <= 8:
+    if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
         distinct, place = np.unique(cells, return_inverse=True)
         return _rows(map(hashed, typed_objects(distinct)), len(distinct))[place.reshape(-1)]
-    objects = (time_cells(cells) if cells.dtype.kind in TIMES else typed_objects(cells)).tolist()
     known: dict[Any, tuple[int, int]] = {}
 
-    def remembered(cell: Any) -> tuple[int, int]:
+    def cached(cell: Any) -> tuple[int, int]:
+        if id(type(cell)) not in HASHABLE_IDS:  # to hash or compare it could run code of its own
+            return hashed(cell)
         place = type(cell), cell  # 2**53 and 2.0**53 are equal, and not the same id
-        found = known.get(place)
-        if found is None:
-            found = hashed(cell)
+        bits = known.get(place)
+        if bits is None:
+            bits = hashed(cell)
             if len(known) < MOST_KNOWN:
-                known[place] = found
-        return found
+                known[place] = bits
+        return bits
 
-    return _rows((remembered(cell) if _is_plain(cell) else hashed(cell) for cell in objects), len(objects))
-
-
-def _is_plain(cell: object) -> bool:
-    """Return whether a cell's type hashes and compares without code of its own."""
-    return id(type(cell)) in HASHABLE_IDS
+    return _rows(map(cached, typed_objects(cells).tolist()), len(cells))
 
 
 def _rows(pairs: Iterable[tuple[int, int]], count: int) -> Ids:
@@ -263,8 +236,8 @@ def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
 
 def split_target(X: Any, target: str | None) -> tuple[Any, Any]:
     """Return records without the column of labels, and its cells; None if X has no such column."""
-    X, found = without_column(X, target)
-    return X, found[target] if isinstance(found, dict) else found
+    X, column = without_column(X, target)
+    return X, column[target] if isinstance(column, dict) else column
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:

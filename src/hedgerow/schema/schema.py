@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -27,8 +28,7 @@ from hedgerow.schema.features import (
     distinct_values,
 )
 from hedgerow.schema.formats import check_delimiter, checked_encoding
-from hedgerow.schema.infer import guess_classes, guess_feature, guess_outcome
-from hedgerow.schema.outcome import OutcomeGrid, check_outcome, grid_of
+from hedgerow.schema.infer import guess_classes, guess_feature, guess_range
 from hedgerow.schema.toml import (
     check_keys,
     dump_toml,
@@ -39,11 +39,14 @@ from hedgerow.schema.toml import (
     read_outcome,
     read_toml,
 )
+from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
 from hedgerow.texts import LONGEST_REPR, MOST_ROWS, html_table, shortened
 
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
+COLUMNS = ("target", "person", "records_per_person", "delimiter", "encoding")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Schema:
     """The public description of records: their features, and their labels, which are classes or an outcome.
 
@@ -52,7 +55,8 @@ class Schema:
     features
         A ``Numeric`` or ``Categorical`` for each column name. Columns without names are in this order.
     classes
-        The labels, in the order of the columns of probabilities. As in categories, 1 and "1" are the same label.
+        The labels, in an order for people to read. Columns of probabilities follow the sorted labels. As in categories, 1 and "1"
+        are the same label.
     outcome
         For regressors, in place of classes: the range of the number to predict, an ``hr.Numeric`` or, for counts, an
         ``hr.Integer``. It is public knowledge, like every range. A value outside the range is clipped to it. A record whose
@@ -94,95 +98,52 @@ class Schema:
     Numeric(0, 20000)
     """
 
-    __slots__ = (
-        "_delimiter",
-        "_encoding",
-        "_features",
-        "_labels",
-        "_missing",
-        "_person",
-        "_records_per_person",
-        "_target",
-    )
+    features: Mapping[str, Feature]
+    classes: Sequence[Value] = None  # type: ignore[assignment]  # only of a schema with an outcome, where it becomes ()
+    outcome: Numeric | None = field(default=None, kw_only=True)
+    missing: Sequence[str] = field(default=(), kw_only=True)
+    target: str | None = field(default=None, kw_only=True)
+    person: str | None = field(default=None, kw_only=True)
+    records_per_person: int = field(default=1, kw_only=True)
+    delimiter: str | None = field(default=None, kw_only=True)
+    encoding: str | None = field(default=None, kw_only=True)
+    classes_origin: Origin = field(default="given", kw_only=True)
+    classes_release: str | None = field(default=None, kw_only=True)
+    labels: Feature = field(init=False)
 
-    _features: Mapping[str, Feature]
-    _labels: Feature
-    _missing: tuple[str, ...]
-    _target: str | None
-    _person: str | None
-    _records_per_person: int
-    _delimiter: str | None
-    _encoding: str | None
-
-    def __init__(
-        self,
-        features: Mapping[str, Feature],
-        classes: Sequence[Value] | None = None,
-        *,
-        outcome: Numeric | None = None,
-        missing: Sequence[str] = (),
-        target: str | None = None,
-        person: str | None = None,
-        records_per_person: int = 1,
-        delimiter: str | None = None,
-        encoding: str | None = None,
-        classes_origin: Origin = "given",
-        classes_release: str | None = None,
-    ) -> None:
-        self._set("_features", MappingProxyType(_checked_features(features)))
-        self._set("_labels", _checked_labels(classes, outcome, classes_origin, classes_release))
-        self._set("_missing", _checked_missing(missing))
-        if target is not None and (not isinstance(target, str) or target in self._features):
+    def __post_init__(self) -> None:
+        labels = _checked_labels(self.classes, self.outcome, self.classes_origin, self.classes_release)
+        features, target = _checked_features(self.features), self.target
+        missing = _checked_missing(self.missing)
+        if target is not None and (not isinstance(target, str) or target in features):
             raise SchemaError(
                 f"The target {target!r} is {'a feature too' if isinstance(target, str) else 'no text'}, but it names "
                 "the column of the labels. Pass that column's name, and leave it out of the features."
             )
-        self._set("_target", target)
-        _check_person(person, [*self._features, target])
-        self._set("_person", person)
-        self._set("_records_per_person", _checked_number(records_per_person))
-        check_delimiter(delimiter)
-        self._set("_delimiter", delimiter)
-        self._set("_encoding", checked_encoding(encoding))
-
-    def _set(self, slot: str, value: object) -> None:
-        object.__setattr__(self, slot, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"A schema is immutable, so {name!r} cannot be set. Make another one with Schema.replace.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"A schema is immutable, so {name!r} cannot be deleted.")
-
-    @property
-    def features(self) -> Mapping[str, Feature]:
-        """The entry of each feature by name, in order (read-only)."""
-        return self._features
+        _check_person(self.person, [*features, target])
+        check_delimiter(self.delimiter)
+        values = {
+            "features": MappingProxyType(features),
+            "classes": labels.values if isinstance(labels, Categorical) else (),
+            "missing": missing,
+            "records_per_person": _checked_number(self.records_per_person),
+            "encoding": checked_encoding(self.encoding),
+            "classes_origin": labels.origin,
+            "classes_release": labels.release,
+            "labels": labels,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the features, in order."""
-        return tuple(self._features)
+        return tuple(self.features)
 
     @property
     def is_numeric(self) -> tuple[bool, ...]:
         """Which of the features are numeric, in order."""
-        return tuple(isinstance(feature, Numeric) for feature in self._features.values())
-
-    @property
-    def labels(self) -> Feature:
-        """The entry of the labels: the classes as a ``Categorical``, or the outcome."""
-        return self._labels
-
-    @property
-    def classes(self) -> tuple[Value, ...]:
-        """The classes, as given; empty if the schema has an outcome."""
-        return tuple(self._labels.values) if isinstance(self._labels, Categorical) else ()
-
-    @property
-    def outcome(self) -> Numeric | None:
-        """The range of the number to predict; None if the schema has classes."""
-        return self._labels if isinstance(self._labels, Numeric) else None
+        return tuple(isinstance(feature, Numeric) for feature in self.features.values())
 
     @property
     def outcome_grid(self) -> OutcomeGrid:
@@ -198,65 +159,24 @@ class Schema:
         return grid_of(self.outcome)
 
     @property
-    def classes_origin(self) -> Origin:
-        """Whether the classes were given, inferred or released. The entry of an outcome has its own origin."""
-        return self._labels.origin
-
-    @property
-    def classes_release(self) -> str | None:
-        """The hash of the certificate under which the classes were released, if they were released."""
-        return self._labels.release
-
-    @property
     def _labels_name(self) -> str:
-        """The name of the entry of the labels in lists and for ``confirm``."""
         return CLASSES if self.outcome is None else OUTCOME
 
     @property
     def releases(self) -> dict[str, list[str]]:
         """The names of the released entries by the hash of the certificate; "classes" or "outcome" is last."""
         found: dict[str, list[str]] = {}
-        entries = [(name, feature.release) for name, feature in self._features.items()]
-        for name, release in [*entries, (self._labels_name, self._labels.release)]:
+        entries = [(name, feature.release) for name, feature in self.features.items()]
+        for name, release in [*entries, (self._labels_name, self.labels.release)]:
             if release is not None:
                 found.setdefault(release, []).append(name)
         return found
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """The texts that mark a missing cell in any column."""
-        return self._missing
-
-    @property
-    def target(self) -> str | None:
-        """The name of the column of labels in files."""
-        return self._target
-
-    @property
-    def person(self) -> str | None:
-        """The name of the column that identifies the person of each record."""
-        return self._person
-
-    @property
-    def records_per_person(self) -> int:
-        """The number of records of one person that a guarantee covers, unless an estimator sets another number."""
-        return self._records_per_person
-
-    @property
-    def delimiter(self) -> str | None:
-        """The character between cells of CSV files; None: a comma."""
-        return self._delimiter
-
-    @property
-    def encoding(self) -> str | None:
-        """The encoding of CSV files; None: UTF-8."""
-        return self._encoding
-
-    @property
     def inferred(self) -> list[str]:
         """The names of the entries that were read off the records; "classes" or "outcome" is last."""
-        names = [name for name, feature in self._features.items() if feature.origin == "inferred"]
-        return names + [self._labels_name] * (self._labels.origin == "inferred")
+        names = [name for name, feature in self.features.items() if feature.origin == "inferred"]
+        return names + [self._labels_name] * (self.labels.origin == "inferred")
 
     @property
     def is_given(self) -> bool:
@@ -283,21 +203,25 @@ class Schema:
         >>> Schema({"age": Numeric(17, 90)}, [0, 1]).replace({"age": Numeric(0, 120)})
         Schema({'age': Numeric(0, 120)}, classes=[0, 1])
         """
-        labels = (
-            self._labels_from() if classes is None and outcome is None else {"classes": classes, "outcome": outcome}
+        return self._with(
+            {**self.features, **(features or {})},
+            self.labels if classes is None and outcome is None else {"classes": classes, "outcome": outcome},
+            missing=missing,
+            target=target,
+            person=person,
+            records_per_person=records_per_person,
+            delimiter=delimiter,
+            encoding=encoding,
         )
-        return Schema(
-            {**self._features, **(features or {})},
-            missing=self.missing if missing is None else missing,
-            **self._columns_from(
-                target=target,
-                person=person,
-                records_per_person=records_per_person,
-                delimiter=delimiter,
-                encoding=encoding,
-            ),
-            **labels,
-        )
+
+    def _with(self, features: Mapping[str, Feature], labels: Feature | dict[str, Any], **columns: Any) -> Schema:
+        """Return a schema of these features and labels; what is None of the rest is this schema's."""
+        if isinstance(labels, Numeric):
+            labels = {"outcome": labels}
+        elif isinstance(labels, Categorical):
+            labels = {"classes": labels.values, "classes_origin": labels.origin, "classes_release": labels.release}
+        kept = {name: getattr(self, name) for name in ("missing", *COLUMNS) if columns.get(name) is None}
+        return Schema(features, **{**columns, **kept}, **labels)
 
     def confirm(self, *names: str) -> Schema:
         """Return a schema in which these inferred entries count as given; without arguments, all inferred entries.
@@ -305,7 +229,7 @@ class Schema:
         By calling this you state that the entries are public knowledge and would have been the same without a look at the
         records. "classes" or "outcome" names the entry of the labels (and a feature of that name, if there is one).
         """
-        known = {*self._features, self._labels_name}
+        known = {*self.features, self._labels_name}
         unknown = [name for name in names if name not in known]
         if unknown:
             raise SchemaError(
@@ -313,31 +237,16 @@ class Schema:
                 "schema.inferred."
             )
         chosen = set(names) if names else known
-        features = {name: entry.given() if name in chosen else entry for name, entry in self._features.items()}
-        labels = self._labels_from(given=self._labels_name in chosen)
-        return Schema(features, missing=self.missing, **self._columns_from(), **labels)
-
-    def _columns_from(self, **given: Any) -> dict[str, Any]:
-        """Return the non-feature columns and the file format as arguments of a schema; ``given`` takes precedence."""
-        return {
-            name: getattr(self, name) if given.get(name) is None else given[name]
-            for name in ("target", "person", "records_per_person", "delimiter", "encoding")
-        }
-
-    def _labels_from(self, *, given: bool = False) -> dict[str, Any]:
-        """Return the labels and their origin as arguments of a schema; ``given`` says that the data owner gave them."""
-        entry = self._labels.given() if given else self._labels
-        if isinstance(entry, Numeric):
-            return {"outcome": entry}
-        return {"classes": entry.values, "classes_origin": entry.origin, "classes_release": entry.release}
+        features = {name: entry.given() if name in chosen else entry for name, entry in self.features.items()}
+        return self._with(features, self.labels.given() if self._labels_name in chosen else self.labels)
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
         features = {
             name: entry.with_cuts(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
-            for name, entry in self._features.items()
+            for name, entry in self.features.items()
         }
-        return Schema(features, missing=self.missing, **self._columns_from(), **self._labels_from())
+        return self._with(features, self.labels)
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:
@@ -375,7 +284,7 @@ class Schema:
         name = getattr(y, "name", None)
         target = name if isinstance(name, str) and name and name not in features else None
         if outcome:
-            return cls(features, outcome=guess_outcome(read_labels(y)), target=target)
+            return cls(features, outcome=guess_range(read_labels(y)), target=target)
         return cls(features, guess_classes(read_labels(y)), target=target, classes_origin="inferred")
 
     def check_text(self) -> None:
@@ -422,7 +331,7 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, with the features as a list in order."""
-        entries = [{"name": name, **entry_of(feature)} for name, feature in self._features.items()]
+        entries = [{"name": name, **entry_of(feature)} for name, feature in self.features.items()]
         result: dict[str, Any] = {} if self.target is None else {"target": self.target}
         if self.person is not None:
             result["person"] = self.person
@@ -442,8 +351,7 @@ class Schema:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Self:
         """Return the schema that ``to_dict`` wrote; errors name its source as ``place``."""
-        known = {"missing", "target", "person", "records_per_person", "classes_origin", "classes_release"}
-        known |= {"delimiter", "encoding"}
+        known = {"missing", *COLUMNS, "classes_origin", "classes_release"}
         labels = OUTCOME if OUTCOME in values else CLASSES
         check_keys(values, {"features", labels}, known, place)
         entries = values["features"]
@@ -497,7 +405,7 @@ class Schema:
         return cls.from_toml(read_toml(path), place_name(path))
 
     def _state(self) -> tuple[Any, ...]:
-        return tuple(self._features.items()), self._labels, self.missing, *self._columns_from().values()
+        return tuple(self.features.items()), self.labels, self.missing, *(getattr(self, name) for name in COLUMNS)
 
     def __eq__(self, other: object) -> bool:
         return self._state() == other._state() if isinstance(other, Schema) else NotImplemented
@@ -514,25 +422,28 @@ class Schema:
     def __reduce__(self) -> tuple[Any, ...]:
         return Schema.from_dict, (self.to_dict(),)
 
+    def _columns(self) -> list[tuple[str, Any]]:
+        """Return what is declared besides features, labels and markers, by name."""
+        return [(name, value) for name in COLUMNS if (value := getattr(self, name)) not in (None, 1)]
+
     def __repr__(self) -> str:
         labels = f"classes={list(self.classes)!r}" if self.outcome is None else f"outcome={self.outcome!r}"
-        parts = [repr(dict(self._features)), labels]
+        parts = [repr(dict(self.features)), labels]
         parts += [f"missing={list(self.missing)!r}"] if self.missing else []
-        parts += [f"{name}={value!r}" for name, value in self._columns_from().items() if value not in (None, 1)]
+        parts += [f"{name}={value!r}" for name, value in self._columns()]
         if self.outcome is None and self.classes_origin != "given":
             origin = {"classes_origin": self.classes_origin, "classes_release": self.classes_release}
             parts += [f"{name}={value!r}" for name, value in origin.items() if value is not None]
         return shortened(f"Schema({', '.join(parts)})", LONGEST_REPR)
 
     def _repr_html_(self) -> str:
-        labels = "classes" if self.outcome is None else "outcome"
-        entries = [*self._features.items(), (labels, self._labels)]
+        entries = [*self.features.items(), (self._labels_name, self.labels)]
         rows: list[tuple[str, ...]] = [
             (name, type(entry).__name__, entry.in_words(), entry.origin) for name, entry in entries
         ]
         if len(rows) > MOST_ROWS:  # the entry of the labels is always shown
             rows = [*rows[: MOST_ROWS - 2], (f"... {len(rows) - MOST_ROWS + 1} more features", "", "", ""), rows[-1]]
-        columns = [f"{name} = {value!r}" for name, value in self._columns_from().items() if value not in (None, 1)]
+        columns = [f"{name} = {value!r}" for name, value in self._columns()]
         missing = [f"missing = {list(self.missing)!r}"] if self.missing else []
         note = "; ".join([*missing, *columns])
         return html_table("Schema", rows, ("feature", "type", "range or values", "origin"), note=note)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.file_objects import Place, place_name, read_place
-from hedgerow.schema.features import Categorical, Feature, Numeric, as_lists
+from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Boolean, Date, Integer
 
 HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "missing", "classes")
@@ -22,9 +22,10 @@ ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"':
 RANGES: dict[str, type[Numeric]] = {"numeric": Numeric, "integer": Integer, "date": Date}
 LISTS: dict[str, type[Categorical]] = {"categorical": Categorical, "boolean": Boolean}
 ORIGIN = {"origin", "release"}
+UNUSED = ("name", "type", "taxonomy")  # of an entry; versions up to 0.3 wrote taxonomies, which no learner reads
 
 LARGEST = 2**23  # characters; a schema of 100 000 features has half as many
-DEEPEST = 64  # brackets that are open at once, or names joined by dots: twice the maximum of a taxonomy
+DEEPEST = 64  # brackets that are open at once, or names joined by dots; 0.3 wrote taxonomies, which are up to 32 deep
 LONGEST = 1000  # characters of a bare word, which is a name, a number or a date
 
 # The tokens of TOML that matter for nesting. No alternative is tried twice on the same text, so a scan takes linear time.
@@ -162,8 +163,6 @@ def entry_of(feature: Feature) -> dict[str, Any]:
         entry = {"type": "boolean"}
     else:
         entry = {"values": list(feature.values)}
-        if feature.taxonomy is not None:
-            entry["taxonomy"] = as_lists(feature.taxonomy)
     if feature.origin != "given":
         entry["origin"] = feature.origin
     return entry if feature.release is None else {**entry, "release": feature.release}
@@ -183,9 +182,7 @@ def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
         made = LISTS[kind]
     else:
         raise SchemaError(f"{place} has the type {kind!r}; write one of {[*RANGES, *LISTS]}.")
-    feature: Feature = made_at(
-        place, made, **{key: value for key, value in entry.items() if key not in ("name", "type")}
-    )
+    feature: Feature = made_at(place, made, **{key: value for key, value in entry.items() if key not in UNUSED})
     return feature
 
 

@@ -1,12 +1,16 @@
-"""CSV files as columns of text, read record by record (docs/proofs/files.md)."""
+"""CSV files as columns of text, read record by record (docs/proofs/files.md).
+
+Files that are no CSV in UTF-8 are recognized by their first bytes, before a record is read.
+"""
 
 from __future__ import annotations
 
 import codecs
 import io
 import os
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -17,11 +21,41 @@ from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
-from hedgerow.sources.file_kinds import HEAD_BYTES, check_is_text, decoded_header
 from hedgerow.sources.table_file import BLOCK_LINES, Columns, TableFile, single_places
 
 LONGEST_HEADER = 2**26  # bytes; far more than any file has, far less than a device gives that never ends
 UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
+
+
+HEAD_BYTES = 16  # as many as the longest mark below has
+
+# Marks that are text could begin a header; what follows them in a file of the kind could not.
+KINDS = (
+    (rb"\x1f\x8b", "a gzip file", "Unpack it (gunzip), and pass what comes out"),
+    (rb"BZh[1-9]1AY&SY", "a bzip2 file", "Unpack it (bunzip2), and pass what comes out"),
+    (rb"\xfd7zXZ\x00", "an xz file", "Unpack it (unxz), and pass what comes out"),
+    (rb"\x28\xb5\x2f\xfd", "a Zstandard file", "Unpack it (unzstd), and pass what comes out"),
+    (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it, and pass the file of records in it"),
+    (
+        rb"PK(?:\x03\x04|\x05\x06)",
+        "a zip archive, as .xlsx, .ods, .npz and model files are",
+        "Unpack it, or save its table as CSV",
+    ),
+    (rb"PAR[1E][\x00-\x1f]", "a Parquet file", "Give it a name that ends in .parquet"),
+    (rb"ARROW1\x00\x00|FEA1[\x00-\x1f]", "a Feather (Arrow) file", "Save it as Parquet or CSV"),
+    (rb"ORC[\x00-\x1f]", "an ORC file", "Save it as Parquet or CSV"),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel (.xls) or Office file", "Save its table as CSV"),
+    (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "Save its table as Parquet or CSV"),
+    (rb"SQLite format 3\x00", "an SQLite database", "Export its table as CSV"),
+)
+
+# UTF-32's first mark begins with UTF-16's.
+WIDE = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +72,6 @@ class CSVFormat:
 
     @property
     def is_utf8(self) -> bool:
-        """Whether bytes are UTF-8."""
         return codecs.lookup(self.encoding).name == "utf-8"
 
 
@@ -59,8 +92,7 @@ class CSVFile(TableFile):
     """
 
     def __init__(self, file: BinaryIO, form: CSVFormat, place: str) -> None:
-        self.malformed = self.open_quotes = 0
-        self.unreadable = Counter()
+        super().__init__()
         self._form, self._separator = form, form.separator
         self._file = file
         try:
@@ -82,17 +114,20 @@ class CSVFile(TableFile):
         self._lines = chain(io.BytesIO(head), file)
         self.header = self._read_header(place)
         self.index = self.header[:1] if self.header[0] == "" else ()
+        self._records = self._rows()
 
     @property
     def share(self) -> float | None:
-        """The share of the file's bytes that was read; None of a pipe."""
         try:
             return min(self._file.tell() / max(os.fstat(self._file.fileno()).st_size, 1), 1.0)
         except OSError:
             return None
 
-    def check_types(self, schema: Schema) -> None:
-        """Do nothing: the cells of a CSV file are text, whatever stands in them."""
+    @property
+    def is_empty(self) -> bool:
+        first = next(self._records, None)
+        self._records = chain([] if first is None else [first], self._records)
+        return first is None
 
     def _read_header(self, place: str) -> tuple[str, ...]:
         for line in self._lines:
@@ -112,14 +147,14 @@ class CSVFile(TableFile):
         raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
 
     def blocks(self) -> Iterator[Columns]:
-        """Yield the remaining records as columns of text, some thousand at a time; None is a missing cell."""
-        rows = self._rows()
         kept = {self.header[place] for place in single_places(self.header)}
-        while block := list(islice(rows, BLOCK_LINES)):
+        while block := list(islice(self._records, BLOCK_LINES)):
             columns = zip(self.header, zip(*block, strict=True), strict=True)
             yield {name: object_array(cells, len(block)) for name, cells in columns if name in kept}
 
-    def _rows(self) -> Iterator[list[str] | list[None]]:
+    batches = blocks
+
+    def _rows(self) -> Iterator[Sequence[str | None]]:
         width, decoded = len(self.header), _decoder(self._form)
         missing = [None] * width
         for record in records_in(self._lines, self._separator_bytes):
@@ -144,6 +179,49 @@ class CSVFile(TableFile):
 
     def _is_blank(self, text: str) -> bool:
         return not text.strip() and self._separator not in text
+
+
+def check_is_text(head: bytes, place: str) -> None:
+    """Raise FileFormatError if a file's first bytes are those of another kind of file than text of one byte and more."""
+    for mark, kind, way_out in KINDS:
+        if re.match(mark, head):
+            raise FileFormatError(f"{place} is {kind}, not CSV text. {way_out}.")
+    for mark, encoding in WIDE:
+        if head.startswith(mark):
+            raise FileFormatError(
+                f"{place} is text in {encoding}, but CSV is read as UTF-8. Save it as UTF-8 "
+                f"(iconv -f {encoding} -t UTF-8)."
+            )
+
+
+def is_text(head: bytes) -> bool:
+    """Return whether a file's first bytes are not those of another kind of file."""
+    try:
+        check_is_text(head, "")
+    except FileFormatError:
+        return False
+    return True
+
+
+def decoded_header(line: bytes, place: str, encoding: str = "utf-8") -> str:
+    """Return the text of a file's first line, which must be in its encoding; no error quotes it, as it may be a record."""
+    if b"\x00" in line:
+        raise FileFormatError(
+            f"{place} has zero bytes in its first line, as text in UTF-16 and files of programs have, but CSV is read as "
+            "UTF-8. Save it as CSV in UTF-8."
+        )
+    try:
+        return line.decode(encoding)
+    except UnicodeDecodeError:
+        if codecs.lookup(encoding).name != "utf-8":
+            raise FileFormatError(
+                f"{place} has a first line that is not in {encoding}, as the schema's encoding says. Correct that entry."
+            ) from None
+        raise FileFormatError(
+            f"{place} has a first line that is not UTF-8, likely Latin-1 or Windows-1252, so the columns' names cannot be "
+            'read. Write encoding = "windows-1252" into the schema if it is, or save the file as UTF-8 '
+            "(iconv -f WINDOWS-1252 -t UTF-8)."
+        ) from None
 
 
 def records_in(lines: Iterator[bytes], separator: bytes) -> Iterator[bytes | bytearray | None]:

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 from narwhals.dependencies import get_pyarrow
 
-from hedgerow.errors import ConfigurationError, FileFormatError, MissingExtraError, SchemaError, UnreadColumnWarning
+from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.formats import check_delimiter, checked_encoding
-from hedgerow.sources.csv_file import CSVFile, CSVFormat
-from hedgerow.sources.parquet_file import index_of
-from hedgerow.sources.table_file import check_no_index, check_no_name_twice, unread
+from hedgerow.sources.csv_file import CSVFormat, open_csv
+from hedgerow.sources.table_file import (
+    ParquetFile,
+    TableFile,
+    check_no_index,
+    check_no_name_twice,
+    open_parquet,
+    unread,
+)
 from hedgerow.texts import listed
 
-BATCH_ROWS = 1 << 16
 COMMAS = CSVFormat()
 
 
@@ -127,24 +131,21 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], e
         path = os.fspath(paths)
         if os.path.isdir(path):
             path = os.path.join(path, f"*{ending}")
-        found = (
-            [Path(name) for name in sorted(glob(path))]
-            if has_magic(path) and not os.path.exists(path)
-            else [Path(path)]
-        )
+        pattern = has_magic(path) and not os.path.exists(path)
+        files = [Path(name) for name in sorted(glob(path))] if pattern else [Path(path)]
     else:
-        found = [Path(one) for one in named]
-    if not found:
+        files = [Path(one) for one in named]
+    if not files:
         raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
     try:
-        identities = [(status.st_dev, status.st_ino) for status in map(os.stat, found)]
+        identities = [(status.st_dev, status.st_ino) for status in map(os.stat, files)]
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ConfigurationError(
             f"there is no file {os.fspath(error.filename)!r}; pass the path of a file, a pattern or a folder."
         ) from None
     if len(set(identities)) < len(identities):
         raise ConfigurationError("a file is named twice, so each of its records would count twice; name it once.")
-    return tuple(found)
+    return tuple(files)
 
 
 BATCHES = (
@@ -202,25 +203,99 @@ def _kind(given: Any) -> str:
     return type(given).__name__ if package == "builtins" else f"{package}.{type(given).__name__}"
 
 
-class _Files:
-    """Files that may not change from when they are named to when they are read."""
+class Files:
+    """Files of one format, one after another; they may not change from when they are named to when they are read.
+
+    ``opened`` opens one of them, whose cells are read by the columns' declared types, as those of a pyarrow table are; of a CSV
+    file every cell is text. The format of CSV is what the schema declares, if ``opened`` does not know it.
+    """
 
     again = True
 
-    def __init__(self, paths: tuple[Path, ...]) -> None:
+    def __init__(
+        self, paths: tuple[Path, ...], opened: Callable[[Path, CSVFormat], AbstractContextManager[TableFile]]
+    ) -> None:
         self.paths = paths
+        self._open = opened
         self._seen = [_status(path) for path in paths]
 
     def check_unchanged(self) -> None:
         """Raise ConfigurationError where a file is not what it was."""
         for path, seen in zip(self.paths, self._seen, strict=True):
             with naming(path):
-                found = _status(path)
-            if found != seen:
+                status = _status(path)
+            if status != seen:
                 raise ConfigurationError(
                     f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
                     "the records anew, when nobody writes the files."
                 )
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
+        self.check_unchanged()
+        is_empty = True
+        ids: dict[str | None, Path] = {}
+        for path in self.paths:
+            with self._opened(path, layout.form) as table:
+                check_no_name_twice(table.header, str(path))
+                X, y = layout.split(table.types())
+                check_no_index([name for name in X if name not in schema.features], table.index, str(path))
+                read_columns(X, schema.features)
+                read_labels(y, schema.labels)
+                is_empty = is_empty and table.is_empty
+                if layout.group is not None and isinstance(table, ParquetFile):
+                    ids.setdefault(_stored_as(table.schema.field(layout.group).type), path)
+        ids.pop(None, None)
+        if len(ids) > 1:
+            (one, first), (other, second), *_ = ids.items()
+            raise SchemaError(
+                f"{first} holds {layout.group!r} as {one}, but {second} as {other}, so one person could be two. Write the "
+                "column with one type in all files, ids best as text."
+            )
+        if is_empty:
+            raise _no_records()
+
+    def blocks(self, layout: Layout) -> Iterator[Block]:
+        """Yield all records in their order."""
+        return (layout.block(batch, share) for batch, share in self._batches(layout.form, []))
+
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
+        """Yield all records in their order as tables."""
+        tables: list[TableFile] = []
+        for batch, _ in self._batches(form, tables):
+            yield batch
+        if messages := unread(tables):
+            warnings.warn("\n".join(messages), UnreadColumnWarning, stacklevel=2)
+
+    def _batches(self, form: CSVFormat, tables: list[TableFile]) -> Iterator[tuple[Any, float]]:
+        """Yield batches, each with the share of all bytes that was read up to its end; add the files to ``tables``."""
+        sizes = [seen[2] for seen in self._seen]
+        for place, path in enumerate(self.paths):
+            with self._opened(path, form) as table:
+                tables.append(table)
+                for batch in table.batches():
+                    yield batch, (sum(sizes[:place]) + sizes[place] * (table.share or 0.0)) / max(sum(sizes), 1)
+        self.check_unchanged()
+
+    @contextmanager
+    def _opened(self, path: Path, form: CSVFormat) -> Iterator[TableFile]:
+        with ExitStack() as stack:
+            with naming(path):
+                table = stack.enter_context(self._open(path, form))
+            yield table
+
+
+def parquet_files(paths: tuple[Path, ...]) -> Files:
+    return Files(paths, lambda path, form: open_parquet(path))
+
+
+def csv_files(paths: tuple[Path, ...], separator: str | None = None, encoding: str | None = None) -> Files:
+    """Return CSV files; ``separator`` and ``encoding`` go before what a schema declares."""
+    check_delimiter(separator)
+    encoding = checked_encoding(encoding)
+    return Files(
+        paths, lambda path, form: open_csv(path, CSVFormat(separator or form.separator, encoding or form.encoding))
+    )
 
 
 @contextmanager
@@ -240,78 +315,10 @@ def _status(path: Path) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-class ParquetFiles(_Files):
-    """Parquet files, one after another; cells are read by the columns' declared types, as those of a pyarrow table are."""
-
-    def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
-        self.check_unchanged()
-        rows = 0
-        ids: dict[str | None, Path] = {}
-        for path in self.paths:
-            with ExitStack() as stack:
-                file = _opened(path, stack)
-                X, y = layout.split(_checked_names(file.schema_arrow, path).empty_table())
-                check_no_index(_undeclared(X.column_names, schema), index_of(file.schema_arrow), str(path))
-                read_columns(X, schema.features)
-                read_labels(y, schema.labels)
-                rows += file.metadata.num_rows
-                if layout.group is not None:
-                    ids.setdefault(_stored_as(file.schema_arrow.field(layout.group).type), path)
-        ids.pop(None, None)
-        if len(ids) > 1:
-            (one, first), (other, second), *_ = ids.items()
-            raise SchemaError(
-                f"{first} holds {layout.group!r} as {one}, but {second} as {other}, so one person could be two. Write the "
-                "column with one type in all files, ids best as text."
-            )
-        if not rows:
-            raise _no_records()
-
-    def blocks(self, layout: Layout) -> Iterator[Block]:
-        """Yield all records in their order."""
-        return (layout.block(batch, share) for batch, share in self._batches())
-
-    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
-        """Yield all records in their order as tables."""
-        return (batch for batch, _ in self._batches())
-
-    def _batches(self) -> Iterator[tuple[Any, float]]:
-        sizes = [seen[2] for seen in self._seen]
-        arrow = import_module("pyarrow")
-        for place, path in enumerate(self.paths):
-            with ExitStack() as stack:
-                file = _opened(path, stack)
-                done, rows = 0, max(file.metadata.num_rows, 1)
-                try:
-                    for batch in file.iter_batches(batch_size=BATCH_ROWS):
-                        done += batch.num_rows
-                        yield batch, (sum(sizes[:place]) + sizes[place] * done / rows) / max(sum(sizes), 1)
-                except (arrow.ArrowException, OSError):
-                    raise FileFormatError(f"{path} is damaged, or cannot be read to its end; write it again.") from None
-        self.check_unchanged()
-
-
-def _opened(path: Path, stack: ExitStack) -> Any:
-    try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtraError(
-            f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
-        ) from error
-    with naming(path):
-        file = stack.enter_context(arrow.OSFile(str(path)))
-    try:
-        # Pages are read as they are needed: a whole row group may be larger than memory.
-        return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
-    except (arrow.ArrowException, OSError):
-        raise FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.") from None
-
-
 def _stored_as(kind: Any) -> str | None:
     """Return in words how a type of Arrow stores ids; cells of types in the same words are compared. None: it has no cells."""
     types = import_module("pyarrow.types")
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+    if types.is_dictionary(kind):
         return _stored_as(kind.value_type)
     if types.is_null(kind):
         return None
@@ -325,75 +332,8 @@ def _stored_as(kind: Any) -> str | None:
     return "text" if any(is_one(kind) for is_one in texts) else str(kind)
 
 
-def _checked_names(schema: Any, path: Path) -> Any:
-    check_no_name_twice(schema.names, str(path))
-    return schema
-
-
-def _undeclared(names: Iterable[str], schema: Schema) -> list[str]:
-    return [name for name in names if name not in schema.features]
-
-
 def _no_records() -> ConfigurationError:
     return ConfigurationError("there are no records, but a fit rests on there being one. Add records.")
-
-
-class CSVFiles(_Files):
-    """CSV files, one after another, each with a header; every cell is text, and a cell is read by itself.
-
-    ``separator`` and ``encoding`` go before what a schema declares.
-    """
-
-    def __init__(self, paths: tuple[Path, ...], separator: str | None = None, encoding: str | None = None) -> None:
-        super().__init__(paths)
-        check_delimiter(separator)
-        self._separator, self._encoding = separator, checked_encoding(encoding)
-
-    def _file(self, path: Path) -> BinaryIO:
-        with naming(path):
-            return open(path, "rb")
-
-    def _opened(self, file: BinaryIO, form: CSVFormat, path: Path) -> CSVFile:
-        own = CSVFormat(self._separator or form.separator, self._encoding or form.encoding)
-        return CSVFile(file, own, str(path))
-
-    def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
-        self.check_unchanged()
-        empty = True
-        for path in self.paths:
-            with self._file(path) as file:
-                table = self._opened(file, layout.form, path)
-                check_no_name_twice(table.header, str(path))
-                X, _ = layout.split({name: object_array((), 0) for name in table.header})
-                check_no_index(_undeclared(X, schema), table.index, str(path))
-                read_columns(X, schema.features)
-                empty = empty and next(table.blocks(), None) is None
-        if empty:
-            raise _no_records()
-
-    def blocks(self, layout: Layout) -> Iterator[Block]:
-        """Yield all records in their order."""
-        return (layout.block(columns, share) for columns, share in self._batches(layout.form))
-
-    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
-        """Yield all records in their order as tables."""
-        opened: list[CSVFile] = []
-        for columns, _ in self._batches(form, opened):
-            yield columns
-        if found := unread(opened):
-            warnings.warn("\n".join(found), UnreadColumnWarning, stacklevel=2)
-
-    def _batches(self, form: CSVFormat, opened: list[CSVFile] | None = None) -> Iterator[tuple[dict[str, Any], float]]:
-        sizes = [seen[2] for seen in self._seen]
-        for place, path in enumerate(self.paths):
-            with self._file(path) as file:
-                table = self._opened(file, form, path)
-                if opened is not None:
-                    opened.append(table)
-                for columns in table.blocks():
-                    yield columns, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1)
-        self.check_unchanged()
 
 
 class Batches:

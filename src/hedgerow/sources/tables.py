@@ -9,10 +9,8 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from os import PathLike, fspath
 
-from hedgerow.sources.csv_file import CSVFormat, cells_of, open_csv, records_in
-from hedgerow.sources.file_kinds import HEAD_BYTES, is_text
-from hedgerow.sources.parquet_file import open_parquet
-from hedgerow.sources.table_file import Columns, TableFile
+from hedgerow.sources.csv_file import HEAD_BYTES, CSVFormat, cells_of, is_text, open_csv, records_in
+from hedgerow.sources.table_file import Columns, TableFile, open_parquet
 
 PARQUET = (".parquet", ".pq")
 ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
@@ -22,7 +20,6 @@ LINES, LONGEST_LINE = 50, 1 << 16  # that are looked at, and bytes of one
 
 
 def is_parquet(path: str | PathLike[str]) -> bool:
-    """Say whether a file is read as Parquet, by its name."""
     return fspath(path).lower().endswith(PARQUET)
 
 

@@ -59,13 +59,14 @@ class TreeSystem(PrivateClassifier):
     """
 
     _private_size: ClassVar[Size]
+    _recipe: ClassVar[Recipe]
 
     max_depth: int | None = parameter(WholeNumber(0, 64, or_none=True), default=None)
     max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
 
-    @abstractmethod
     def _private(self, schema: Schema, depth: int) -> Recipe:
         """Return the parts of the private form."""
+        return self._recipe
 
     def _default_size(self, epsilon: Fraction) -> Size:
         """Return the default size of the private form for an add/remove budget."""

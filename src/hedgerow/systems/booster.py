@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
 from hedgerow.curator.interactive import RULES
-from hedgerow.estimator import Model, PrivateClassifier
+from hedgerow.estimator import PrivateClassifier
 from hedgerow.parameters import parameter
-
-
-class Booster(Model, Protocol):
-    """A fitted boosting model: sums of votes, after each round."""
-
-    def decision(self, X: Any) -> Floats:
-        """Return the margins, (records, classes), or for two classes the second's log-odds, (records,)."""
-
-    def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision`` after the first round, after the second, and so on."""
-
-    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` after the first round, after the second, and so on."""
 
 
 class BoostingClassifier(PrivateClassifier):
@@ -40,10 +27,6 @@ class BoostingClassifier(PrivateClassifier):
 
     delta: float = parameter(RULES["delta"], default=0.0)
 
-    @property
-    def _booster(self) -> Booster:
-        return cast(Booster, self.model_)
-
     def decision_function(self, X: Any) -> Floats:
         """Return the margins, of shape (n_samples, n_classes), or for two classes the log-odds of ``classes_[1]``, (n_samples,).
 
@@ -51,18 +34,15 @@ class BoostingClassifier(PrivateClassifier):
         ``predict_proba`` is their softmax, for two classes the sigmoid. ``HedgerowClassifier`` also calibrates probabilities for
         the cap, which changes them but not the order of the classes.
         """
-        booster = self._booster
-        return self._order.margins(booster.decision(self._features_of(X)))
+        return self._order.margins(self.model_.decision(self._features_of(X)))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision_function`` after the first round, after the second, and so on."""
-        booster = self._booster
-        yield from map(self._order.margins, booster.staged_decision(self._features_of(X)))
+        yield from map(self._order.margins, self.model_.staged_decision(self._features_of(X)))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict_proba`` after the first round, after the second, and so on."""
-        booster = self._booster
-        yield from map(self._order.columns, booster.staged_probabilities(self._features_of(X)))
+        yield from map(self._order.columns, self.model_.staged_answers(self._features_of(X)))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield ``predict`` after the first round, after the second, and so on."""

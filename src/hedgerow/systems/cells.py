@@ -18,11 +18,12 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable, SelectSpecializations
 from hedgerow.errors import FileFormatError
-from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
-from hedgerow.export import Mean, ScoringForm, readings_of
+from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins
+from hedgerow.export import Mean, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Selection
 from hedgerow.parameters import Choice, WholeNumber, parameter
@@ -224,13 +225,7 @@ class CellsPlan:
                 raise FileFormatError(DAMAGED)
             cut = cut.specialized(edges)
             groups = (groups - {run}) | set(pairwise(edges))
-        counts = arrays.get("counts")
-        if (
-            counts is None
-            or counts.dtype != np.int64
-            or counts.shape != (cut.n_cells, len(self.encoder.schema.classes))
-        ):
-            raise FileFormatError(DAMAGED)
+        counts = array_of(arrays, "counts", np.int64, (cut.n_cells, len(self.encoder.schema.classes)))
         return self._model(steps, counts)
 
     def _model(self, steps: list[Edges], counts: Integers) -> CellsModel:
@@ -241,19 +236,13 @@ class CellsPlan:
 
 def _read_steps(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Edges]:
     """Return the specializations that ``to_arrays`` wrote, or raise FileFormatError where the arrays are of other forms."""
-    try:
-        branches, edges = (arrays[name].astype(np.int32, casting="safe") for name in ("branches", "edges"))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise FileFormatError(DAMAGED) from error
-    flat = branches.ndim == edges.ndim == 1 and not np.any(branches < 2)
-    if not flat or int(branches.sum(dtype=np.int64)) + len(branches) != len(edges):
-        raise FileFormatError(DAMAGED)
-    ends = np.cumsum(branches.astype(np.int64) + 1)
-    return [tuple(part.tolist()) for part in np.split(edges, ends[:-1])] if len(ends) else []
+    branches = array_of(arrays, "branches", np.int32, (None,), 2).astype(np.int64)
+    edges = array_of(arrays, "edges", np.int32, (int(branches.sum()) + len(branches),))
+    return [tuple(part.tolist()) for part in np.split(edges, np.cumsum(branches + 1)[:-1])] if len(branches) else []
 
 
 @dataclass(frozen=True, eq=False)
-class CellsModel:
+class CellsModel(Model):
     """Released cells that read raw records by their schema; ``deviation`` is that of the noise of one count."""
 
     encoder: Encoder
@@ -279,36 +268,32 @@ class CellsModel:
         return cuts
 
     @lazy
-    def _shares(self) -> Floats:
-        """The class shares of every cell, in units that whole votes can stand for."""
-        return np.asarray(np.rint(class_shares(self.cuts, self.counts, self.deviation) * UNIT) / UNIT)
+    def votes(self) -> Integers:
+        """The class shares of every cell, (cells, classes), in units."""
+        return np.rint(class_shares(self.cuts, self.counts, self.deviation) * UNIT).astype(np.int64)
 
-    def scoring(self) -> ScoringForm:
-        """Return how the model answers: one tree that asks for the group of each divided feature in turn."""
+    @lazy
+    def form(self) -> ScoringForm:
+        """One tree that asks for the group of each divided feature in turn."""
         groups = [self.cut.shape[feature] for feature in self.cut.divided]
         widths = np.cumprod([1, *groups])  # nodes on each level, of which the last are the cells
         starts = np.cumsum([0, *widths])
         first_child = [starts[level + 1] + np.arange(widths[level]) * count for level, count in enumerate(groups)]
-        none = np.zeros((starts[len(groups)], self._shares.shape[1]), dtype=np.int64)
+        none = np.zeros((starts[len(groups)], self.votes.shape[1]), dtype=np.int64)
         branch = np.zeros((len(groups), int(self.encoder.n_codes.max())), dtype=np.int64)
         for row, feature in zip(branch, self.cut.divided, strict=True):
             group = self.cut.group_of_code(feature)
             row[: len(group)] = group
-        return ScoringForm(
-            readings_of(self.encoder),
-            self.encoder.schema.classes,
+        trees = Trees(
+            len(self.encoder.n_codes),
             np.zeros(1, dtype=np.int64),
             np.repeat([*range(len(groups)), -1], widths),
             np.concatenate([*first_child, np.zeros(widths[-1], dtype=np.int64)]),
             np.array(self.cut.divided, dtype=np.int64),
+            np.array(groups, dtype=np.int64),
             branch,
-            np.concatenate([none, np.rint(self._shares * UNIT).astype(np.int64)]),
-            Mean(UNIT),
         )
-
-    def probabilities(self, X: Any) -> Floats:
-        """Return the class shares of each record's cell, of shape (records, classes)."""
-        return self.encoder.answers(X, lambda codes: self._shares[self.cut.cell(codes)])
+        return trees.scoring(self.encoder, np.concatenate([none, self.votes]), Mean(UNIT))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the specializations; a part weighs what its group weighs, evenly divided."""

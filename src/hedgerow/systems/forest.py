@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.margins import ClassWeights
-from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
+from hedgerow.mechanisms import SELECTIONS
 from hedgerow.parameters import Choice, ClassNumbers, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.scores import SCORES, Score
+from hedgerow.scores import Gini, Max, Score
 from hedgerow.survey import FINE, SurveyRecipe
 from hedgerow.systems.base import ENOUGH, LITTLE
 from hedgerow.trees import (
@@ -22,54 +22,26 @@ from hedgerow.trees import (
     Binary,
     CandidateRule,
     ForestPlan,
-    Geometric,
-    Grouped,
     Harmonic,
-    Leaf,
     LeafShare,
     Levels,
-    Linear,
-    Mixed,
     Multiway,
     NoisyCounts,
-    NoisyHistograms,
     NoisyMinority,
-    NoisySize,
     PerRecord,
-    PoissonSample,
-    RandomTest,
     Recipe,
-    SelectCutsThenTest,
     SelectLabel,
     SelectTest,
-    Split,
     Stop,
-    Subspace,
     SurveyedForestPlan,
     Uniform,
 )
 
-ASSIGNMENTS: Mapping[str, Assignment] = {
-    "per-record": PerRecord(),
-    "all-records": AllRecords(),
-    "poisson": PoissonSample(),
-}
-CANDIDATES: Mapping[str, CandidateRule] = {
-    "multiway": Multiway(),
-    "binary": Binary(),
-    "mixed": Mixed(),
-    "grouped": Grouped(),
-}
-LEVELS: Mapping[str, Levels] = {
-    "harmonic": Harmonic(),
-    "uniform": Uniform(),
-    "linear": Linear(),
-    "arithmetic": Linear(Fraction(1), Fraction(0)),
-    "geometric": Geometric(),
-    "leaf-half": LeafShare(),
-}
-STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority(), "noisy-size": NoisySize()}
-SUBSPACES: Mapping[str, Subspace | None] = {"all": None, "sqrt": Subspace()}
+ASSIGNMENTS: Mapping[str, Assignment] = {"per-record": PerRecord(), "all-records": AllRecords()}
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+SCORES: Mapping[str, Score] = {"gini": Gini(), "max": Max()}
+LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": Uniform(), "leaf-half": LeafShare()}
+STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority()}
 
 
 class ForestClassifier(PrivateClassifier):
@@ -97,29 +69,21 @@ class ForestClassifier(PrivateClassifier):
         Maximum number of bins of a numeric feature. None: 5 with multiway tests, 10 with binary tests.
     bins : {"survey", "equal-width"}
         How bins are placed: by a noisy survey of the records' values, or with equal width.
-    assignment : {"all-records", "per-record", "poisson"}
+    assignment : {"all-records", "per-record"}
         Which records each tree reads. "all-records": every tree reads all records with an equal part of the budget.
-        "per-record": each record is assigned to one tree at random, and each tree has the whole budget. "poisson": every tree
-        reads a sample that includes each record with probability 1/2.
-    candidates : {"auto", "binary", "multiway", "mixed", "grouped"}
+        "per-record": each record is assigned to one tree at random, and each tree has the whole budget.
+    candidates : {"auto", "binary", "multiway"}
         The candidate tests. "binary": two branches (a cut, or one value against the rest); a path may use a feature again.
-        "multiway": one branch for each code; a path uses each feature once. "mixed": cuts of numeric features, and one branch
-        for each code of the others. "grouped": cuts only; categories are ordered by noisy counts by class, on which a tenth of
-        the budget is spent. "auto": multiway below a budget of 0.25, otherwise binary.
-    criterion : {"gini", "max", "information-gain", "error"}
-        The score that ranks the tests: the Gini score; the number of records that majority labels classify correctly; information
-        gain with its public cap of 65 536 records; or the number of records that majority labels misclassify.
-    selection : {"permute-and-flip", "exponential", "cuts-then-test", "random", "noisy-histograms"}
-        The mechanism that selects tests and labels. "permute-and-flip" and "exponential": this mechanism for both.
-        "cuts-then-test": the exponential mechanism, once for each numeric feature and once among the features. "random": tests
-        are drawn at random, without reading records. "noisy-histograms": noisy counts of every feature select the test; it
-        requires multiway tests. The last two select labels by permute-and-flip.
-    subspace : {"all", "sqrt"}
-        The tests that a node considers: all, or those of ceil(sqrt(features)) features drawn at random.
-    levels : {"harmonic", "uniform", "linear", "arithmetic", "geometric", "leaf-half"}
-        How the levels of a path share its budget. With random tests, the leaves have all of it.
-    stop : {"none", "noisy-minority", "noisy-size"}
-        "none": every path grows to its end. Otherwise, a node whose noisy minority count or noisy size is small becomes a leaf.
+        "multiway": one branch for each code; a path uses each feature once. "auto": multiway below a budget of 0.25, otherwise
+        binary.
+    criterion : {"gini", "max"}
+        The score that ranks the tests: the Gini score, or the number of records that majority labels classify correctly.
+    selection : {"permute-and-flip", "exponential"}
+        The mechanism that selects tests and labels.
+    levels : {"harmonic", "uniform", "leaf-half"}
+        How the levels of a path share its budget.
+    stop : {"none", "noisy-minority"}
+        "none": every path grows to its end. "noisy-minority": a node whose noisy minority count is small becomes a leaf.
     leaf : {"counts", "label"}
         What a leaf releases.
     voting : {"soft", "hard"}
@@ -155,15 +119,14 @@ class ForestClassifier(PrivateClassifier):
     assignment: str = parameter(Choice(tuple(ASSIGNMENTS)), default="all-records")
     candidates: str = parameter(Choice(("auto", *CANDIDATES)), default="auto")
     criterion: str = parameter(Choice(tuple(SCORES)), default="gini")
-    selection: str = parameter(
-        Choice((*SELECTIONS, "cuts-then-test", "random", "noisy-histograms")), default="permute-and-flip"
-    )
-    subspace: str = parameter(Choice(tuple(SUBSPACES)), default="all")
+    selection: str = parameter(Choice(tuple(SELECTIONS)), default="permute-and-flip")
     levels: str = parameter(Choice(tuple(LEVELS)), default="harmonic")
     stop: str = parameter(Choice(tuple(STOPS)), default="none")
     leaf: str = parameter(Choice(("label", "counts")), default="counts")
     voting: str = parameter(Choice(("hard", "soft")), default="soft")
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
+
+    _former: ClassVar[Mapping[str, object]] = {"subspace": "all"}
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.voting == "soft" and self.leaf == "label":
@@ -173,21 +136,15 @@ class ForestClassifier(PrivateClassifier):
         candidates = self.candidates
         if candidates == "auto":
             candidates = "multiway" if claim.pure < LITTLE else "binary"
-        if self.selection == "noisy-histograms" and candidates != "multiway":
-            raise ConfigurationError(
-                "selection is 'noisy-histograms', which reads a branch for each code; pass candidates='multiway'."
-            )
         depth, bins = _default_size(candidates, claim.pure)
-        split = _split(self.selection, SCORES[self.criterion])
-        leaf: Leaf = NoisyCounts() if self.leaf == "counts" else _label(self.selection)
+        selection = SELECTIONS[self.selection]
         recipe = Recipe(
             assign=ASSIGNMENTS[self.assignment],
             candidates=CANDIDATES[candidates],
-            levels=LeafShare(Fraction(1)) if self.selection == "random" else LEVELS[self.levels],
-            split=split,
-            leaf=leaf,
+            levels=LEVELS[self.levels],
+            split=SelectTest(selection, SCORES[self.criterion]),
+            leaf=NoisyCounts() if self.leaf == "counts" else SelectLabel(selection),
             stop=STOPS[self.stop],
-            subspace=SUBSPACES[self.subspace],
             soft=self.voting == "soft",
             weights=self._weights(schema),
         )
@@ -208,20 +165,6 @@ class ForestClassifier(PrivateClassifier):
                 "class_weight=None."
             )
         return weights
-
-
-def _split(selection: str, score: Score) -> Split:
-    if selection == "random":
-        return RandomTest()
-    if selection == "noisy-histograms":
-        return NoisyHistograms()
-    if selection == "cuts-then-test":
-        return SelectCutsThenTest(Exponential, score)
-    return SelectTest(SELECTIONS[selection], score)
-
-
-def _label(selection: str) -> Leaf:
-    return SelectLabel(Exponential if selection == "cuts-then-test" else SELECTIONS.get(selection, PermuteAndFlip))
 
 
 def _default_size(candidates: str, epsilon: Fraction) -> tuple[int, int]:

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from hedgerow.archive import file_content, read_document, unpacked
+from hedgerow.archive import read_archive
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMATS, ClassOrder, PrivateEstimator, follows_schema, restored, result_of
-from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
+from hedgerow.estimator import FORMATS, PrivateEstimator, follows_schema, restored
 from hedgerow.file_objects import Place, place_name
-from hedgerow.limits import Allowance
 from hedgerow.schema import Schema
 
 
@@ -55,7 +53,7 @@ def system_class(name: str) -> type[PrivateEstimator]:
 
 
 def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
-    """Return the model of a file that ``save`` wrote, or of the text of ``to_json``; nothing in the file is executed.
+    """Return the model of a file that ``save`` wrote; nothing in the file is executed.
 
     A file from an unknown source takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size if that
     is more. The limits of its document (half of that), of its schema and of the objects built from it follow. Arrays that the
@@ -97,36 +95,8 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     >>> hr.load(path).certificate_.holds
     True
     """
-    content, name = file_content(path, max_bytes), place_name(path)
-    if content.lstrip()[:1] == b"{":
-        return _load_json(name, content, Allowance.of_file(len(content), max_bytes))
-    document, arrays = unpacked(name, content, max_bytes)
-    return _told(restored(_kind(name, document), document, arrays, arrays.allowed), document)
-
-
-def _load_json(path: str, content: bytes, allowed: Allowance) -> PrivateEstimator:
-    """Return the model of a JSON text, whose parts must agree."""
-    if len(content) > allowed.document:
-        raise FileFormatError(
-            f"{path} has {len(content)} bytes, and {allowed.document} are allowed; pass more as max_bytes to hedgerow.load."
-        )
-    try:
-        document = read_document(content, allowed.values)
-    except FileFormatError as error:
-        raise FileFormatError(f"{path} is not a model of hedgerow as JSON, or it is damaged: {error}.") from error
-    if type(document.get("hedgerow")) is not int or document["hedgerow"] != JSON_FORMAT:
-        raise FileFormatError(f"{path} is no model of hedgerow as JSON, or one that a newer version wrote.")
-    model = restored(_kind(path, document), document, JsonArrays(document.get("arrays")), allowed)
-    try:
-        form = result_of(model).model.scoring()
-        if not follows_schema(document, model.schema_):
-            form = ClassOrder.of(model.schema_).form(form)
-        same = plain_answers(form) == document.get("answers")
-    except ConfigurationError as error:  # so large that it was never written
-        raise FileFormatError(f"{path} is no model that to_json writes: {error}") from error
-    if not same:
-        raise FileFormatError(f"{path} says under 'answers' something else than its arrays do; write it again.")
-    return _told(model, document)
+    document, arrays = read_archive(path, max_bytes)
+    return _told(restored(_kind(place_name(path), document), document, arrays, arrays.allowed), document)
 
 
 def _told(model: PrivateEstimator, document: Mapping[str, Any]) -> PrivateEstimator:

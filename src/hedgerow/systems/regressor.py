@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from hedgerow.additive.curves import explained
-from hedgerow.additive.model import RegressionModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.round import signs_of
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
@@ -113,13 +113,12 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         )
 
     @property
-    def _model(self) -> RegressionModel:
-        return cast(RegressionModel, self.model_)
+    def _model(self) -> AdditiveModel:
+        return cast(AdditiveModel, self.model_)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict`` after the first round, after the second, and so on; each includes the final mean of residuals."""
-        model = self._model
-        yield from model.staged_predictions(self._features_of(X))
+        yield from self._model.staged_answers(self._features_of(X))
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.

@@ -13,7 +13,7 @@ from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins, result_of
 from hedgerow.parameters import Flag, Instance, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.starts import Start
+from hedgerow.privacy.guarantee import Start
 
 STARTED = (1,)  # stored with a model that started from another, so that a loaded model plans as the fit did
 RULE = (

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from typing import ClassVar
 
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
 from hedgerow.trees import (
     AllRecords,
-    Assignment,
     Binary,
-    CandidateRule,
     LeafShare,
     Levels,
     Mixed,
@@ -25,34 +23,25 @@ from hedgerow.trees import (
     NoisySize,
     PerRecord,
     PessimisticPruning,
-    PoissonSample,
     RandomTest,
     Recipe,
-    SelectCutsThenTest,
     SelectLabel,
     SelectTest,
-    Split,
-    Stop,
     Subspace,
     Uniform,
 )
 
-BOOTSTRAPS: Mapping[str, Assignment] = {"all-records": AllRecords(), "poisson": PoissonSample()}
-SPLITS: Mapping[str, Split] = {"merged": SelectTest(Exponential), "separate": SelectCutsThenTest(Exponential)}
-PRUNINGS: Mapping[str, PessimisticPruning | None] = {"pessimistic": PessimisticPruning(), "none": None}
-RANDOM_TESTS: Mapping[str, CandidateRule] = {"chunks": Binary(), "smooth": Mixed()}
+GAIN = SelectTest(Exponential, SCORES["information-gain"])
+# A branch for each code, and levels of one budget; a single tree returns the class shares of its leaf, not one vote.
+ID3 = Recipe(
+    assign=AllRecords(), soft=True, candidates=Multiway(), levels=Uniform(), leaf=NoisyCounts(), split=NoisyHistograms()
+)
 
 
-def id3(split: Split, stop: Stop) -> Recipe:
-    """Return an ID3 tree: a branch for each code, and levels of one budget."""
+def interval_forest(levels: Levels) -> Recipe:
+    """Return a forest that cuts numeric features by the exponential mechanism, for any level budgets."""
     return Recipe(
-        assign=AllRecords(),
-        soft=True,  # a single tree returns the class shares of its leaf, not one vote
-        candidates=Multiway(),
-        levels=Uniform(),
-        split=split,
-        leaf=NoisyCounts(),
-        stop=stop,
+        assign=AllRecords(), candidates=Mixed(), levels=levels, split=SelectTest(Exponential), leaf=NoisyCounts()
     )
 
 
@@ -86,7 +75,7 @@ class SuLQID3Classifier(TreeSystem):
     _private_size = Size(1, 2, 5)
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
-        return id3(NoisyHistograms(), NoisySize(Fraction(1, 1 + len(schema.names))))
+        return replace(ID3, stop=NoisySize(Fraction(1, 1 + len(schema.names))))
 
 
 class PINQID3Classifier(TreeSystem):
@@ -117,9 +106,7 @@ class PINQID3Classifier(TreeSystem):
     """
 
     _private_size = Size(1, 2, 5)
-
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return id3(NoisyHistograms(), NoisySize())
+    _recipe = replace(ID3, stop=NoisySize())
 
 
 class DiffPID3Classifier(TreeSystem):
@@ -137,8 +124,6 @@ class DiffPID3Classifier(TreeSystem):
     ----------
     epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``TreeSystem``. Defaults: 3 tests on a path, 5 bins [our choice].
-    criterion : {"information-gain", "gini", "max", "error"}
-        The score that ranks the tests.
 
     Examples
     --------
@@ -151,12 +136,9 @@ class DiffPID3Classifier(TreeSystem):
     (True, (2000,))
     """
 
-    criterion: str = parameter(Choice(tuple(SCORES)), default="information-gain")
-
     _private_size = Size(1, 3, 5)
-
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return id3(SelectTest(Exponential, SCORES[self.criterion]), NoisySize())
+    _recipe = replace(ID3, split=GAIN, stop=NoisySize())
+    _former: ClassVar[Mapping[str, object]] = {"criterion": "information-gain"}
 
 
 class DiffPC45Classifier(TreeSystem):
@@ -164,22 +146,17 @@ class DiffPC45Classifier(TreeSystem):
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
 
-    Releases  one tree with noisy class counts in each leaf. The noisy numbers of records of nodes decide the pruning.
+    Releases  one tree with noisy class counts in each leaf. The noisy numbers of records of nodes decide the pruning, by C4.5's
+              pessimistic error.
     Costs     ``epsilon``, pure: an equal part for each query on a path, at most epsilon in total (docs/proofs/id3.md).
-    Departs   from the paper. Cuts lie on the grid of the schema's ranges. One selection, at the one-sided range, may
-              replace the paper's n + 1. A leaf gets all of the budget that its path has not spent.
+    Departs   from the paper. Cuts lie on the grid of the schema's ranges. One selection, at the one-sided range, ranks all cuts
+              and categorical features by the largest class of their branches, where the paper makes n + 1. A leaf gets all of
+              the budget that its path has not spent.
 
     Parameters
     ----------
     epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``TreeSystem``. Defaults: 4 tests on a path, cuts on a grid of 128 cells [our choice].
-    criterion : {"max", "gini", "information-gain", "error"}
-        The score that ranks the tests.
-    split : {"merged", "separate"}
-        "merged": one selection among all cuts and categorical features. "separate", as in the paper: one selection
-        for each numeric feature and one among the features.
-    pruning : {"pessimistic", "none"}
-        Whether the grown tree is pruned by C4.5's pessimistic error on noisy counts.
 
     Examples
     --------
@@ -192,25 +169,21 @@ class DiffPC45Classifier(TreeSystem):
     (True, (2000,))
     """
 
-    criterion: str = parameter(Choice(tuple(SCORES)), default="max")
-    split: str = parameter(Choice(tuple(SPLITS)), default="merged")
-    pruning: str = parameter(Choice(tuple(PRUNINGS)), default="pessimistic")
-
     _private_size = Size(1, 4, 128)
+    _former: ClassVar[Mapping[str, object]] = {"criterion": "max", "split": "merged", "pruning": "pessimistic"}
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
-        score = SCORES[self.criterion]
-        cuts = 0 if self.split == "merged" else sum(schema.is_numeric)
-        questions = 2 + cuts  # of a node: its size, cuts, the test; a leaf has the budget of 2
         return Recipe(
             assign=AllRecords(),
-            soft=True,  # a single tree returns the class shares of its leaf, not one vote
+            soft=True,
             candidates=Mixed(),
-            levels=LeafShare(Fraction(2, questions * depth + 2)),
-            split=SelectTest(Exponential, score) if self.split == "merged" else SelectCutsThenTest(Exponential, score),
+            levels=LeafShare(
+                Fraction(2, 2 * depth + 2)
+            ),  # a node has two queries, its size and its test, and so has a leaf
+            split=SelectTest(Exponential, SCORES["max"]),
             leaf=NoisyCounts(),
-            stop=NoisySize(Fraction(1, questions)),
-            prune=PRUNINGS[self.pruning],
+            stop=NoisySize(Fraction(1, 2)),
+            prune=PessimisticPruning(),
         )
 
 
@@ -223,7 +196,7 @@ class DiffPRFClassifier(ForestSystem):
     Releases  ``n_estimators`` trees with noisy class counts in each leaf. A tree votes for the largest class of its leaf.
     Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprf.md).
     Departs   from the paper, in which a record may enter a bootstrap sample several times. Every tree reads all
-              records, or a Poisson sample of them. Selections use the one-sided range, with a public cap on the number of
+              records. Selections use the one-sided range, with a public cap on the number of
               records in place of the number. A leaf gets all of the budget that its path has not spent. No noisy number of
               records stops small nodes [our choice].
 
@@ -231,10 +204,6 @@ class DiffPRFClassifier(ForestSystem):
     ----------
     epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``ForestSystem``. Defaults: 3 trees of 3 tests, 5 bins [our choice].
-    criterion : {"information-gain", "gini", "max", "error"}
-        The score that ranks the tests.
-    assignment : {"all-records", "poisson"}
-        What replaces the bootstrap.
 
     Examples
     --------
@@ -247,73 +216,34 @@ class DiffPRFClassifier(ForestSystem):
     (True, (2000,))
     """
 
-    criterion: str = parameter(Choice(tuple(SCORES)), default="information-gain")
-    assignment: str = parameter(Choice(tuple(BOOTSTRAPS)), default="all-records")
-
     _private_size = Size(3, 3, 5)
-
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return Recipe(
-            assign=BOOTSTRAPS[self.assignment],
-            candidates=Multiway(),
-            levels=Uniform(),
-            split=SelectTest(Exponential, SCORES[self.criterion]),
-            subspace=Subspace(),
-            leaf=NoisyCounts(),
-        )
-
-
-class IntervalForest(ForestSystem):
-    """A forest that cuts numeric features by the exponential mechanism, for any level budgets.
-
-    Parameters
-    ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``ForestSystem``. Defaults: 3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
-    split : {"merged", "separate"}
-        "merged": one selection among all cuts and categorical features. "separate", as in the papers: one selection
-        for each numeric feature that can still be cut, and one among the features.
-    assignment : {"all-records", "poisson"}
-        What replaces the bootstrap.
-    """
-
-    split: str = parameter(Choice(tuple(SPLITS)), default="merged")
-    assignment: str = parameter(Choice(tuple(BOOTSTRAPS)), default="all-records")
-
-    _private_size = Size(3, 4, 128)
-
-    @abstractmethod
-    def _levels(self) -> Levels:
-        """Return how the levels of a tree share its budget."""
-
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return Recipe(
-            assign=BOOTSTRAPS[self.assignment],
-            candidates=Mixed(),
-            levels=self._levels(),
-            split=SPLITS[self.split],
-            leaf=NoisyCounts(),
-        )
+    _recipe = Recipe(
+        assign=AllRecords(),
+        candidates=Multiway(),
+        levels=Uniform(),
+        split=GAIN,
+        subspace=Subspace(),
+        leaf=NoisyCounts(),
+    )
+    _former: ClassVar[Mapping[str, object]] = {"criterion": "information-gain", "assignment": "all-records"}
 
 
-class DiffPRFsClassifier(IntervalForest):
+class DiffPRFsClassifier(ForestSystem):
     """Differentially private random forest that needs no binning (DiffPRFs).
 
     Mu, Ding, Song and Lu, "DiffPRFs: random forest under differential privacy", 2016.
 
     Releases  ``n_estimators`` trees with noisy class counts in each leaf. A tree votes for the largest class of its leaf.
     Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprfs.md).
-    Departs   from the paper. Every tree reads all records or a Poisson sample, not a bootstrap sample. Cuts lie on
+    Departs   from the paper. Every tree reads all records, not a bootstrap sample. Cuts lie on
               the grid of the schema's ranges. One selection, at the one-sided range, replaces the paper's n + 1. A leaf gets
               all of the budget that its path has not spent. No noisy number of records stops small nodes [our choice: the
               papers' rule is inferred, and at epsilon / T it turns roots into leaves].
 
     Parameters
     ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, split, assignment
-        See ``IntervalForest``.
-    adjacency, records_per_person, random_state, ledger
-        See ``IntervalForest``.
+    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
+        See ``ForestSystem``. Defaults: 3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
 
     Examples
     --------
@@ -326,16 +256,17 @@ class DiffPRFsClassifier(IntervalForest):
     (True, (2000,))
     """
 
-    def _levels(self) -> Levels:
-        return Uniform()
+    _private_size = Size(3, 4, 128)
+    _recipe = interval_forest(Uniform())
+    _former: ClassVar[Mapping[str, object]] = {"split": "merged", "assignment": "all-records"}
 
 
 class RandomTreesClassifier(ForestSystem):
     """Differentially private forest whose tests are drawn at random, without reading the records.
 
     Fletcher and Islam, "Differentially private random decision forests using smooth sensitivity", Expert Systems with
-    Applications 78, 2017 (``rule="smooth"``); Holohan, Braghin, Mac Aonghusa and Levacher, diffprivlib 0.6.6
-    (``rule="chunks"``).
+    Applications 78, 2017; Holohan, Braghin, Mac Aonghusa and Levacher, diffprivlib 0.6.6, whose tests with two branches these
+    are.
 
     Releases  ``n_estimators`` trees with one label per leaf.
     Costs     ``epsilon``, pure: each record is assigned to one tree at random and pays for one leaf. Permute-and-flip selects
@@ -348,9 +279,6 @@ class RandomTreesClassifier(ForestSystem):
     ----------
     epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``ForestSystem``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
-    rule : {"chunks", "smooth"}
-        "chunks": diffprivlib's tests, all with two branches. "smooth": Fletcher and Islam's, with one branch for each code of a
-        category.
 
     Examples
     --------
@@ -363,15 +291,12 @@ class RandomTreesClassifier(ForestSystem):
     (True, (2000,))
     """
 
-    rule: str = parameter(Choice(tuple(RANDOM_TESTS)), default="chunks")
-
     _private_size = Size(10, 5, 32)
-
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return Recipe(
-            assign=PerRecord(),
-            candidates=RANDOM_TESTS[self.rule],
-            levels=LeafShare(Fraction(1)),  # tests cost nothing
-            split=RandomTest(),
-            leaf=SelectLabel(),
-        )
+    _recipe = Recipe(
+        assign=PerRecord(),
+        candidates=Binary(),
+        levels=LeafShare(Fraction(1)),  # tests cost nothing
+        split=RandomTest(),
+        leaf=SelectLabel(),
+    )
+    _former: ClassVar[Mapping[str, object]] = {"rule": "chunks"}

@@ -9,7 +9,6 @@ from hedgerow.trees.parts import (
     Binary,
     CandidateRule,
     Geometric,
-    Grouped,
     Harmonic,
     Leaf,
     LeafShare,
@@ -21,13 +20,12 @@ from hedgerow.trees.parts import (
     NoisyMinority,
     NoisySize,
     PerRecord,
-    PoissonSample,
     SelectLabel,
     Stop,
     Uniform,
     Weighted,
 )
-from hedgerow.trees.splits import NoisyHistograms, RandomTest, SelectCutsThenTest, SelectTest, Split, Subspace
+from hedgerow.trees.splits import NoisyHistograms, RandomTest, SelectTest, Split, Subspace
 
 __all__ = [
     "AllRecords",
@@ -38,7 +36,6 @@ __all__ = [
     "ForestModel",
     "ForestPlan",
     "Geometric",
-    "Grouped",
     "Grower",
     "Harmonic",
     "Leaf",
@@ -53,11 +50,9 @@ __all__ = [
     "NoisySize",
     "PerRecord",
     "PessimisticPruning",
-    "PoissonSample",
     "RandomTest",
     "Recipe",
     "Schedule",
-    "SelectCutsThenTest",
     "SelectLabel",
     "SelectTest",
     "Split",

@@ -17,7 +17,7 @@ from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.margins import ClassWeights
-from hedgerow.mechanisms import Budget, PerRecordCoin
+from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
 from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
@@ -33,7 +33,6 @@ from hedgerow.trees.parts import (
     PerRecord,
     Sampling,
     SelectLabel,
-    Sorting,
     Stop,
 )
 from hedgerow.trees.splits import SelectTest, Split, Subspace
@@ -54,14 +53,10 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The tests, the sampling, the mechanisms of every level, root first, and what the whole forest costs.
-
-    ``sorting`` is queried before the trees grow, if the tests depend on released counts.
-    """
+    """The tests, the sampling, the mechanisms of every level, root first, and what the whole forest costs."""
 
     recipe: Recipe
     candidates: Candidates
-    sorting: Sorting | None
     sampling: Sampling
     levels: tuple[Level, ...]
     event: Event
@@ -135,9 +130,7 @@ class Recipe:
         """
         candidates = self.candidates.build(n_codes, is_numeric) if candidates is None else candidates
         budget = epsilon if isinstance(epsilon, Budget) else Budget(epsilon)
-        sorting = self.candidates.sorting(budget, is_numeric)
-        trees = budget if sorting is None else budget * (1 - self.candidates.share)
-        sampling = self.assign.sampling(trees, n_estimators)
+        sampling = self.assign.sampling(budget, n_estimators)
         _check_table(sampling.coin.parts * int(candidates.arity.max()) * int(candidates.offsets[-1]), max_depth)
         budgets = self.levels.budgets(sampling.budget, max_depth + 1)
         levels: list[Level] = []
@@ -158,9 +151,7 @@ class Recipe:
             remaining -= part
         rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
         event = sampling.event(Parallel(tuple(paths), rule))
-        if sorting is not None:
-            event = Sequence((sorting.event(), event))
-        return Schedule(self, candidates, sorting, sampling, tuple(levels), event)
+        return Schedule(self, candidates, sampling, tuple(levels), event)
 
     def _level(self, number: int, budget: Budget, remaining: Budget, *, last: bool) -> Level:
         """Return one level's parts; ``remaining`` is what the levels above leave of a path's budget."""
@@ -253,9 +244,6 @@ class Grower:
         self._layers: list[Layer] = []
 
     def grow(self) -> Forest:
-        if self._schedule.sorting is not None:
-            everyone = self._curator.assign(PerRecordCoin(1))
-            self._candidates = self._schedule.sorting.apply(self._curator, everyone, self._candidates)
         roots = [self._grow_round() for _ in range(self._schedule.sampling.rounds)]
         forest = self._forest(np.concatenate(roots))
         prune = self._schedule.recipe.prune

@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from hedgerow.arrays import Floats, Integers, Truth, check_shape
-from hedgerow.compiled import for_slices
+from hedgerow.archive import array_of
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.export import Link, ScoringForm, readings_of
+from hedgerow.export import Trees
+from hedgerow.export.form import levels
 from hedgerow.lazy_values import lazy
 from hedgerow.limits import MOST_BRANCHES
-from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
-from hedgerow.trees import kernels
 
+DAMAGED = "the file's trees are damaged; fit the model again."
 DEEPEST = 65  # levels: estimators allow 64 tests on a path
 
 
@@ -83,80 +83,27 @@ class Forest:
     def n_leaves(self) -> int:
         return int(np.count_nonzero(self.test < 0))
 
-    def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
-        """Return the number of trees that predict each class for each record, of shape (records, classes)."""
-        out = np.zeros((len(codes), n_classes), dtype=np.int32)
-        for_slices(len(codes), lambda rows: self.add_votes(codes[rows], out[rows]))
-        return out
-
-    def add_votes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add to ``margins`` (records, classes) one for each tree that predicts the class for a record of ``codes``."""
-        self._check_codes(codes, margins)
-        kernels.votes(codes, self.roots, *self._walk, self.label, margins)
-
-    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats, trees: slice = slice(None)) -> Floats:
-        """Return the sum over some trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
-        out = np.zeros((len(codes), share.shape[1]))
-        for_slices(len(codes), lambda rows: self.add_shares(codes[rows], share, out[rows], trees))
-        return out
-
-    def add_shares(
-        self,
-        codes: npt.NDArray[np.unsignedinteger],
-        share: Integers | Floats,
-        margins: npt.NDArray[np.signedinteger] | Floats,
-        trees: slice = slice(None),
-    ) -> None:
-        """Add to ``margins`` (records, classes) the ``share`` of the leaves of each record of ``codes``."""
-        self._check_codes(codes, margins)
-        check_shape(share, (self.n_nodes, margins.shape[1]), "share (nodes, classes)")
-        kernels.shares(codes, self.roots[trees], *self._walk, share, margins)
-
-    def _check_codes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[Any]) -> None:
-        """Raise ValueError unless records (records, features) and ``margins`` (records, classes) are what kernels read."""
-        check_shape(codes, (len(codes), len(self.candidates.n_codes)), "codes (records, features)")
-        check_shape(margins, (len(codes), margins.shape[-1]), "margins (records, classes)")
-
     @lazy
-    def _walk(self) -> tuple[Any, ...]:
-        """The trees as the kernel reads them: a leaf has a test with one branch, which leads back to the leaf."""
-        leaf = self.test < 0
-        used = np.zeros(len(self.candidates) + 1, dtype=np.bool_)
-        used[self.test] = True  # a leaf's -1 is the place behind the last test
-        tests = np.flatnonzero(used[:-1])
-        place = np.append(np.cumsum(used[:-1]) - 1, len(tests)).astype(np.int32)
-        branches = self.candidates.branches(tests)
-        return (
-            place[self.test],
-            np.where(leaf, np.arange(self.n_nodes), self.first_child).astype(np.int32),
-            np.append(self.candidates.feature[tests], np.int32(0)),
-            np.concatenate([branches, np.zeros_like(branches, shape=(1, branches.shape[1]))]),
-            int(self.levels().max()) - 1,
-        )
-
-    @lazy
-    def parents(self) -> Integers:
-        return parents(self.roots, self.test >= 0, self.first_child)
-
-    def levels(self, most: int | None = None) -> npt.NDArray[np.int32]:
-        return levels(self.roots, self.test, self.first_child, self.candidates.arity, most)
-
-    def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:
-        """Return the scoring rule of the trees for records of an encoder, with ``votes`` (nodes, classes) of the leaves."""
-        tests, place = np.unique(self.test[self.test >= 0], return_inverse=True)
-        test = np.full(self.n_nodes, -1, dtype=np.int64)
-        test[self.test >= 0] = place
-        return ScoringForm(
-            readings_of(encoder),
-            encoder.schema.classes,
-            self.roots.astype(np.int64),
-            test,
-            self.first_child.astype(np.int64),
-            self.candidates.feature[tests].astype(np.int64),
+    def trees(self) -> Trees:
+        """The trees with the tests that they ask alone."""
+        tests = np.unique(self.test[self.test >= 0])
+        place = np.where(self.test < 0, -1, np.searchsorted(tests, self.test))
+        return Trees(
+            len(self.candidates.n_codes),
+            self.roots,
+            place,
+            self.first_child,
+            self.candidates.feature[tests],
+            self.candidates.arity[tests],
             self.candidates.branches(tests),
-            votes,
-            link,
         )
+
+    def label_votes(self, n_classes: int) -> Integers:
+        """Return one vote of each leaf for its label, (nodes, classes)."""
+        votes = np.zeros((self.n_nodes, n_classes), dtype=np.int64)
+        leaves = np.flatnonzero(self.test < 0)
+        votes[leaves, self.label[leaves]] = 1
+        return votes
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays; the candidates follow from the schema and are not among them."""
@@ -173,27 +120,19 @@ class Forest:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
         """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
-        try:
-            roots, test, first_child, label = (
-                np.ascontiguousarray(arrays[name].astype(np.int32, casting="safe"))
-                for name in ("roots", "test", "first_child", "label")
-            )
-            if "order" in arrays:
-                candidates = candidates.ordered(arrays["order"].astype(np.int32, casting="safe"))
-            counts = arrays.get("counts")
-            if counts is not None and (counts.shape != (len(test), n_classes) or counts.dtype != np.int64):
-                raise TypeError
-        except (KeyError, TypeError, AttributeError, ConfigurationError) as error:
-            raise FileFormatError("the file's trees are damaged; fit the model again.") from error
-        sound = (
-            roots.ndim == test.ndim == 1
-            and len(roots) > 0
-            and test.shape == first_child.shape == label.shape
-            and bool(np.all((test >= -1) & (test < len(candidates))))
-            and bool(np.all((label >= np.where(test < 0, 0, -1)) & (label < n_classes)))
-        )
-        if not sound:
-            raise FileFormatError("the file's trees are damaged; fit the model again.")
+        if "order" in arrays:
+            order = array_of(arrays, "order", np.int32, candidates.order.shape)
+            try:
+                candidates = candidates.ordered(order)
+            except ConfigurationError as error:
+                raise FileFormatError(DAMAGED) from error
+        test = array_of(arrays, "test", np.int32, (None,), -1, len(candidates) - 1)
+        roots = array_of(arrays, "roots", np.int32, (None,))
+        first_child = array_of(arrays, "first_child", np.int32, test.shape)
+        label = array_of(arrays, "label", np.int32, test.shape, -1, n_classes - 1)
+        if not len(roots) or np.any(label < np.where(test < 0, 0, -1)):
+            raise FileFormatError(DAMAGED)
+        counts = array_of(arrays, "counts", np.int64, (len(test), n_classes)) if "counts" in arrays else None
         check_trees(roots, test, first_child, candidates.arity)
         branches = len(np.unique(test[test >= 0])) * candidates.order.shape[1]
         if branches > MOST_BRANCHES:
@@ -223,41 +162,9 @@ def check_trees(
         and bool(np.all(_times_reached(roots, first, branches, nodes) == 1))
     )
     if not sound:
-        raise FileFormatError("the file's trees are damaged; fit the model again.")
+        raise FileFormatError(DAMAGED)
     if not np.all(levels(roots, test, first_child, arity, DEEPEST)):
         raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
-
-
-def levels(
-    roots: npt.NDArray[np.int32],
-    test: npt.NDArray[np.int32],
-    first_child: npt.NDArray[np.int32],
-    arity: npt.NDArray[np.integer[Any]],
-    most: int | None = None,
-) -> npt.NDArray[np.int32]:
-    """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
-    level = np.zeros(len(test), dtype=np.int32)
-    nodes, number = roots.astype(np.int64), 1
-    while len(nodes) and (most is None or number <= most):
-        level[nodes] = number
-        inner = nodes[test[nodes] >= 0]
-        branches = arity[test[inner]]
-        ends = np.cumsum(branches)
-        places = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - branches, branches)
-        nodes, number = np.repeat(first_child[inner], branches) + places, number + 1
-    return level
-
-
-def parents(roots: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_], first_child: npt.NDArray[np.int32]) -> Integers:
-    """Return the node above each node, -1 above a root; ``inner`` marks the nodes with children."""
-    out = np.full(len(first_child), -1, dtype=np.int64)
-    above = np.flatnonzero(inner)
-    if len(above):
-        above = above[np.argsort(first_child[above])]
-        children = np.setdiff1d(np.arange(len(first_child)), roots)
-        # Children are adjacent: a node's parent is the last test whose first child is not behind the node.
-        out[children] = above[np.searchsorted(first_child[above], children, side="right") - 1]
-    return out
 
 
 def _times_reached(
@@ -291,7 +198,7 @@ class PessimisticPruning:
         """Return the pruned forest; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was released."""
         if forest.counts is None or not np.any(size >= 0):  # without sizes nothing can be compared
             return forest
-        level, parent = forest.levels(), forest.parents
+        level, parent = forest.trees.levels, forest.trees.parents
         counts = _class_counts(forest, _sizes(forest, size, level, parent), level, parent)
         as_leaf = self._error(counts)
         below = np.where(forest.test < 0, as_leaf, 0.0)

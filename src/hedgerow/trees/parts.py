@@ -12,9 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Self, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import CompareMinorities, Nodes, Queryable, SelectLabels
 from hedgerow.errors import ConfigurationError
@@ -26,7 +23,6 @@ from hedgerow.mechanisms import (
     Noise,
     PermuteAndFlip,
     PerRecordCoin,
-    PoissonCoin,
     RoundedNormal,
     Selection,
     WeightedCoin,
@@ -34,7 +30,7 @@ from hedgerow.mechanisms import (
 from hedgerow.privacy.accounting import before_amplification
 from hedgerow.privacy.events import Event, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.scores import Candidates, ClassCount, binary, mixed, multiway
-from hedgerow.table import ClassCounts, Histogram, Sizes
+from hedgerow.table import ClassCounts, Sizes
 
 NOTHING = Budget(Fraction(0))
 Amount = TypeVar("Amount", Fraction, Budget)
@@ -52,7 +48,7 @@ class Sampling:
     budget: Budget
 
     @classmethod
-    def of_each(cls, budget: Budget, trees: int, coin: PoissonCoin | WeightedCoin) -> Sampling:
+    def of_each(cls, budget: Budget, trees: int, coin: WeightedCoin) -> Sampling:
         """Return one sample a tree: only a part of the records pays for it, so it may spend more than its part of the budget."""
         each = budget / trees
         if coin.inclusion == 1:
@@ -89,16 +85,6 @@ class AllRecords:
 
 
 @dataclass(frozen=True)
-class PoissonSample:
-    """Every tree reads a Poisson sample of the records."""
-
-    probability: Fraction = Fraction(1, 2)
-
-    def sampling(self, budget: Budget, trees: int) -> Sampling:
-        return Sampling.of_each(budget, trees, PoissonCoin(self.probability))
-
-
-@dataclass(frozen=True)
 class Weighted:
     """Every tree reads each record with a probability that follows from released values, at most ``inclusion``."""
 
@@ -108,54 +94,17 @@ class Weighted:
         return Sampling.of_each(budget, trees, WeightedCoin(self.inclusion))
 
 
-Assignment = PerRecord | AllRecords | PoissonSample | Weighted
+Assignment = PerRecord | AllRecords | Weighted
 
 
-# The public tests of a tree.
-
-
-@dataclass(frozen=True, eq=False)
-class Sorting:
-    """Noisy counts of some features by code and class, released once for all trees. Cuts follow the order of these counts.
-
-    ``asked`` (features,) marks these features; the others keep the order of their codes.
-    """
-
-    noise: Noise
-    asked: npt.NDArray[np.bool_]
-
-    def event(self) -> Event:
-        return self.noise.event("counts of categories by class, to sort them")
-
-    def apply(self, curator: Queryable, roots: Nodes, candidates: Candidates) -> Candidates:
-        """Return the candidates with codes sorted by their noisy share of the class that has most records by these counts.
-
-        For two classes and exact counts, some cut along that order is the best grouping.
-        """
-        counts = curator.answer(Histogram(roots, self.asked[None, :]), self.noise)[0]
-        counts = np.maximum(counts, 0)
-        share = counts[:, counts.sum(axis=0).argmax()] / np.maximum(counts.sum(axis=1), 1)
-        order = candidates.order.copy()
-        for feature in np.flatnonzero(self.asked):
-            codes = share[candidates.offsets[feature] : candidates.offsets[feature + 1]]
-            order[feature, : len(codes)] = np.argsort(codes, kind="stable")
-        return candidates.ordered(order)
+# The public tests of a tree, on features with so many codes.
 
 
 class CandidateRule:
-    """A rule that lists the public tests; most rules cut codes in their public order.
-
-    ``share`` of the forest's budget is spent on ``sorting``, a query before any tree grows; None where there is none.
-    """
-
-    share: Fraction = Fraction(0)
+    """A rule that lists the tests, whose codes are cut in their public order."""
 
     def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
-        """Return the tests on features with so many codes."""
         raise NotImplementedError
-
-    def sorting(self, budget: Budget, is_numeric: Several[bool]) -> Sorting | None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -180,25 +129,6 @@ class Mixed(CandidateRule):
 
     def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
         return mixed(n_codes, is_numeric)
-
-
-@dataclass(frozen=True)
-class Grouped(CandidateRule):
-    """Tests with two branches: cuts of numeric features, and of categories in the order of their released counts by class.
-
-    ``share`` of the forest's budget buys the counts.
-    """
-
-    share: Fraction = Fraction(1, 10)
-
-    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
-        return binary(n_codes, [True] * len(n_codes))
-
-    def sorting(self, budget: Budget, is_numeric: Several[bool]) -> Sorting | None:
-        asked = ~np.array(is_numeric, dtype=np.bool_)
-        if not asked.any():
-            return None
-        return Sorting((budget * self.share).noise(int(asked.sum())), asked)
 
 
 # How a path's budget is shared among its levels. Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,9 @@ from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import Nodes, Queryable, SelectTests
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
-from hedgerow.mechanisms import Exponential, Noise, PermuteAndFlip, PublicChoice, Selection
-from hedgerow.privacy.events import Event, Parallel, Sequence
+from hedgerow.mechanisms import Noise, PermuteAndFlip, PublicChoice, Selection
+from hedgerow.privacy.events import Event, Parallel
 from hedgerow.scores import Candidates, Gini, Score
-from hedgerow.scores.kernels import CUT
 from hedgerow.table import Histogram
 from hedgerow.trees.parts import Part
 
@@ -57,53 +56,6 @@ class SelectTest(Split):
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         chosen: Integers = curator.answer(SelectTests(nodes, candidates, offered, self.score), self.mechanism)
-        return chosen
-
-
-@dataclass(frozen=True)
-class SelectCutsThenTest(Split):
-    """Choose a cut for each feature that has cuts, then the node's test among these cuts and the other tests.
-
-    The papers' way, with intervals of a public grid in place of intervals between values. It takes n + 1 selections on
-    budget / (n + 1), n the node's features that can still be cut, where ``SelectTest`` takes one. n follows from the tests above
-    the node, so nodes on different paths may divide the budget differently; no node spends more than the budget.
-    """
-
-    selection: type[Selection] = Exponential
-    score: Score = Gini()
-
-    def _share(self, n: int) -> Selection:
-        return (self.budget / (n + 1)).selection(self.selection, self.score.range)
-
-    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
-        most = len(np.unique(candidates.feature[candidates.kind == CUT]))
-        ways = [
-            self._share(n).event(f"cuts and test of a node, one of {n + 1} questions", self.score.detail, level)
-            for n in range(most + 1)
-        ]
-        return (Parallel(tuple(Sequence((one,) * (n + 1)) for n, one in enumerate(ways))),)
-
-    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        is_cut = candidates.kind == CUT
-        features = np.unique(candidates.feature[is_cut])
-        of_feature = [is_cut & (candidates.feature == feature) for feature in features]
-        usable = np.array([(offered & tests).any(axis=1) for tests in of_feature], dtype=np.bool_)
-        usable = usable.reshape(len(features), len(nodes))  # also if no feature has cuts
-        n = usable.sum(axis=0)
-        alike = replace(
-            candidates, weight=np.ones_like(candidates.weight)
-        )  # one cut of a feature represents all of its cuts
-        chosen = np.empty(len(nodes), dtype=np.int64)
-        for count in np.unique(n):
-            group = n == count
-            mechanism = self._share(int(count))
-            left = offered & ~is_cut
-            for tests, cuttable in zip(of_feature, usable & group, strict=True):
-                if cuttable.any():
-                    of_cuts = SelectTests(nodes[cuttable], candidates, offered[cuttable] & tests, self.score)
-                    cuts = curator.answer(of_cuts, mechanism)
-                    left[np.flatnonzero(cuttable), cuts] = True
-            chosen[group] = curator.answer(SelectTests(nodes[group], alike, left[group], self.score), mechanism)
         return chosen
 
 

@@ -1,0 +1,1 @@
+"""The experiments of the three papers, as data, and the engine that runs them: ``hedgerow reproduce``."""

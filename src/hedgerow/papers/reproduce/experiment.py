@@ -1,0 +1,204 @@
+"""An experiment as data: what is fitted where, what a paper prints and says of it; and what its fits gave."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from hedgerow.files import atomic_file
+from hedgerow.lazy_values import lazy
+from hedgerow.papers.reproduce.fits import Fit, Row, number_of
+from hedgerow.papers.reproduce.verdicts import Cell, Verdict
+
+Form = Literal["published", "private", "coded"]
+FORMS: Mapping[Form, str] = {"published": "as printed", "private": "private form", "coded": "as its authors coded it"}
+QUICK_RECORDS = 4000
+MAJORITY = "majority rule"  # the label of the rule that reads no record
+COLUMNS = ("panel", "measure", "method", "form", "x", "mean", "sd", "runs")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is swept: the parameter's name, the words under the axis, the values, and which of them a quick run keeps.
+
+    ``parameter`` is ``"epsilon"``, ``"records"`` or a setting of the systems; ``shift`` is what has to be added to a value to
+    give the parameter.
+    """
+
+    parameter: str
+    words: str
+    values: tuple[float, ...]
+    quick: tuple[float, ...]
+    log: bool = False
+    shift: int = 0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes: a title, and the measure on its y axis."""
+
+    name: str
+    measure: str = "accuracy"
+
+
+Place = tuple[Panel | str, str]  # a curve: its panel, or that panel's name, and its label
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a panel: its label, whose form it is (None: it is drawn beside every form), and the fit at each x.
+
+    ``own_measure`` is what it shows where that is not the panel's measure, as the accuracy in training beside that in testing.
+    """
+
+    panel: Panel
+    label: str
+    form: Form | None
+    points: tuple[tuple[float, Fit], ...]
+    own_measure: str | None = None
+
+    @property
+    def measure(self) -> str:
+        return self.own_measure or self.panel.measure
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One number that a paper prints."""
+
+    panel: Panel
+    label: str
+    x: float
+    value: float
+
+
+@dataclass(frozen=True)
+class PaperClaim:
+    """A sentence of a paper in our own words, the section that it stands in, and what decides it for one form of the systems.
+
+    A claim without a section is ours: a check that the paper does not make.
+    """
+
+    section: str
+    text: str
+    check: Check
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A figure or table of a paper, named by both, such as ``"edprf/fig9"``; title, settings and notes are the page's.
+
+    ``picture`` draws the figure where it is none of curves. ``reading`` says what is read otherwise in the published form than in
+    the experiment that makes the same claims; empty for a first reading.
+    """
+
+    name: str
+    title: str
+    settings: str
+    axis: Axis
+    curves: tuple[Curve, ...] = ()
+    reported: tuple[Reported, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
+    notes: tuple[str, ...] = ()
+    picture: Callable[[], Any] | None = field(default=None, compare=False)
+    reading: str = ""
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        return tuple(dict.fromkeys(curve.panel for curve in self.curves))
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        return tuple(form for form in FORMS if any(curve.form == form for curve in self.curves))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The data sets that are needed."""
+        return tuple(dict.fromkeys(fit.data for curve in self.curves for _, fit in curve.points))
+
+    def quickly(self) -> Experiment:
+        """Return the experiment with fewer values on its axis and fewer records."""
+
+        def quick(fit: Fit) -> Fit:
+            return fit if 0 < fit.records < QUICK_RECORDS else replace(fit, records=QUICK_RECORDS)
+
+        curves = (
+            replace(curve, points=tuple((x, quick(fit)) for x, fit in curve.points if x in self.axis.quick))
+            for curve in self.curves
+        )
+        return replace(self, curves=tuple(curves))
+
+    def fits(self, seeds: int, coded_seeds: int | None = None) -> Iterator[Fit]:
+        """Yield every fit, each as many times as there are seeds unless it has no noise; authors' code may have its own."""
+        for run in range(seeds):
+            for curve in self.curves:
+                if curve.form != "coded" or coded_seeds is None or run < coded_seeds:
+                    yield from (fit.numbered(run) for _, fit in curve.points)
+
+
+class Results:
+    """The rows of an experiment, of which the first ``seeds`` runs count; other experiments' rows may be among them."""
+
+    def __init__(self, experiment: Experiment, rows: Mapping[tuple[str, ...], Row], seeds: int) -> None:
+        self.experiment = experiment
+        self.seeds = seeds
+        self._rows = rows
+
+    @lazy
+    def cells(self) -> Mapping[tuple[Panel, str, Form | None, float], Cell]:
+        """The runs of every point that has any; all points of a form as many as the one with the fewest.
+
+        A run that was broken off leaves some points with a run more than others, and only as many are compared run by run.
+        """
+        cells = {}
+        for curve in self.experiment.curves:
+            for x, fit in curve.points:
+                keys = dict.fromkeys(fit.numbered(run).key for run in range(self.seeds))
+                numbers = (number_of(self._rows[key], curve.measure, x) for key in keys if key in self._rows)
+                values = tuple(number for number in numbers if number is not None)
+                if values:
+                    cells[curve.panel, curve.label, curve.form, x] = Cell(values, fit.is_certain)
+        fewest: dict[Form | None, int] = {}
+        for (_, _, form, _), cell in cells.items():
+            if not cell.certain:
+                fewest[form] = min(len(cell.values), fewest.get(form, len(cell.values)))
+        return {place: cell if cell.certain else Cell(cell.values[: fewest[place[2]]]) for place, cell in cells.items()}
+
+    def panels(self, patterns: Sequence[str]) -> list[Panel]:
+        """Return the panels whose names match one of some patterns, in which ``*`` stands for anything."""
+        return [panel for panel in self.experiment.panels if any(fnmatchcase(panel.name, one) for one in patterns)]
+
+    def cell(self, panel: Panel, label: str, form: Form, x: float) -> Cell | None:
+        """Return the runs of a point; of a method without privacy, whatever the form."""
+        return self.cells.get((panel, label, form, x)) or self.cells.get((panel, label, None, x))
+
+    def curve(self, form: Form, place: Place) -> dict[float, Cell]:
+        """Return the points of a curve by x, those that were measured."""
+        name, label = place
+        panel = next((panel for panel in self.experiment.panels if name in (panel, panel.name)), None)
+        if panel is None:
+            return {}
+        cells = {x: self.cell(panel, label, form, x) for x in self.experiment.axis.values}
+        return {x: cell for x, cell in cells.items() if cell is not None}
+
+    def rows(self, form: Form, *places: Place) -> dict[float, list[Cell]]:
+        """Return the points of several curves, in their order, by each x at which all were measured."""
+        curves = [self.curve(form, place) for place in places]
+        common = [x for x in self.experiment.axis.values if all(x in cells for cells in curves)]
+        return {x: [cells[x] for cells in curves] for x in common}
+
+    def write_table(self, path: str | os.PathLike[str]) -> None:
+        """Write one line of a CSV file for each point: where it is, its mean, its standard deviation, its runs."""
+        with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for (panel, label, form, x), cell in self.cells.items():
+                numbers = f"{x:g}", f"{cell.mean:.5f}", f"{cell.spread:.5f}", len(cell.values)
+                writer.writerow([panel.name, panel.measure, label, form or "without privacy", *numbers])
+
+
+Check = Callable[[Results, Form], Verdict]

@@ -1,0 +1,522 @@
+"""What papers say that needs no runs: budgets, guarantees, mechanisms, algorithms and data, each checked where it is said."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache, wraps
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import datasets
+from hedgerow.curator import Curator
+from hedgerow.errors import DatasetError, HedgerowError
+from hedgerow.mechanisms import Randomness
+from hedgerow.papers import dpada
+from hedgerow.papers.boosting import LessLogAlpha, PrintedBoosting, PrintedBoostingPlan, Ranked
+from hedgerow.papers.cart import CartTree
+from hedgerow.papers.dpada import ExactStump, PerturbExtremes
+from hedgerow.papers.edprf import PFDPDTClassifier
+from hedgerow.papers.noise import IntervalChoice
+from hedgerow.papers.records import RawRecords
+from hedgerow.papers.reproduce.drawing import Path, budget_paths, draw_paths, draw_tree
+from hedgerow.papers.reproduce.experiment import Check
+from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
+from hedgerow.papers.reproduce.judges import JUDGES
+from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
+from hedgerow.papers.reproduce.verdicts import NOT_MEASURED, Answer, Verdict, low_or_range, stated
+from hedgerow.plots import PrivacyUtilityDisplay
+from hedgerow.plots.axes import new_figure
+from hedgerow.plots.utility import Line
+from hedgerow.privacy.accounting import unprotected
+from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.systems import system_class
+
+TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
+
+
+def fact(find: Callable[..., Verdict]) -> Callable[..., Check]:
+    """Turn a function that asks for no runs into one that returns its check: the same for all forms.
+
+    What needs data that are not at hand is not measured.
+    """
+
+    @wraps(find)
+    def of(**arguments: Any) -> Check:
+        def check(*_: object) -> Verdict:
+            try:
+                return find(**arguments)
+            except DatasetError:
+                return NOT_MEASURED
+
+        return check
+
+    JUDGES[find.__name__] = of
+    return of
+
+
+@fact
+def computed(answer: Answer, words: str) -> Verdict:
+    """State what follows from a definition alone, as tests/reproduce/test_computed.py computes it."""
+    return Verdict(answer, words)
+
+
+# Budgets of trees
+
+
+def _figure3() -> tuple[Path, ...]:
+    """Return the paths of a tree of figure 3's size; its budget depends on no record, so one will do."""
+    schema = Schema({name: Categorical(["0", "1"]) for name in "ab"}, classes=["no", "yes"])
+    tree = PFDPDTClassifier(epsilon=1.0, schema=schema, max_depth=2).fit(np.array([["0", "1"]]), ["no"])
+    return budget_paths(tree.certificate_.event)
+
+
+def draw_figure3() -> Any:
+    """Draw the budget of one tree, as a tree and path by path."""
+    figure = new_figure(11.0, 4.2)
+    left, right = figure.subplots(1, 2)
+    draw_tree(left, _figure3(), "as the paper's figure 3")
+    draw_paths(right, _figure3(), "the same, one bar per path")
+    return figure
+
+
+def booked() -> tuple[float, ...]:
+    """Return what the levels of a tree of figure 3's size get, and a leaf on level 2."""
+    paths = _figure3()
+    amounts = (*(step.amount for step in paths[-1]), paths[1][-1].amount)
+    return tuple(round(float(amount), 2) for amount in amounts)
+
+
+@fact
+def figure3_numbers() -> Verdict:
+    return stated(booked() == (0.18, 0.27, 0.55, 0.82), f"booked: {', '.join(f'{a:.2f}' for a in booked())}")
+
+
+@fact
+def every_path() -> Verdict:
+    """Say whether every path spends the whole budget."""
+    totals = [float(sum(step.amount for step in path)) for path in _figure3()]
+    right = all(math.isclose(total, 1, abs_tol=1e-6) for total in totals)
+    return stated(right, f"the paths cost {', '.join(f'{total:g}' for total in totals)}")
+
+
+@fact
+def deeper_gets_more() -> Verdict:
+    levels = booked()[:3]
+    return stated(list(levels) == sorted(set(levels)), f"the levels get {', '.join(f'{a:.2f}' for a in levels)}")
+
+
+TREES = 35
+
+
+def paths_of(allocation: str) -> list[Fraction]:
+    """Return what the paths of one of 35 trees of treeDepth 6 cost with a paper's budgets, as printed, shortest first."""
+    forest = AllocationForest(1.0, variant="published", allocation=allocation)._published()
+    shares = forest.shares(Fraction(1), TREES, 5)
+    tests = [sum((level.test for level in shares[:number]), Fraction(0)) for number in range(len(shares))]
+    return [above + level.leaf for above, level in zip(tests, shares, strict=True)]
+
+
+@fact
+def idle_budgets() -> Verdict:
+    """Say whether the rivals' paths that end early leave budget idle, and eDPRF's do not."""
+    paths = {
+        name: paths_of(kind) for name, kind in [("DiffPRF_linear", "linear"), ("TpDPRF", "tpdprf"), ("DiffPRF", "deng")]
+    }
+    spent = {name: float(costs[1] / costs[-1]) for name, costs in paths.items()}
+    full = len(set(paths_of("own"))) == 1
+    words = ", ".join(f"{name} {share:.2f}" for name, share in spent.items())
+    return stated(
+        full and max(spent.values()) < 1, f"a leaf on level 2 ends a path that used {words} of its budget, eDPRF 1"
+    )
+
+
+@fact
+def tree_budgets() -> Verdict:
+    own, rival = (float(paths_of(name)[-1]) for name in ("own", "deng"))
+    return stated(own == 1 and rival < 0.03, f"eDPRF's tree gets {own:g}, a rival's {rival:.4f}")
+
+
+@fact
+def all_records_used() -> Verdict:
+    """Say whether the trees' parts are together all records."""
+    words, right = [], True
+    for name, records in {"diabetes": 11_200, "robot": 4364}.items():
+        equal, left = records // TREES * TREES / records, sum(shrinking_parts(records, TREES)) / records
+        words.append(f"{name}: {equal:.1%} with equal parts, {left:.1%} by algorithm 4 to the letter")
+        right &= left > 0.99
+    return stated(right, "; ".join(words))
+
+
+# Guarantees
+
+FITS = 40
+FORESTS = ("edprf", "deng-diffprf", "tpdprf", "diffprf-linear")
+
+
+def answers_differ(kind: type[Any], records: int, odd: bool, **settings: Any) -> int:
+    """Return how many of 40 fits, on records of one class and perhaps one odd record more, answer some question otherwise."""
+    schema = Schema({"a": Numeric(0, 1), "b": Numeric(0, 1)}, classes=["no", "yes"])
+    X = np.vstack([np.random.default_rng(0).uniform(size=(records, 2)), np.full((int(odd), 2), 0.95)])
+    y = ["no"] * records + ["yes"] * odd
+    queries = np.array(list(itertools.product(np.linspace(0, 1, 11), repeat=2)))
+    count = 0
+    for seed in range(FITS):
+        model = kind(epsilon=1.0, schema=schema, variant="published", random_state=seed, **settings).fit(X, y)
+        count += len(np.unique(model.predict_proba(queries), axis=0)) > 1
+    return count
+
+
+@fact
+def leaks(system: str, records: int, **settings: Any) -> Verdict:
+    """Say whether a published form is private: an outcome that one record turns from impossible to likely says no.
+
+    On records of one class every tree is a leaf, by the paper's own steps, and all questions get the same answer.
+    """
+    without, odd = (answers_differ(system_class(system), records, odd, **settings) for odd in (False, True))
+    words = (
+        f"answers differ from question to question in {without} of {FITS} fits on {records} records of one class, where no "
+        f"node may be split, and in {odd} of {FITS} with one record more: no epsilon bounds that"
+    )
+    return Verdict("does not" if without == 0 and odd > FITS // 4 else "cannot be told", words)
+
+
+def certified(system: str, variant: str) -> tuple[bool, int]:
+    """Return whether a system's certificate at epsilon 1 holds, and how many steps are unprotected."""
+    model = estimator(Fit("", system, variant), TWO_FEATURES, None)
+    certificate = model.fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"]).certificate_
+    return certificate.holds, len(list(unprotected(certificate.event)))
+
+
+@fact
+def all_private(variant: str) -> Verdict:
+    """Say whether the certificates of all four forests hold."""
+    answers = {system: certified(system, variant) for system in FORESTS}
+    words = ", ".join(
+        f"{system} {'yes' if holds else f'no, {reasons} reasons'}" for system, (holds, reasons) in answers.items()
+    )
+    return stated(all(holds for holds, _ in answers.values()), f"certificates: {words}")
+
+
+@fact
+def is_private(variant: str) -> Verdict:
+    """Say whether fits of all four schedules of DPAda have a certificate which holds, and spend epsilon at most."""
+    models = [_fitted(schedule, 30, None, variant) for schedule in SCHEDULES.values()]
+    steps = [step for model in models for step in unprotected(model.certificate_.event)]
+    if steps:
+        return Verdict("does not", f"{len(set(steps))} kinds of unprotected steps", f"one of them: {steps[0]}")
+    spent = max(float(model.certificate_.spent) for model in models)
+    return stated(
+        all(model.certificate_.holds for model in models) and spent <= 1, f"{spent:.3g} is spent at epsilon 1"
+    )
+
+
+@fact
+def promise() -> Verdict:
+    """Say what the certificates of both forms of CART-DPsAdaBoost promise."""
+    printed, private = (_cart(variant, random_state=None).certificate_ for variant in ("published", "private"))
+    proved = "it is proved" if private.holds else "it is not"
+    return stated(printed.holds, f"as printed {len(printed.reasons)} steps break it; in the private form {proved}")
+
+
+@fact
+def through_curator(systems: Sequence[str]) -> Verdict:
+    """Say whether the private form of each system fits by asking a curator, and answers."""
+    refused = list(filter(None, map(_refusal, systems)))
+    words = f"{len(systems)} of {len(systems)} fitted through a curator: {', '.join(systems)}"
+    return stated(not refused, "; ".join(refused) or words)
+
+
+def _refusal(system: str) -> str:
+    """Return why a system does not learn through a curator, or nothing."""
+    X = [[0.1, "a"], [0.3, "a"], [0.7, "b"], [0.9, "b"]] * 5
+    curator = Curator(X, ["no", "no", "yes", "yes"] * 5, TWO_FEATURES, epsilon=1.0)
+    try:
+        model = system_class(system)(epsilon=1.0).fit_curator(curator)
+    except HedgerowError as error:
+        return f"{system}: {error}"
+    return "" if len(model.predict(X)) == len(X) and curator.spent > 0 else f"{system}: the curator was asked nothing"
+
+
+# The algorithm of CART-DPsAdaBoost
+
+NUMBERS = 5
+MADE_UP = Schema(
+    {**{f"number {i}": Numeric(0, 1) for i in range(NUMBERS)}, "word": Categorical(["a", "b", "c"])},
+    classes=["no", "yes"],
+)
+
+
+def _made_up(records: int = 400) -> tuple[list[list[Any]], list[str]]:
+    """Return records of a class that is known but for one in five."""
+    random = np.random.RandomState(0)
+    numbers = random.uniform(size=(records, NUMBERS))
+    words = random.choice(list("abc"), size=records)
+    yes = (numbers[:, 0] + numbers[:, 1] > 1) ^ (random.uniform(size=records) < 0.2)
+    X: list[list[Any]] = [[*row, word] for row, word in zip(numbers.tolist(), words.tolist(), strict=True)]
+    return X, ["yes" if one else "no" for one in yes]
+
+
+def _cart(variant: str, **settings: Any) -> Any:
+    """Return the system, fitted on the made-up records."""
+    model = estimator(Fit("", "cart-dps-adaboost", variant), MADE_UP, 0).set_params(**settings)
+    return model.fit(*_made_up())
+
+
+class _Counting:
+    """Randomness that counts the choices by the exponential mechanism."""
+
+    def __init__(self) -> None:
+        self.randomness = Randomness(0)
+        self.choices = 0
+
+    def draw(self, mechanism: Any, *arguments: Any) -> Any:
+        if isinstance(mechanism, IntervalChoice):
+            self.choices += len(arguments[-1]) - 1  # runs of intervals, of which one each is chosen
+        return self.randomness.draw(mechanism, *arguments)
+
+
+@fact
+def one_choice() -> Verdict:
+    """Count the choices by the exponential mechanism at a node."""
+    counting: Any = _Counting()
+    tree = PrintedBoosting(CartTree(1, len(MADE_UP.names)))
+    PrintedBoostingPlan(tree, MADE_UP, Fraction(1), rounds=1).fit_raw(*_made_up(), counting)
+    words = f"as printed {counting.choices} times at a node that is offered {NUMBERS} numbers: for each (algorithm 1, step 9)"
+    return stated(counting.choices == 1, words)
+
+
+@fact
+def raw_numbers() -> Verdict:
+    """Say whether models depend on a number of bins."""
+    X = _made_up()[0]
+    same = [
+        np.array_equal(*(_cart(variant, max_bins=bins).predict(X) for bins in (2, 50)))
+        for variant in ("published", "private")
+    ]
+    words = f"as printed numbers are read {'as they are' if same[0] else 'in bins'}, in the private form "
+    return stated(same[0], words + ("as they are" if same[1] else "in public bins [our choice]"))
+
+
+@fact
+def sum_of_rounds() -> Verdict:
+    """Add up the budgets of the rounds of a fit as printed, each from the error of the round before."""
+    model, budgets = _cart("published", n_estimators=10).model_, LessLogAlpha()
+    errors = [None, *(float(1 / (1 + np.exp(2 * alpha))) for alpha in model.alphas[:-1])]
+    total = sum(budgets.budget(1.0, 10, error) for error in errors)
+    return stated(abs(total - 1) < 0.01, f"{len(errors)} rounds spend {total:.2f} at epsilon 1, on made-up records")
+
+
+# The rounds of DPAda
+
+SCHEDULES = {"DPAda_Swing": "swing", "DPAda_Random": "random", "DPAda_Improved": "improved", "DPAda": "all"}
+METHODS = {**SCHEDULES, "algorithm 3": ""}
+ROUNDS = (30, 50, 70, 90, 100)
+RUNS = 10
+RELATIONS = {"=": operator.eq, "<=": operator.le, "<": operator.lt}
+FORTY = [(7 * i % 40) / 40 for i in range(40)]
+RECORDS = [[number, "ab"[i % 3 == 0]] for i, number in enumerate(FORTY)]
+LABELS = ["yes" if (i % 5 < 2) != (number > 0.6) else "no" for i, number in enumerate(FORTY)]  # no stump is right
+
+
+def _fitted(schedule: str, rounds: int, run: int | None, form: str = "published") -> Any:
+    """Return a model of made-up records; without a run no seed spoils the certificate."""
+    system, settings = ("dpada", (("schedule", schedule),)) if schedule else ("dpada-from-round-1", ())
+    fit = Fit("", system, form, 1.0, (("n_estimators", rounds), *settings))
+    return estimator(fit, TWO_FEATURES, run).fit(RECORDS, LABELS)
+
+
+@lru_cache
+def noisy_rounds(schedule: str, rounds: int) -> tuple[int, ...]:
+    """Return how many rounds of published models, one for each run, noise followed."""
+    models = [_fitted(schedule, rounds, run)._fitted for run in range(RUNS)]
+    return tuple(sum(marked <= len(fitted.model.alphas) for marked in fitted.coins) for fitted in models)
+
+
+def _most_noisy(label: str, rounds: int) -> int:
+    """Return the most noisy rounds of a published model that coins may give."""
+    return dpada.SCHEDULES[METHODS[label]].most(rounds) if METHODS[label] else rounds
+
+
+@fact
+def numbers_of_noisy_rounds(says: Sequence[str]) -> Verdict:
+    """Judge a chain such as ``DPAda <= m - 1`` of numbers of noisy rounds: of every fit, and of the most that coins may give."""
+    labels = [term for term in says[::2] if term in METHODS]
+
+    def right(rounds: int, counts: Mapping[str, int]) -> bool:
+        known = {"m - 1": rounds - 1, "m // 2": rounds // 2, **counts}
+        chain = zip(says[:-1:2], says[1::2], says[2::2], strict=True)
+        return all(RELATIONS[sign](known[less], known[more]) for less, sign, more in chain)
+
+    fits = [
+        right(rounds, {label: noisy_rounds(METHODS[label], rounds)[run] for label in labels})
+        for rounds in ROUNDS
+        for run in range(RUNS)
+    ]
+    always = all(right(rounds, {label: _most_noisy(label, rounds) for label in labels}) for rounds in ROUNDS)
+    last = ROUNDS[-1]
+    words = ", ".join(
+        f"{label} {low_or_range(noisy_rounds(METHODS[label], last))} (at most {_most_noisy(label, last)})"
+        for label in labels
+    )
+    return stated(
+        all(fits) and always,
+        f"in {sum(fits)} of {len(fits)} fits, and by the most that coins may give {'too' if always else 'not'}; of {last} "
+        f"rounds: {words}",
+    )
+
+
+def draw_rounds() -> Any:
+    """Draw the numbers of noisy rounds."""
+    lines = []
+    for label, schedule in SCHEDULES.items():
+        counts = [noisy_rounds(schedule, rounds) for rounds in ROUNDS]
+        means, spreads = (tuple(float(of(values)) for values in counts) for of in (statistics.fmean, statistics.stdev))
+        lines.append(Line(label, tuple(map(float, ROUNDS)), means, spreads))
+    figure = new_figure(6.0, 3.4)
+    ax = figure.subplots()
+    PrivacyUtilityDisplay(lines, measure="noisy rounds", x="rounds m", log=False).plot(ax)
+    ax.set_xticks(ROUNDS, list(map(str, ROUNDS)))
+    return figure
+
+
+PICTURES = {"draw_figure3": draw_figure3, "draw_rounds": draw_rounds}
+
+
+SMALLEST = {"rounds": 10, "features": 4, "records": 500}
+FACTORS = (1, 2, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRecords(Ranked):
+    """Records that count the weights which are read, of each feature, and the candidates behind them."""
+
+    steps: list[int] = field(default_factory=list)
+
+    def class_weights(
+        self, records: npt.NDArray[np.int64], weights: npt.NDArray[np.generic]
+    ) -> npt.NDArray[np.generic]:
+        self.steps.append(len(self.ranks) * len(records) + int(self.candidates.sum()))
+        return super().class_weights(records, weights)
+
+
+@dataclass(frozen=True)
+class CountedStump(ExactStump):
+    """The weak learner of DPAda, with its steps counted."""
+
+    steps: list[int] = field(default_factory=list)
+
+    def _ranked(self, training: RawRecords) -> Ranked:
+        ranked = super()._ranked(training)
+        return CountedRecords(ranked.data, ranked.ranks, ranked.start, ranked.values, self.steps)
+
+
+@lru_cache
+def steps_of(schedule: str, rounds: int, features: int, records: int) -> int:
+    """Return the steps of one published fit on made-up records, each with noise of its own."""
+    generator = np.random.default_rng(0)
+    X = generator.uniform(size=(records, features))
+    y = np.where((X[:, 0] > 0.5) ^ (generator.uniform(size=records) < 0.3), "yes", "no")
+    schema = Schema({f"f{place}": Numeric(0, 1) for place in range(features)}, classes=["no", "yes"])
+    stump, randomness = CountedStump(), Randomness(0)
+    counted = PrintedBoosting(stump, perturbation=PerturbExtremes(dpada.SCHEDULES[schedule]))
+    marked = (np.flatnonzero(dpada.SCHEDULES[schedule].marked(rounds, randomness.draw)) + 1).tolist()
+    plan = PrintedBoostingPlan(counted, schema, Fraction(1), rounds=rounds, marked=marked)
+    fitted = plan.fit_raw(X, y, randomness)
+    assert len(fitted.alphas) == rounds  # no fit ends early
+    return sum(stump.steps)
+
+
+def powers(schedule: str) -> dict[str, float]:
+    """Return with which power the steps of a fit grow with its rounds, its features and its records, the others at rest."""
+    exponents = {}
+    for name in SMALLEST:
+        sizes = [SMALLEST[name] * factor for factor in FACTORS]
+        counts = [steps_of(schedule, *{**SMALLEST, name: size}.values()) for size in sizes]
+        exponents[name] = float(np.polyfit(np.log(sizes), np.log(counts), 1)[0])
+    return exponents
+
+
+@fact
+def linear(schedule: str, tolerance: float) -> Verdict:
+    """Say whether the steps of a fit grow in proportion to its rounds, its features and its records."""
+    exponents = powers(schedule)
+    words = ", ".join(f"{name} to the power {power:.3f}" for name, power in exponents.items())
+    right = all(abs(power - 1) <= tolerance for power in exponents.values())
+    return stated(right, f"counted steps grow with {words}")
+
+
+# Data sets
+
+
+@fact
+def data_set(task: str, words: str, dropped: int = 0, **says: int) -> Verdict:
+    """Compare a set with what a paper counts in it; ``dropped`` numeric features of the files are not read."""
+    split = load_split(task)
+    numeric = sum(split.schema.is_numeric)
+    train, test = len(split.y_train), len(split.y_test)
+    counts = {"records": train + test, "train": train, "test": test}
+    counts |= {"features": len(split.schema.names) + dropped, "numeric": numeric + dropped}
+    counts |= {"discrete": len(split.schema.names) - numeric, "classes": len(split.schema.classes)}
+    return stated(all(counts[name] == number for name, number in says.items()), words % counts)
+
+
+@fact
+def eighty_twenty() -> Verdict:
+    splits = [load_split(task) for task in ("diabetes", "robot")]
+    sizes = [(len(split.y_train), len(split.y_test)) for split in splits]
+    right = all(abs(test / (train + test) - 0.2) < 0.001 for train, test in sizes)
+    return stated(right, "; ".join(f"{train} + {test}" for train, test in sizes))
+
+
+@fact
+def imbalance() -> Verdict:
+    """Check the share of the larger class before the set is balanced."""
+    labels = datasets.load_diabetes_prediction().y
+    share = float(np.mean(labels == "0"))
+    return stated(abs(share - 0.92) < 0.01, f"{share:.1%} of {len(labels)} records are of the larger class")
+
+
+@fact
+def born_abroad(share: float, tolerance: float) -> Verdict:
+    """Say whether a share of Adult's records, training and test, has another native country than the US."""
+    data = datasets.load_adult()
+    assert data.X_test is not None
+    place = data.schema.names.index("native-country")
+    countries = np.concatenate((data.X[:, place], data.X_test[:, place]))
+    abroad, unknown = float(np.mean(countries != "United-States")), float(np.mean(countries == "?"))
+    words = f"{abroad:.3f}, {unknown:.3f} of them without a country; {abroad - share:+.3f} from the paper's {share:.2f}"
+    return stated(abs(abroad - share) <= tolerance, words)
+
+
+@fact
+def fraction(task: str, accuracy: float) -> Verdict:
+    """Say whether an accuracy is a whole number of test records."""
+    tested = len(load_split(task).y_test)
+    right = accuracy * tested
+    words = f"{accuracy:.13f} times {tested} is {right:.6f}"
+    return stated(abs(right - round(right)) < 1e-6, f"{words}: one run, on all test records, none weighted")
+
+
+def implied_accuracy(precision: float, recall: float, share: float) -> float:
+    """Return the accuracy that follows from precision and recall of a class that has so large a share of the records."""
+    right = share * recall
+    wrong = right * (1 / precision - 1)
+    return right + (1 - share) - wrong
+
+
+@fact
+def implied(task: str, accuracy: float, precision: Sequence[float], recall: Sequence[float]) -> Verdict:
+    """Say whether an accuracy can be that of some precision and recall of the larger class."""
+    split = load_split(task)
+    share = float(np.mean(split.y_test == split.schema.classes[0]))
+    most = max(implied_accuracy(*pair, share) for pair in zip(precision, recall, strict=True))
+    words = f"with {share:.3f} of one class they imply {most:.3f} at most, the paper says {accuracy:.3f}"
+    return stated(most >= accuracy - 0.01, words)

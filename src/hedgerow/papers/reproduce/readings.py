@@ -1,0 +1,175 @@
+"""Systems by other readings of their papers, and forests with other papers' budgets, for figures that compare these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.estimator import Draw, PublicCoins
+from hedgerow.mechanisms import Randomness
+from hedgerow.papers.boosting import EqualRounds, PrintedBoosting
+from hedgerow.papers.cart import CARTDPsAdaBoostClassifier, CartTree
+from hedgerow.papers.dpada import DPAdaClassifier, ExactStump, PerturbExtremes, Ties
+from hedgerow.papers.edprf import EDPRFClassifier, TraditionClassifier
+from hedgerow.papers.forest import Bootstrap, FixedSize, PrintedForest, TwoPhases
+from hedgerow.papers.noise import Permutation
+from hedgerow.parameters import Choice, Flag, parameter
+from hedgerow.privacy.claim import Claim
+from hedgerow.schema import Schema
+from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
+from hedgerow.trees.schedules import RoundSchedule
+
+ALLOCATIONS: Mapping[str, Levels] = {"deng": Geometric(), "tpdprf": Harmonic(), "linear": Linear()}
+
+
+def shrinking_parts(records: int, trees: int) -> list[int]:
+    """Return how many records each tree gets if it takes a T-th of those that are left: eDPRF's algorithm 4, lines 5 and 6."""
+    sizes: list[int] = []
+    for _ in range(trees):
+        sizes.append((records - sum(sizes)) // trees)
+    return sizes
+
+
+class ShrinkingParts(FixedSize):
+    """Each tree gets a T-th of the records that are left, and about 1 / e of all are in none (algorithm 4 to the letter)."""
+
+    def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> list[npt.NDArray[np.int64]]:
+        order = randomness.draw(Permutation(), len(wrong))
+        ends = np.cumsum(shrinking_parts(len(wrong), trees))
+        return list(np.split(order[: ends[-1]], ends[:-1]))
+
+
+class AllocationForest(EDPRFClassifier):
+    """A forest with eDPRF's budgets or with those of another paper.
+
+    With another's, every tree reads all records (published: a bootstrap sample) for an equal part of epsilon, and in the
+    published form a leaf gets its level's share, as there, and not what its path has left. In the private form no forest has the
+    noisy size that stops small nodes of a single traditional tree: with a T-th of epsilon it would stop at the root. Nor do its
+    trees vote with the shares of their leaves, as that tree does: most of such a share is noise, and a tree has one vote.
+
+    On the traditional tree the published form is a rival as eDPRF's paper describes it: tests, leaves and stops of
+    ``TraditionClassifier``, the rival's level budgets, its bootstrap, and of TpDPRF the two phases.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, stop, adjacency, records_per_person, random_state, ledger
+        See ``EDPRFClassifier``.
+    allocation : {"own", "deng", "tpdprf", "linear"}
+        Whose level budgets: eDPRF's; twice the level above; harmonic; or on a line.
+    purity_test : bool
+        Published form: whether a node of a single class is a leaf, without noise, as the paper prints.
+    tree : {"pfdpdt", "tradition"}
+        How trees are built: eDPRF's way or the traditional one, which needs the budgets of another paper.
+    reading : {"halved", "undivided"}
+        Published traditional trees, as in ``TraditionClassifier``: whether half of a level's budget buys a noisy number of
+        records. TpDPRF's is never divided.
+    parts : {"equal", "shrinking"}
+        Published eDPRF: whether a tree gets one of T equal parts of all records, as the text says, or a T-th of the records
+        that are left, as algorithm 4 does to the letter.
+    """
+
+    allocation: str = parameter(Choice(("own", *ALLOCATIONS)), default="own")
+    purity_test: bool = parameter(Flag(), default=True)
+    tree: str = parameter(Choice(("pfdpdt", "tradition")), default="pfdpdt")
+    reading: str = parameter(Choice(("halved", "undivided")), default="halved")
+    parts: str = parameter(Choice(("equal", "shrinking")), default="equal")
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        own = self.allocation == "own"
+        if self.tree == "tradition":
+            recipe = self._traditional()._private(schema, depth)
+            return recipe if own else replace(recipe, levels=ALLOCATIONS[self.allocation], stop=None, soft=False)
+        recipe = super()._private(schema, depth)
+        return recipe if own else replace(recipe, assign=AllRecords(), levels=ALLOCATIONS[self.allocation])
+
+    def _published(self) -> PrintedForest:
+        own = self.allocation == "own"
+        traditional = self.tree == "tradition"
+        recipe = self._traditional()._published() if traditional else super()._published()
+        recipe = replace(recipe, pure_leaves=self.purity_test)
+        if own:
+            return replace(recipe, samples=ShrinkingParts()) if self.parts == "shrinking" else recipe
+        halved = traditional and self._traditional().reading == "halved"
+        phases = traditional and self.allocation == "tpdprf"
+        return replace(
+            recipe,
+            samples=TwoPhases() if phases else Bootstrap(),
+            levels=ALLOCATIONS[self.allocation],
+            sharing="halved" if halved else "undivided",
+        )
+
+    def _traditional(self) -> TraditionClassifier:
+        """Return the traditional tree; with TpDPRF's budgets, which are not divided within a level, without counts."""
+        return TraditionClassifier(reading="undivided" if self.allocation == "tpdprf" else self.reading)
+
+
+class _ReadCART(CARTDPsAdaBoostClassifier):
+    """CART-DPsAdaBoost as printed with other settings of its tree."""
+
+    tree: ClassVar[dict[str, Any]] = {}
+
+    def _published(self) -> PrintedBoosting:
+        recipe = super()._published()
+        assert isinstance(recipe.learner, CartTree)
+        return replace(recipe, learner=replace(recipe.learner, **self.tree))
+
+
+class SharesCART(_ReadCART):
+    """Noise of the scale max w / epsilon' goes onto a leaf's weighted shares, which are as small as w, not onto counts."""
+
+    tree: ClassVar[dict[str, Any]] = {"noised": "shares"}
+
+
+class UnsampledCART(_ReadCART):
+    """Every tree is grown on all records: the paper's perturbation of records is left out."""
+
+    tree: ClassVar[dict[str, Any]] = {"sampled": False}
+
+
+class EqualRoundsCART(CARTDPsAdaBoostClassifier):
+    """CART-DPsAdaBoost as printed with an equal part of epsilon for each round.
+
+    The paper takes log(alpha) off that part: a number that does not depend on epsilon, often -1 and less, and is not known
+    before the round has been trained.
+    """
+
+    def _published(self) -> PrintedBoosting:
+        return replace(super()._published(), budgets=EqualRounds())
+
+
+@dataclass(frozen=True)
+class EveryRound(RoundSchedule):
+    """Every round, the first one too."""
+
+    def marked(self, rounds: int, draw: Draw) -> npt.NDArray[np.bool_]:
+        return np.ones(rounds, dtype=np.bool_)
+
+    def most(self, rounds: int) -> int:
+        return rounds
+
+    def expected(self, rounds: int) -> Fraction:
+        return Fraction(rounds)
+
+
+class FromRoundOne(DPAdaClassifier):
+    """DPAda with noise after every round, published form only: algorithm 3 instead of equation 21."""
+
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+        return tuple(range(1, self._rounds(claim) + 1))
+
+    def _published(self) -> PrintedBoosting:
+        return PrintedBoosting(ExactStump(), perturbation=PerturbExtremes(EveryRound(), cast(Ties, self.ties)))
+
+
+READINGS: Mapping[str, type[Any]] = {
+    "allocation": AllocationForest,
+    "cart-equal-rounds": EqualRoundsCART,
+    "cart-shares": SharesCART,
+    "cart-unsampled": UnsampledCART,
+    "dpada-from-round-1": FromRoundOne,
+}

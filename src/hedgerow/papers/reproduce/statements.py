@@ -1,0 +1,262 @@
+"""Papers as data: ``<paper>.toml`` holds what each says and prints, and how it is run; here that becomes experiments.
+
+In a file ``{name}`` stands for a value of its ``[names]``, alone in a string for the value itself, and in an array ``{*name}``
+for all items of one. A table with ``for`` is repeated for each of the tables in it, whose keys are names too, or for all choices
+of one from each of several arrays; its ``item``, if it has one, stands for it. An experiment has
+
+- ``curves``: arguments of ``curves_of``; a method is a table of its system and its settings; ``again`` repeats the curves with
+  another label, ``measure`` or ``epsilon``; ``coded_measure`` is what the authors' code measures instead;
+- ``reported``: the paper's numbers, of a panel, a label and a measure (``of``), ``values`` at each ``x``;
+- ``claims``, the paper's sentences, and ``checks``, our own: each names the function that judges it, and its arguments.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from importlib.resources import files
+from itertools import product
+from operator import or_
+from typing import Any
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Form, Panel, PaperClaim, Reported
+from hedgerow.papers.reproduce.facts import PICTURES
+from hedgerow.papers.reproduce.fits import BASELINES, CODED_DATA, TASKS, Fit, Setting
+from hedgerow.papers.reproduce.judges import JUDGES
+
+NAME = re.compile(r"\{(\*?)(\w+)\}")
+LATER = ("task", "measure")  # names that `curves_of` fills in
+NAMES = ("edprf", "cart-dps-adaboost", "dpada")
+NOWHERE = Axis("", "", (), ())
+OWN_SETTINGS: Mapping[str, tuple[str, ...]] = {"adaboost": ("n_estimators",), "majority": ()}
+
+
+def read_paper(name: str) -> dict[str, Any]:
+    """Return the tables of a paper's file, with names filled in and repeated tables written out."""
+    tables = tomllib.loads((files("hedgerow.papers.reproduce") / f"{name}.toml").read_text(encoding="utf-8"))
+    names: dict[str, Any] = {}
+    for key, value in tables.pop("names").items():
+        names[key] = expanded(value, names)
+    return {key: expanded(value, names) for key, value in tables.items()}
+
+
+def expanded(value: Any, names: Mapping[str, Any]) -> Any:
+    """Return a value of a file with its names filled in; an unknown one is a KeyError."""
+    if isinstance(value, str):
+        whole = NAME.fullmatch(value)
+        return names[whole[2]] if whole and whole[2] not in LATER else NAME.sub(lambda part: _text(part, names), value)
+    if isinstance(value, list):
+        return [one for item in value for one in _items(item, names)]
+    if isinstance(value, dict):
+        return {expanded(key, names): expanded(one, names) for key, one in value.items()}
+    return value
+
+
+def _text(part: re.Match[str], names: Mapping[str, Any]) -> str:
+    if part[2] in LATER:
+        return part[0]
+    value = names[part[2]]
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _items(item: Any, names: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what an item of an array stands for."""
+    if isinstance(item, str) and item.startswith("{*"):
+        yield from expanded(item, names)
+    elif isinstance(item, dict) and "for" in item:
+        rest = {key: value for key, value in item.items() if key != "for"}
+        rows = expanded(item["for"], names)
+        for chosen in product(*rows) if rows and isinstance(rows[0], list) else zip(rows):
+            one = expanded(rest, reduce(or_, chosen, dict(names)))
+            yield one.get("item", one)
+    else:
+        yield expanded(item, names)
+
+
+def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, ...]:
+    """Return the experiments of a paper's tables."""
+    axes = {name: Axis(**{key: _frozen(value) for key, value in axis.items()}) for name, axis in tables["axes"].items()}
+    return tuple(_experiment(paper, table, axes) for table in tables["experiments"])
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _experiment(paper: str, table: Mapping[str, Any], axes: Mapping[str, Axis]) -> Experiment:
+    axis = axes[table["axis"]] if "axis" in table else NOWHERE
+    section = table.get("section", "")
+    claims = [{"section": section, **claim} for claim in table.get("claims", ())]
+    own = [{"section": "", **check} for check in table.get("checks", ())]
+    return Experiment(
+        name=f"{paper}/{table['name']}",
+        title=table["title"],
+        settings=table["settings"],
+        axis=axis,
+        curves=tuple(curve for group in table.get("curves", ()) for curve in _curves(axis, **group)),
+        reported=tuple(number for group in table.get("reported", ()) for number in _numbers(**group)),
+        claims=tuple(_claim(**claim) for claim in (*claims, *own)),
+        notes=tuple(table.get("notes", ())),
+        picture=PICTURES.get(table.get("picture", "")),
+        reading=table.get("reading", ""),
+    )
+
+
+def _claim(section: str, text: str, check: str, **arguments: Any) -> PaperClaim:
+    return PaperClaim(section, text, JUDGES[check](**arguments))
+
+
+def _numbers(
+    panel: str, label: str, x: Sequence[float], values: Sequence[float], of: str = "accuracy"
+) -> Iterator[Reported]:
+    """Yield the paper's numbers of a curve."""
+    for at, value in zip(x, values, strict=True):
+        yield Reported(Panel(panel, of), label, at, value)
+
+
+def _curves(
+    axis: Axis,
+    methods: Any,
+    data: Sequence[str],
+    again: Sequence[Mapping[str, Any]] = (),
+    coded_measure: str | None = None,
+    **arguments: Any,
+) -> Iterator[Curve]:
+    """Yield the curves of a group, then the same once more for each table of ``again``."""
+    tables: Sequence[Mapping[str, Any]] = [methods] if isinstance(methods, Mapping) else methods
+    named = {label: method for table in tables for label, method in table.items()}
+    curves = curves_of(axis, named, data, **arguments)
+    if coded_measure:
+        curves = tuple(replace(one, own_measure=coded_measure) if one.form == "coded" else one for one in curves)
+    yield from curves
+    for other in again:
+        for curve in curves:
+            if curve.form is not None and other.get("only") in (None, curve.label):
+                yield _again(curve, other)
+
+
+def _again(curve: Curve, other: Mapping[str, Any]) -> Curve:
+    points = curve.points
+    if "epsilon" in other:
+        points = tuple((x, replace(fit, epsilon=other["epsilon"])) for x, fit in points)
+    return replace(curve, label=other["label"], own_measure=other.get("measure", curve.own_measure), points=points)
+
+
+def curves_of(
+    axis: Axis,
+    methods: Mapping[str, Mapping[str, Setting]],
+    tasks: Sequence[str],
+    *,
+    forms: Iterable[Form] = ("published", "private"),
+    measures: Mapping[str, str] | None = None,
+    panel: str = "{task}",
+    fixed: Mapping[str, Setting] | None = None,
+    epsilon: float = 1.0,
+) -> tuple[Curve, ...]:
+    """Return one curve per method, form, data set and measure; one without privacy has a single curve, beside all forms.
+
+    Parameters
+    ----------
+    axis : Axis
+        What is swept.
+    methods : mapping of label to a system and its settings
+        What is compared. A setting of a method overrides one of ``fixed``, and the axis overrides both.
+    tasks : sequence of str
+        The data sets, each with a panel of its own.
+    measures : mapping of measure to words, optional
+        One panel each; the accuracy if left out.
+    panel : str
+        The panels' name, in which ``{task}`` and ``{measure}`` stand for these.
+    """
+    curves = []
+    for task in tasks:
+        for measure, words in (measures or {"accuracy": "accuracy"}).items():
+            place = Panel(panel.format(task=TASKS[task].title, measure=words), measure)
+            for label, method in methods.items():
+                system = str(method["system"])
+                given = {**(fixed or {}), **method}
+                del given["system"]
+                for form in (None,) if system in BASELINES else tuple(forms):
+                    points = tuple((x, _fit(task, system, form, given, axis, x, epsilon)) for x in axis.values)
+                    curves.append(Curve(place, label, form, points))
+    return tuple(curves)
+
+
+def _fit(
+    task: str, system: str, form: Form | None, given: Mapping[str, Setting], axis: Axis, x: float, epsilon: float
+) -> Fit:
+    settings, records = dict(given), 0
+    if axis.parameter == "epsilon":
+        epsilon = x
+    elif axis.parameter == "records":
+        records = int(x)
+    elif axis.parameter == "features":
+        task = f"{task}-{x:g}"
+    elif axis.parameter:
+        settings[axis.parameter] = int(x) + axis.shift
+    if form is None:  # nothing but the size matters to what has no privacy
+        settings = {name: value for name, value in settings.items() if name in OWN_SETTINGS[system]}
+        return Fit(task, system, "none", 0.0, tuple(sorted(settings.items())), records)
+    if form == "coded":
+        coded = tuple(sorted({**settings, "as_coded": True}.items()))
+        return Fit(CODED_DATA.get(task, task), system, "published", epsilon, coded, records)
+    return Fit(task, system, form, epsilon, tuple(sorted(settings.items())), records)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its short name, its reference, its experiments, its systems, in short what a full run shows, and its runs.
+
+    ``runs`` is how often the paper repeats what it averages; 10 where it does not say, or says less. ``coded_runs`` is how often
+    its authors' code does.
+    """
+
+    name: str
+    title: str
+    reference: str
+    experiments: tuple[Experiment, ...]
+    systems: tuple[str, ...]
+    summary: tuple[str, ...] = ()
+    runs: int = 10
+    coded_runs: int = 10
+
+    @property
+    def measures(self) -> Mapping[str, frozenset[str]]:
+        """What some experiment shows of the fits on each data set."""
+        measures: dict[str, set[str]] = {}
+        for experiment in self.experiments:
+            for curve in experiment.curves:
+                for _, fit in curve.points:
+                    measures.setdefault(fit.data, set()).add(curve.measure)
+        return {data: frozenset(names) for data, names in measures.items()}
+
+
+def _paper(name: str) -> Paper:
+    tables = read_paper(name)
+    experiments = experiments_of(name, tables)
+    given = {key: _frozen(value) for key, value in tables.items() if key not in ("axes", "experiments")}
+    return Paper(name=name, experiments=experiments, **given)
+
+
+PAPERS = tuple(map(_paper, NAMES))
+
+
+def experiments_named(names: Iterable[str]) -> tuple[Experiment, ...]:
+    """Return the experiments of these names; a paper's name stands for all of its own, ``"all"`` for every one."""
+    everything = [experiment for paper in PAPERS for experiment in paper.experiments]
+    known = {experiment.name: (experiment,) for experiment in everything}
+    groups = {paper.name: paper.experiments for paper in PAPERS}
+    chosen: list[Experiment] = []
+    for name in names:
+        experiments = {**known, **groups, "all": everything}.get(name)
+        if experiments is None:
+            raise ConfigurationError(
+                f"{name!r} is no experiment. `hedgerow reproduce list` shows them; a paper's name ({', '.join(groups)}) "
+                "stands for all of its own, and 'all' for every one."
+            )
+        chosen += experiments
+    return tuple(dict.fromkeys(chosen))

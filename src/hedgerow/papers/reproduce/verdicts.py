@@ -1,0 +1,268 @@
+"""What a paper says of a figure becomes contrasts: numbers that are positive where it is right, each with a standard error.
+
+A statement *holds* if every contrast is positive and nine in ten of them clearly (of fewer than ten, all), or if none is clearly
+negative and their mean, the pooled contrast, is clearly positive; against several rivals, that with each of them. It *does not*
+if one is clearly negative or a pooled one is, and otherwise it *cannot be told* from these runs. Clearly means at the two-sided
+5 % level of Student's t, and for a contradiction at one place at that level over all contrasts together: of many places that
+agree by chance alone, one would soon seem to contradict.
+
+What does not hold names the worst place, what cannot be told the number of runs that would tell.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.stats import t as student
+
+Answer = Literal["holds", "does not", "cannot be told", "not measured"]
+ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told")
+LEVEL = 0.05
+FLAT = 0.005  # a change between the ends of a curve of less than this is none
+MOST = 0.9  # of many places, all of which agree, so many have to agree clearly
+ROUNDING = 1e-9  # of sums of values that are kept with four digits
+MANY_RUNS = 1000  # a difference that takes more is a tie for this page
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one point; ``certain`` if every run gives the same."""
+
+    values: tuple[float, ...]
+    certain: bool = False
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
+
+    @property
+    def spread(self) -> float:
+        """Their standard deviation; 0 of a single run."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
+
+    @property
+    def error(self) -> float:
+        """The standard error of their mean; infinite of a single run that another would differ from."""
+        if self.certain:
+            return 0.0
+        return self.spread / math.sqrt(len(self.values)) if len(self.values) > 1 else math.inf
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error."""
+        return math.inf if self.certain else len(self.values) - 1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to a claim, one of ``ANSWERS``, the figures that decide it, and more figures for who wants to know more."""
+
+    answer: Answer
+    words: str = ""
+    details: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.answer}: {self.words}" if self.words else self.answer
+
+
+NOT_MEASURED = Verdict("not measured")
+
+
+def stated(right: bool, words: str) -> Verdict:
+    """Return whether something that has no noise is as the paper says."""
+    return Verdict("holds" if right else "does not", words)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A number that is positive where a statement is right, its standard error, and the degrees of freedom of that.
+
+    ``runs`` are the values of single runs where the gap is their mean.
+    """
+
+    gap: float
+    error: float = 0.0
+    freedom: float = math.inf
+    runs: tuple[float, ...] = ()
+
+    def bound(self, level: float) -> float:
+        """Return how far the gap may be off at a two-sided level."""
+        if self.error == 0:
+            return 0.0
+        return math.inf if math.isinf(self.error) else float(student.isf(level / 2, self.freedom)) * self.error
+
+    @property
+    def holds(self) -> bool:
+        """Whether the gap is clearly positive."""
+        return self.gap > self.bound(LEVEL)
+
+    def fails(self, contrasts: int = 1) -> bool:
+        """Say whether the gap is clearly negative, as one of so many; without noise, whether it is not positive."""
+        return self.gap <= 0 if self.error == 0 else self.gap < -self.bound(LEVEL / contrasts)
+
+    def __neg__(self) -> Contrast:
+        return Contrast(-self.gap, self.error, self.freedom, tuple(-value for value in self.runs))
+
+    def __add__(self, constant: float) -> Contrast:
+        return Contrast(self.gap + constant, self.error, self.freedom, tuple(value + constant for value in self.runs))
+
+    def __str__(self) -> str:
+        if self.error == 0:
+            return f"{self.gap:+.4f} (no noise)"
+        return f"{self.gap:+.4f} ± {self.error:.4f} ({self.count} runs)"
+
+    @property
+    def count(self) -> int:
+        """How many runs stand behind it."""
+        return len(self.runs) or (1 if math.isinf(self.freedom) else math.ceil(self.freedom) + 1)
+
+    @property
+    def clarity(self) -> float:
+        """The gap in standard errors; without noise it is the least of all."""
+        return self.gap / self.error if self.error else -math.inf
+
+    def needed(self, contrasts: int = 1) -> float:
+        """Return how many runs would make it clear, if means and spreads stay."""
+        needed = self.count * (self.bound(LEVEL / contrasts) / abs(self.gap)) ** 2 if self.gap else math.inf
+        return math.inf if math.isnan(needed) else needed
+
+    def within(self, tolerance: float) -> Contrast:
+        """Return how far inside a tolerance the gap lies, above or below 0."""
+        return Contrast(tolerance - abs(self.gap), self.error, self.freedom)
+
+
+def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
+    """Return a weighted sum of means; runs of one seed are taken together where all points have as many.
+
+    Runs share their seeds, so that two points may move together or not; otherwise the degrees of freedom are those of Welch and
+    Satterthwaite.
+    """
+    gap = sum(weight * cell.mean for weight, cell in zip(weights, cells, strict=True))
+    noisy = [(weight, cell) for weight, cell in zip(weights, cells, strict=True) if not cell.certain]
+    if len({len(cell.values) for _, cell in noisy}) == 1 and len(noisy[0][1].values) > 1:
+        return _of_runs(gap, np.sum([weight * np.array(cell.values) for weight, cell in noisy], axis=0), ROUNDING)
+    variances = [(weight * cell.error) ** 2 for weight, cell in noisy]
+    total = sum(variances)
+    if not 0 < total < math.inf:
+        return Contrast(gap, math.sqrt(total))
+    spread = sum(variance**2 / cell.freedom for variance, (_, cell) in zip(variances, noisy, strict=True) if variance)
+    return Contrast(gap, math.sqrt(total), total**2 / spread)
+
+
+def _of_runs(gap: float, runs: np.ndarray, smallest: float = -1.0) -> Contrast:
+    """Return a contrast whose runs are moved to the gap, which what has no noise is part of; an error up to ``smallest`` is 0."""
+    error = float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
+    values = tuple((runs - runs.mean() + gap).tolist())
+    return Contrast(gap, error if error > smallest else 0.0, len(runs) - 1, values)
+
+
+def near(cell: Cell, value: float, tolerance: float) -> Contrast:
+    """Return how far inside the tolerance around a number a point lies."""
+    return Contrast(cell.mean - value, cell.error, cell.freedom).within(tolerance)
+
+
+def difference(here: Cell, there: Cell) -> Contrast:
+    """Return the mean of one point less that of another."""
+    return combined((1.0, -1.0), (here, there))
+
+
+def trend(cells: Sequence[Cell]) -> Contrast:
+    """Return the change from the first to the last of some points on the line fitted to them, evenly spaced."""
+    places = np.arange(len(cells)) - (len(cells) - 1) / 2
+    weights = places / (places @ places) * (len(cells) - 1)
+    return combined(weights.tolist(), cells)
+
+
+def less_flat(change: Contrast, contrasts: int = 1) -> Contrast:
+    """Return a change; if it is clearly less than ``FLAT``, what is missing of that."""
+    return change + -FLAT if change.gap + change.bound(LEVEL / contrasts) < FLAT else change
+
+
+def averaged(cells: Sequence[Cell]) -> Cell:
+    """Return the average of several points run by run: the noise of a run, its schedule too, is the same in all of them."""
+    certain = all(cell.certain for cell in cells)
+    runs = min((len(cell.values) for cell in cells if not cell.certain), default=1)
+    rows = [cell.values[:1] * runs if cell.certain else cell.values[:runs] for cell in cells]
+    return Cell(tuple(statistics.fmean(values) for values in zip(*rows, strict=True)), certain)
+
+
+def pooled(contrasts: Sequence[Contrast]) -> Contrast:
+    """Return the mean of contrasts, run by run where all have as many; otherwise as if all of them moved together."""
+    gap = sum(contrast.gap for contrast in contrasts) / len(contrasts)
+    noisy = [contrast for contrast in contrasts if contrast.error]
+    if not noisy:
+        return Contrast(gap)
+    if len({len(contrast.runs) for contrast in noisy}) == 1 and noisy[0].runs:
+        return _of_runs(gap, np.sum([contrast.runs for contrast in noisy], axis=0) / len(contrasts))
+    error = sum(contrast.error for contrast in contrasts) / len(contrasts)
+    return Contrast(gap, error, min(contrast.freedom for contrast in noisy))
+
+
+def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = (), details: str = "") -> Verdict:
+    """Return the verdict on a statement that needs all contrasts to be positive.
+
+    ``pool`` names what each contrast may be pooled with, such as its rival; without it none has a mean that means anything. The
+    figures that decide follow the ``words``; ``details`` are kept apart.
+    """
+    if not contrasts:
+        return NOT_MEASURED
+    groups: dict[str, list[Contrast]] = {}
+    for name, contrast in zip(pool, contrasts, strict=bool(pool)):
+        groups.setdefault(name, []).append(contrast)
+    wholes = [pooled(group) for group in groups.values()] if len(contrasts) > 1 else []
+    if wholes:
+        least = min(wholes, key=lambda whole: whole.clarity)
+        words = joined(words, f"pooled {'' if len(wholes) == 1 else 'least '}{least}")
+    failing = [contrast for contrast in contrasts if contrast.fails(len(contrasts))]
+    if failing:
+        worst = min(failing, key=lambda contrast: contrast.clarity)
+        return Verdict("does not", joined(words, f"worst place {worst}"), details)
+    if any(whole.fails(len(wholes)) for whole in wholes):
+        return Verdict("does not", words, details)
+    clear = sum(contrast.holds for contrast in contrasts) >= MOST * len(contrasts)
+    if clear and all(contrast.gap > 0 for contrast in contrasts):
+        return Verdict("holds", words, details)
+    if wholes and all(whole.holds for whole in wholes):
+        return Verdict("holds", words, details)
+    return Verdict("cannot be told", joined(words, _what_would_tell(contrasts, wholes)), details)
+
+
+def joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def counted(contrasts: Sequence[Contrast]) -> str:
+    """Return in how many places contrasts are significant."""
+    right, wrong = sum(c.holds for c in contrasts), sum(c.fails(len(contrasts)) for c in contrasts)
+    return f"significant in {right}, significantly wrong in {wrong}"
+
+
+def low_to_high(numbers: Sequence[float], digits: str = "+.3f") -> str:
+    """Return between what numbers lie; nothing of none."""
+    return f"{min(numbers):{digits}} to {max(numbers):{digits}}" if numbers else ""
+
+
+def low_or_range(numbers: Sequence[int]) -> str:
+    """Return between what numbers lie, or the number if all are the same."""
+    return f"{min(numbers)}" if len(set(numbers)) == 1 else low_to_high(numbers, "")
+
+
+def _what_would_tell(contrasts: Sequence[Contrast], wholes: Sequence[Contrast]) -> str:
+    """Return how many runs would settle a sentence that cannot be told, at the means and spreads so far."""
+    if any(math.isinf(contrast.error) for contrast in contrasts):
+        return "a second run of every point would give it an error"
+    wrong = [contrast.needed(len(contrasts)) for contrast in contrasts if contrast.gap <= 0]
+    right = sorted(contrast.needed() for contrast in contrasts)
+    needed = [min(wrong) if wrong else right[math.ceil(MOST * len(right)) - 1]]
+    if wholes:
+        needed.append(max(whole.needed() for whole in wholes))
+    runs = min(needed)
+    if runs > MANY_RUNS:
+        nearest = min(contrasts, key=lambda contrast: abs(contrast.gap))
+        return f"a tie for this many runs: nearest {nearest}, more than {MANY_RUNS} runs would tell"
+    return f"about {math.ceil(runs)} runs of every point would tell"

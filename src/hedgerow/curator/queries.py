@@ -87,7 +87,6 @@ def check_tests(candidates: Candidates, table: Table) -> None:
 
 
 def check_one(nodes: Nodes, what: str) -> None:
-    """Raise ConfigurationError unless this is one node."""
     if len(nodes) != 1:
         raise ConfigurationError(f"{what} in one node, not in {len(nodes)}.")
 
@@ -112,7 +111,6 @@ class Release(ABC):
         """Yield what the mechanism draws from, one draw after another, by exact counts of the nodes, a frontier of the table."""
 
     def answer(self, drawn: Sequence[Any], table: Table) -> Any:
-        """Return the outcomes of all draws as one answer."""
         return drawn[0] if len(drawn) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
 

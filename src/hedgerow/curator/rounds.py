@@ -19,7 +19,6 @@ from hedgerow.table import Cells, ChannelRule, CodeGroups
 
 
 def check_cost(amount: Cost) -> None:
-    """Raise ConfigurationError if a query would cost nothing."""
     if amount.epsilon <= 0 and amount.mu_squared <= 0:
         raise ConfigurationError(
             "a question costs nothing, but only noise with a cost protects; pass a positive budget."
@@ -65,7 +64,6 @@ class Cut:
 
     @property
     def code(self) -> int:
-        """The last code on the first side."""
         return int(np.flatnonzero(self.side == 0)[-1])
 
     def halves(self, cuts: int) -> Truth:
@@ -75,7 +73,6 @@ class Cut:
 
 
 def cells_of(cuts: Sequence[Cut]) -> Cells:
-    """Return the cells that cuts make."""
     side = np.zeros((len(cuts), max((len(cut.side) for cut in cuts), default=0)), dtype=np.int64)
     for row, cut in zip(side, cuts, strict=True):
         row[: len(cut.side)] = cut.side
@@ -139,7 +136,6 @@ class Splits:
         return CodeGroups(np.array(self.by, dtype=np.int64), together)
 
     def __len__(self) -> int:
-        """Return the number of cuts."""
         return int(self.starts[-1]) - len(self.by)
 
     def cut(self, number: int) -> Cut:
@@ -217,7 +213,6 @@ class Round:
 
     @property
     def _by_code(self) -> Integers:
-        """The sums by cell and code, (cells, codes, channels)."""
         return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
     def select_cut(self, mechanism: Selection, ordered: Sequence[bool], offered: Truth) -> Cut:

@@ -62,7 +62,6 @@ class _OnDisk:
     checksum: bytes
 
     def read(self, checksums: ArrayChecksums) -> Array:
-        """Return the array, or raise EngineError where it is not what was written."""
         try:
             array: Array = np.fromfile(self.path, dtype=self.dtype).reshape(self.shape)
         except (OSError, ValueError):  # which say how many records there are
@@ -133,7 +132,6 @@ class Spill:
             return True
 
     def give_back(self, size: int) -> None:
-        """Count so many bytes as free again."""
         with self._lock:
             self._left += size
 
@@ -148,7 +146,6 @@ class Spill:
         return path
 
     def put(self, array: Array) -> _OnDisk:
-        """Write an array to a new file."""
         return _OnDisk(self.write(array), array.dtype, array.shape, self.checksums.of(array))
 
     def _new_file(self) -> Path:

@@ -53,7 +53,6 @@ class ClusterSource(ABC):
             raise ConfigurationError(f"timeout is {timeout!r}, but it must be a positive number of seconds.")
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a reading has them; codes stay on the workers."""
         persons = None if keep is None else self._persons(layout, keep)
         made = [self._encoded(encode, (reading, layout, self.checksums.key, persons))]
         try:

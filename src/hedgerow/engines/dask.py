@@ -110,10 +110,6 @@ class DaskSource(ClusterSource):
     client: Any
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read.
-
-        Workers begin their imports. A worker that may read ids of persons differently is an EngineError.
-        """
         run_on_workers(self.client, _prepare)  # they are idle while a fit is planned
         if layout.group is not None:  # each task checks this as well, for workers that come later
             try:
@@ -253,7 +249,6 @@ class DaskEngine:
         self._closed.atexit = False
 
     def ask(self, task: Task) -> Integers:
-        """Return the sum of every partition's answer, each of them once."""
         total, question = Total(self._partitions), next(self._questions)
         news, timeout, together = task.after(self._sent.get(task.log, 0)), Timeout(self._timeout), True
         # Partitions that lack commands, and those whose answers were lost with their worker, are queried again.
@@ -352,12 +347,10 @@ class DaskEngine:
         ]
 
     def forget(self, log: str) -> None:
-        """Drop the state of a log on the workers."""
         if self._sent.pop(log, None) is not None:
             _tell(self._client, store.forget, log)
 
     def close(self) -> None:
-        """Drop everything."""
         self._sent.clear()
         self._asked.clear()
         self._shares.close()

@@ -35,7 +35,6 @@ UNICODE = "the workers' Unicode version differs from the driver's"
 
 
 def changed() -> EngineError:
-    """Return the error of a source whose records have changed."""
     return EngineError(
         f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
         "and written down), and make hr.Records anew."
@@ -64,14 +63,12 @@ class Checksum:
         )
 
     def update(self, codes: Codes, labels: Labels, ids: Ids | None = None) -> None:
-        """Take the next records."""
         self._codes.update(np.ascontiguousarray(codes).data)
         self._labels.update(labels.astype("<i4").data)
         if ids is not None:
             self._ids.update(ids.data)
 
     def digest(self) -> bytes:
-        """Return the checksum of all records so far."""
         return self._codes.digest() + self._labels.digest() + self._ids.digest()
 
 
@@ -113,7 +110,6 @@ TEXT = ("object", "str", "large_string")
 
 
 def unicode_version() -> str:
-    """Return the version of Unicode, by which this process normalizes text."""
     return unicodedata.unidata_version
 
 
@@ -298,7 +294,6 @@ class Facts:
     digest: bytes
 
     def check(self, rows: Rows) -> None:
-        """Raise EngineError if these are other records."""
         if not hmac.compare_digest(self.digest, rows.digest):
             raise changed()
 

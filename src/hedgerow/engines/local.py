@@ -123,7 +123,6 @@ class LocalEngine:
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
-        """Return the sum of every partition's answer, each of them once."""
         total, question, done = Total(len(self._partitions)), next(self._questions), count(1)
         if task.log not in self._caches:
             self._caches[task.log] = [Cache(self._spill.arrays()) for _ in self._partitions]
@@ -137,12 +136,10 @@ class LocalEngine:
         return total.sum
 
     def forget(self, log: str) -> None:
-        """Drop the state of a log."""
         for cache in self._caches.pop(log, ()):
             cache.arrays.clear()
 
     def close(self) -> None:
-        """Drop everything, and remove spilled files."""
         self._caches.clear()
         self._partitions.clear()
         self._spill.close()
@@ -166,15 +163,12 @@ class LocalSource:
 
     @property
     def again(self) -> bool:
-        """Whether the records can be read more than once."""
         return self.stream.again
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns are the schema's, ConfigurationError where there is no record."""
         self.stream.check(schema, layout)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a reading has them; those that ``keep`` leaves out have no class."""
         spill = Spill(self.spill, self.memory // 2)
         try:
             blocks = self.stream.blocks(layout)
@@ -186,7 +180,6 @@ class LocalSource:
             raise
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value, of those that ``keep`` does not leave out."""
         total = asked.nothing
         with Spill(self.spill, self.memory // 2) as spill:
 

@@ -60,7 +60,6 @@ class SparkSource(ClusterSource):
     """The partitions of a Spark dataframe; see ``Records.from_spark`` for the parameters. Rows are RDDs of ``Packed``."""
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
         arrow = import_module("pyspark.sql.pandas.types").to_arrow_schema(self.frame.schema)
         X, y = layout.split(arrow.empty_table())
         read_columns(X, schema.features)
@@ -156,7 +155,6 @@ class Stores:
         return self.held.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
 
     def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
-        """Return what some partitions answer."""
         return self._context.runJob(self.asked(facts, packed), list, list(places))
 
     def made_again(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
@@ -202,7 +200,6 @@ class SparkEngine:
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
-        """Return the sum of every partition's answer, each of them once."""
         total, question = Total(self._partitions), next(self._questions)
         absent = self._add(total, question, partial(self._first, task.after(self._sent.get(task.log, 0))))
         packed = pickle.dumps(task)
@@ -216,7 +213,6 @@ class SparkEngine:
         return total.sum
 
     def _first(self, task: Task) -> list[bytes]:
-        """Return what all partitions answer, as partial sums."""
         answers, query = self._stores.asked(self._facts, pickle.dumps(task)), task.query
         if task.size * self._partitions <= MANY_CELLS:
             collected: list[bytes] = answers.collect()
@@ -237,7 +233,6 @@ class SparkEngine:
         self._sent.pop(log, None)
 
     def close(self) -> None:
-        """Drop everything."""
         self._stores.close()
         with suppress(Exception):
             self._facts.destroy()

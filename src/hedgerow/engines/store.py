@@ -82,11 +82,9 @@ class MemoryStore(Store):
                 self._partitions[facts.place] = Partition(facts.first_row, arrays)
 
     def partition(self, place: int) -> Partition | None:
-        """Return a partition, or None if it is not there."""
         return self._partitions.get(place)
 
     def cache(self, log: str, place: int) -> AbstractContextManager[Cache]:
-        """Lend what a log made of a partition."""
         with self._lock:
             if log not in self._caches:
                 for old in list(self._caches)[: -MOST_LOGS + 1]:
@@ -95,7 +93,6 @@ class MemoryStore(Store):
             return nullcontext(caches.setdefault(place, Cache(self._spill.arrays())))
 
     def forget(self, log: str) -> None:
-        """Drop the state of a log."""
         with self._lock:
             caches = self._caches.pop(log, {})
         for cache in caches.values():
@@ -103,7 +100,6 @@ class MemoryStore(Store):
                 cache.clear()
 
     def close(self) -> None:
-        """Drop everything."""
         for log in list(self._caches):
             self.forget(log)
         self._partitions.clear()
@@ -203,14 +199,12 @@ class DiskStore(Store):
         self._key, self._facts = key, facts
 
     def put(self, place: int, rows: Rows) -> None:
-        """Keep a partition."""
         self.parent.mkdir(parents=True, exist_ok=True)
         _make(self.folder, "hedgerow-table-*", MOST_TABLES)
         files = Files(self.folder, str(place), self._key)
         files.write({"codes": rows.codes, "labels": rows.labels}, rows.digest.hex())
 
     def partition(self, place: int) -> Partition | None:
-        """Return a partition; raises as ``Store`` says."""
         facts, found = self._facts[place], Files(self.folder, str(place), self._key).read()
         if found is None:
             return None
@@ -285,7 +279,6 @@ class Files:
             index.write(f"{self._signature(text)}\n{text}")
 
     def forget(self) -> None:
-        """Remove the index, so that the arrays count as absent."""
         self._index.unlink(missing_ok=True)
 
     def _path(self, name: str) -> Path:

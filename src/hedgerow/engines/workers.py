@@ -96,7 +96,6 @@ def lost_scheduler() -> EngineError:
 
 
 def lost() -> EngineError:
-    """Return the error of a partition that cannot come back."""
     return EngineError(
         "a partition's records could not be read or counted by any worker, so the fit ends; what was charged for it stays "
         "charged. The workers' logs say why."
@@ -226,7 +225,6 @@ class WorkerShares:
             del self._rows[place]
 
     def close(self) -> None:
-        """Drop what was not held yet."""
         with suppress(Exception):
             self._client.cancel(list(self._rows.values()))
         self._rows.clear()

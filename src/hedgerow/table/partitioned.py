@@ -85,21 +85,17 @@ class PartitionedTable:
 
     @property
     def offsets(self) -> Integers:
-        """The position of each feature's first code among the codes of all features, and their number."""
         return np.concatenate(([0], np.cumsum(self._n_codes))).astype(np.int64)
 
     def fresh(self) -> PartitionedTable:
-        """Return a table of the same records, with a log of its own."""
         return self._with([change for change in self._changes if isinstance(change, Sample)])
 
     def sampled(self, coins: Coins, first: int, last: int) -> PartitionedTable:
-        """Return a table of the same records, in which only records with coins in the parts first to last - 1 have a class."""
         other = self.fresh()
         other._tell(Sample(coins, first, last))
         return other
 
     def thinned(self, coins: Coins) -> PartitionedTable:
-        """Return a table of only the records that the coins assign to part 0, with their present codes and margins."""
         with self._lock:
             other = self._with(self._changes)
             other._n_codes = self._n_codes
@@ -113,18 +109,15 @@ class PartitionedTable:
         return other
 
     def merge(self, into: Sequence[Integers]) -> None:
-        """Replace the codes of each feature by ``into[feature][code]``; no frontier may have been made before."""
         with self._lock:
             self._tell(Merge(tuple(np.array(codes, dtype=np.int64) for codes in into)))
             self._n_codes = np.array([int(codes.max()) + 1 for codes in into], dtype=np.int64)
 
     def update_margins(self, votes: RecordVotes) -> None:
-        """Add the votes of released trees for each record to its margins."""
         with self._lock:
             self._tell(AddVotes(votes))
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> Frontier:
-        """Return a frontier with a node for each part of the coins."""
         with self._lock:
             number = self._end + 1
             made = _Made(number, None if weights is None else number, None)
@@ -132,13 +125,11 @@ class PartitionedTable:
             return self._frontier(made, coins.coin.parts)
 
     def take(self, frontier: Frontier, nodes: npt.NDArray[np.intp]) -> Frontier:
-        """Return the frontier of some of the nodes, in the order given."""
         of = frontier.nodes
         taken = np.asarray(nodes) if of.nodes is None else of.nodes[nodes]
         return Frontier(Nodes(of.frontier, of.n_nodes, taken, of.weights), frontier.made)
 
     def partition(self, frontier: Frontier, candidates: Candidates, chosen: Integers) -> Frontier:
-        """Return the children of all nodes, each node's in the order of its test's branches."""
         of = frontier.nodes
         ends = np.cumsum(candidates.arity[chosen], dtype=np.int64)
         tests, place = np.unique(chosen, return_inverse=True)
@@ -157,7 +148,6 @@ class PartitionedTable:
         return Frontier(Nodes(made.number, n_nodes, None, made.weights), made)
 
     def answer(self, query: Query) -> Integers:
-        """Return the exact answer of a query, the sum of the partitions' answers."""
         with self._lock:
             if isinstance(query, Sums):
                 if query.votes is not None:
@@ -168,7 +158,6 @@ class PartitionedTable:
     def for_histograms(
         self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
-        """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1."""
         cells = int(self._n_codes.sum()) * self.n_classes
         most, few = max(1, MOST_CELLS // cells), max(1, BLOCK_CELLS // cells)
         for start in range(first, last, most):

@@ -143,12 +143,6 @@ def fit_in_memory(system: str, files: list[Path]) -> dict:
     return {"read": round(encoded - start, 2), "count": round(time.perf_counter() - encoded, 2)}
 
 
-def moved(clock: Clock, wire) -> dict[str, float]:
-    """Return seconds, and the tasks and bytes of a question."""
-    each = {name: round(getattr(wire, name) / clock.questions) for name in ("tasks", "sent", "received")}
-    return {**clock.times(), **{f"{name} a question": number for name, number in each.items()}}
-
-
 def fit_by_dask(system: str, files: list[Path], workers: int, limit: int) -> dict:
     """Fit on a Dask dataframe of the files, on workers of one thread each."""
     import dask.dataframe as dd
@@ -167,7 +161,7 @@ def fit_by_dask(system: str, files: list[Path], workers: int, limit: int) -> dic
         ddf = dd.read_parquet([str(path) for path in files])
         records = hr.Records.from_dask(ddf, client=client).with_progress(clock)
         estimator(system, schema).fit(records)
-        return moved(clock, records.source.wire)
+        return clock.times()
 
 
 def fit_by_spark(system: str, files: list[Path], workers: int, limit: int, partitions: int) -> dict:
@@ -190,7 +184,7 @@ def fit_by_spark(system: str, files: list[Path], workers: int, limit: int, parti
         frame = session.read.parquet(*[str(path) for path in files])
         records = hr.Records.from_spark(frame if not partitions else frame.coalesce(partitions)).with_progress(clock)
         estimator(system, schema).fit(records)
-        return moved(clock, records.source.wire)
+        return clock.times()
     finally:
         session.stop()
 

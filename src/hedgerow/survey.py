@@ -61,13 +61,11 @@ def fine_cuts(kind: Numeric) -> list[float]:
 
 
 def as_list(edges: Floats) -> list[float]:
-    """Return cut points as numbers of Python."""
     found: list[float] = edges.tolist()
     return found
 
 
 def merged_to_arrays(encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
-    """Return the cut points of a merged encoder as named arrays."""
     edges = encoder.edges
     return {
         "edges": np.concatenate(edges),
@@ -106,7 +104,6 @@ class Ones:
     l2_squared = 1
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return one channel, (records, 1)."""
         return (labels >= 0).astype(np.int64)[:, None]
 
 
@@ -123,7 +120,6 @@ class OnesByClass:
     l2_squared = 1
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return the channels of each record, (records, classes)."""
         return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
 
 
@@ -143,7 +139,6 @@ class SurveyRecipe:
     by_mass: float = 0.6
 
     def survey(self, budget: Budget, encoder: Encoder) -> Survey:
-        """Return a survey for a whole budget."""
         numeric = tuple(feature for feature, edges in enumerate(encoder.edges) if len(edges))
         noise = (budget * self.histograms / len(numeric)).noise() if numeric else None
         return Survey(self, encoder, numeric, noise)
@@ -160,12 +155,10 @@ class Survey:
 
     @property
     def left(self) -> Fraction:
-        """The share of the whole budget that it leaves."""
         return 1 - self.recipe.histograms if self.histogram_noise else Fraction(1)
 
     @property
     def event(self) -> Sequence:
-        """What it costs."""
         if self.histogram_noise is None:
             return Sequence(())
         draws = int(self.encoder.n_codes.max())

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from hedgerow.engines.local import Partial, Total, Wire, combined, narrowed
+from hedgerow.engines.local import Partial, Total, combined, narrowed
 from hedgerow.errors import EngineError
 from hedgerow.table import ClassCounts, Sums
 from hedgerow.table.log import Nodes
@@ -117,7 +117,3 @@ def test_answers_may_come_from_any_thread():
     for worker in workers:
         worker.join()
     assert total.sum.tolist() == [sum(range(50))]
-
-
-def test_nothing_was_sent_before_it_is_counted():
-    assert (Wire().sent, Wire().received, Wire().tasks) == (0, 0, 0)

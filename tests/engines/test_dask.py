@@ -18,8 +18,8 @@ from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
 
 import hedgerow as hr
-from hedgerow.engines import held as held_partitions
-from hedgerow.engines.held import _TABLES
+from hedgerow.engines import store
+from hedgerow.engines.store import _TABLES
 from hedgerow.systems import hedgerow
 
 dask = pytest.importorskip("dask")
@@ -312,7 +312,7 @@ class Failing:
     """Fails the first message of a query on a worker."""
 
     def __init__(self):
-        self.answered, self.failed = held_partitions.answered, False
+        self.answered, self.failed = store.answered, False
 
     def __call__(self, *about):
         if not self.failed:
@@ -322,11 +322,11 @@ class Failing:
 
 
 def fail_once():
-    held_partitions.answered = Failing()
+    store.answered = Failing()
 
 
 def logged(dask_worker):
-    held_partitions.answered = getattr(held_partitions.answered, "answered", held_partitions.answered)
+    store.answered = getattr(store.answered, "answered", store.answered)
     return "".join(line for _, line in dask_worker.get_logs())
 
 

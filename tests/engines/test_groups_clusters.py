@@ -19,7 +19,7 @@ from random_records import CASES, estimator, random_batches, random_records, sav
 from whole_analysis import asked
 
 import hedgerow as hr
-from hedgerow.engines import held, remote
+from hedgerow.engines import store
 from hedgerow.engines.values import ValueCounts
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.schema import Encoder
@@ -73,7 +73,7 @@ def cluster(request, tmp_path):
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch):
     """Persons are told apart a few at a time."""
-    monkeypatch.setattr(remote, "FEWEST_AT_ONCE", 100)
+    monkeypatch.setattr("hedgerow.engines.cluster.FEWEST_AT_ONCE", 100)
 
 
 def persons_of(count, seed):
@@ -129,7 +129,7 @@ def held_ids(dask_worker):
 
 def held_rows():
     """How many records a worker holds, of which it has codes and labels alone."""
-    arrays = [arrays for table in held._TABLES.values() for arrays in table._arrays.values()]
+    arrays = [arrays for table in store._TABLES.values() for arrays in table._arrays]
     assert all(set(one) == {"codes", "labels"} for one in arrays)
     return sum(len(one["labels"]) for one in arrays)
 

@@ -13,7 +13,8 @@ from interruption import at_every_line
 
 import hedgerow as hr
 from hedgerow.compiled import for_each
-from hedgerow.engines.encode import Spill, _OnDisk, check_codes
+from hedgerow.engines.arrays import Spill, _OnDisk
+from hedgerow.engines.encode import check_codes
 
 
 def test_arrays_fill_memory_first_and_then_files(tmp_path):
@@ -86,7 +87,7 @@ def test_a_write_that_is_broken_off_leaves_no_name(tmp_path):
     """At any line: what is found by a name is whole, and the next write of it is as the first."""
     array, kept = np.arange(100), set()
     for where, (spill, arrays), _ in at_every_line(
-        ("engines/encode.py", "engines/local.py"),
+        ("engines/arrays.py", "engines/encode.py", "engines/local.py"),
         lambda: opened(tmp_path),
         lambda prepared: prepared[1].__setitem__("a", array),
     ):
@@ -119,7 +120,7 @@ def test_an_end_that_is_broken_off_leaves_no_folder(tmp_path):
 
     places = 0
     for where, prepared, _ in at_every_line(
-        ("engines/encode.py", "engines/local.py"), prepare, lambda prepared: prepared[0].close()
+        ("engines/arrays.py", "engines/encode.py", "engines/local.py"), prepare, lambda prepared: prepared[0].close()
     ):
         prepared.clear()
         gc.collect()
@@ -151,7 +152,7 @@ def test_the_handler_of_a_signal_may_spill_at_any_line(tmp_path):
 
     def act():
         for _, (spill, *_), _ in at_every_line(
-            ("engines/encode.py", "engines/local.py"),
+            ("engines/arrays.py", "engines/encode.py", "engines/local.py"),
             lambda: opened(tmp_path, 2),
             lambda prepared: prepared[1].__setitem__("a", np.arange(10)),
             lambda prepared: prepared[2].__setitem__("a", np.arange(9)),

@@ -13,7 +13,7 @@ from whole_analysis import asked
 from workers import KILLED, KillAt, killed_at_every_question
 
 import hedgerow as hr
-from hedgerow.engines.spark import Shelves
+from hedgerow.engines.spark import Stores
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -79,7 +79,7 @@ def test_partitions_that_are_not_on_their_executor_are_encoded_again(spark, tmp_
     """As where Spark sends a task to an executor that does not hold the partition."""
     schema, X, y, records = on_spark(spark, random_records(7), tmp_path / "frame")
     whole = saved(estimator("hedgerow, delta", schema).fit(X, y), tmp_path / "whole")
-    asked, again, questions = Shelves.asked, Shelves.made_again, []
+    asked, again, questions = Stores.asked, Stores.made_again, []
 
     def clear(_):  # within: executors do not have this module
         for folder in os.environ["SPARK_LOCAL_DIRS"].split(","):
@@ -98,8 +98,8 @@ def test_partitions_that_are_not_on_their_executor_are_encoded_again(spark, tmp_
         made.extend(places)
         return again(self, places, facts, packed)
 
-    monkeypatch.setattr(Shelves, "asked", lost)
-    monkeypatch.setattr(Shelves, "made_again", counted)
+    monkeypatch.setattr(Stores, "asked", lost)
+    monkeypatch.setattr(Stores, "made_again", counted)
     assert saved(estimator("hedgerow, delta", schema).fit(records), tmp_path / "spark") == whole
     assert len(made) >= 2
 

@@ -87,7 +87,6 @@ def check_tests(candidates: Candidates, table: Table) -> None:
 
 
 def check_one(nodes: Nodes, what: str) -> None:
-    """Raise ConfigurationError unless this is one node."""
     if len(nodes) != 1:
         raise ConfigurationError(f"{what} in one node, not in {len(nodes)}.")
 
@@ -98,19 +97,20 @@ class Release(ABC):
     of: Nodes
 
     @abstractmethod
-    def check(self, mechanism: Any, unit: int, table: Table) -> None:
-        """Raise ConfigurationError if the mechanism covers less than what a record of weight up to ``unit`` adds."""
+    def event(self, mechanism: Any, unit: int, table: Table) -> Event:
+        """Return what it costs every node.
 
-    @abstractmethod
-    def event(self, mechanism: Any, table: Table) -> Event:
-        """Return what it costs every node."""
+        Raises
+        ------
+        ConfigurationError
+            If the mechanism covers less than what a record of weight up to ``unit`` adds.
+        """
 
     @abstractmethod
     def statistics(self, mechanism: Any, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
         """Yield what the mechanism draws from, one draw after another, by exact counts of the nodes, a frontier of the table."""
 
     def answer(self, drawn: Sequence[Any], table: Table) -> Any:
-        """Return the outcomes of all draws as one answer."""
         return drawn[0] if len(drawn) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
 
@@ -125,26 +125,22 @@ class Noisy(Release):
         nodes: Nodes = self.query.of
         return nodes
 
-    def check(self, noise: Noise, unit: int, table: Table) -> None:
-        query, cells = self.query, 1
+    def event(self, noise: Noise, unit: int, table: Table) -> Event:
+        query, n_codes, cells = self.query, np.diff(table.offsets), 1
+        draws = query.size(n_codes, table.n_classes)
         if isinstance(query, CellCounts):
             check_one(self.of, "cells are counted")
         if isinstance(query, Histogram):
-            features = len(table.offsets) - 1
-            asked = np.ones((1, features), dtype=np.bool_) if query.asked is None else query.asked
-            if query.asked is not None and (asked.dtype != np.bool_ or asked.shape != (len(self.of), features)):
-                raise ConfigurationError(
-                    "what is asked must be truth values, a row for each node and a column for each feature."
-                )
-            cells = int(asked.sum(axis=1).max(initial=0))
+            cells, asked = len(n_codes), query.asked
+            if asked is not None:
+                if asked.dtype != np.bool_ or asked.shape != (len(self.of), len(n_codes)):
+                    raise ConfigurationError(
+                        "what is asked must be truth values, a row for each node and a column for each feature."
+                    )
+                cells = int(asked.sum(axis=1).max(initial=0))
+                draws = int((asked @ n_codes).sum()) * table.n_classes
         check_noise(noise, cells, unit if query.weighted else 1)
-
-    def event(self, noise: Noise, table: Table) -> Event:
-        released = self._released(table)
-        draws = self.query.size(np.diff(table.offsets), table.n_classes)
-        if released is not None:
-            draws = int(np.count_nonzero(released)) * table.n_classes
-        return noise.event(self.query.purpose, draws=draws)
+        return noise.event(query.purpose, draws=draws)
 
     def statistics(self, noise: Noise, table: Table, nodes: Frontier) -> Iterator[tuple[Integers]]:
         counts, released = table.answer(replace(self.query, of=nodes)), self._released(table)
@@ -177,7 +173,7 @@ class SelectTests(Release):
     def __post_init__(self) -> None:
         object.__setattr__(self, "offered", frozen_copy(self.offered, np.asarray(self.offered).dtype))
 
-    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+    def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         check_range(mechanism, self.score.name, self.score.range * unit)
         check_tests(self.candidates, table)
         if unit > 1 and not self.score.weighs:
@@ -190,8 +186,6 @@ class SelectTests(Release):
             )
         if not self.offered.any(axis=1).all():
             raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
-
-    def event(self, mechanism: Selection, table: Table) -> Event:
         return mechanism.event("tests", self.score.name)
 
     def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
@@ -213,10 +207,8 @@ class SelectLabels(Release):
 
     of: Nodes
 
-    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+    def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         check_range(mechanism, ClassCount.name, ClassCount.range * unit)
-
-    def event(self, mechanism: Selection, table: Table) -> Event:
         return mechanism.event("labels", ClassCount.name)
 
     def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
@@ -230,10 +222,8 @@ class CompareMinorities(Release):
 
     of: Nodes
 
-    def check(self, mechanism: AtMost, unit: int, table: Table) -> None:
+    def event(self, mechanism: AtMost, unit: int, table: Table) -> Event:
         check_noise(mechanism.noise, Minority.sensitivity, unit)
-
-    def event(self, mechanism: AtMost, table: Table) -> Event:
         return mechanism.noise.event("minority counts")
 
     def statistics(self, mechanism: AtMost, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
@@ -252,13 +242,11 @@ class SelectSpecializations(Release):
     choices: Sequence[Specializations]
     score: BranchScore
 
-    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+    def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         if unit > 1:
             raise ConfigurationError("specializations are asked of records that count 1 only.")
         check_range(mechanism, self.score.name, self.score.range)
         check_one(self.of, "specializations are asked")
-
-    def event(self, mechanism: Selection, table: Table) -> Event:
         concerned = most_concerned(self.choices, table.offsets)
         return InSequence((mechanism.event("specializations", self.score.name),) * concerned)
 
@@ -284,11 +272,9 @@ class ModelScores(Release):
     of: Nodes
     most: int = 1
 
-    def check(self, mechanism: Selection, unit: int, table: Table) -> None:
+    def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         check_one(self.of, "models are scored")
         check_range(mechanism, MODEL_SCORE, self.most * unit)
-
-    def event(self, mechanism: Selection, table: Table) -> Event:
         return mechanism.event("the best candidate", MODEL_SCORE)
 
     def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:

@@ -48,12 +48,10 @@ class _State:
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
 
     def charged(self, nodes: Nodes, amount: Cost) -> _State:
-        """Return the state after a query to nodes, or raise ConfigurationError or BudgetExceeded."""
         self.check_open(nodes)
         return replace(self, filter=self.filter.charged(nodes.generation, nodes.index, amount))
 
     def charged_all(self, amount: Cost) -> _State:
-        """Return the state after a query to all records, or raise BudgetExceeded."""
         return replace(self, filter=self.filter.charged_all(amount))
 
     def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
@@ -62,7 +60,6 @@ class _State:
         return _State(after, {number: known[number] for number in after.generations})
 
     def frontier(self, nodes: Nodes, table: Table) -> Frontier:
-        """Return the records of nodes that may still be queried, each once."""
         self.check_open(nodes)
         frontier = self.frontiers[nodes.generation]
         return frontier if nodes.index.size == len(frontier) else table.take(frontier, nodes.index)
@@ -131,7 +128,6 @@ class Queryable:
 
     @property
     def n_classes(self) -> int:
-        """How many classes the schema has."""
         return self._table.n_classes
 
     def doubts_of(self, encoder: Encoder) -> tuple[str, ...]:
@@ -192,8 +188,7 @@ class Queryable:
         """
         release = Noisy(query) if isinstance(query, Query) else query
         unit = self._unit(release.of)
-        release.check(mechanism, unit, self._table)
-        frontier = self._charge(release.of, release.event(mechanism, self._table))
+        frontier = self._charge(release.of, release.event(mechanism, unit, self._table))
         statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)
         drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
         answer = release.answer(drawn, self._table)
@@ -316,7 +311,6 @@ class Queryable:
                 self._scans -= 1
 
     def _charge_all(self, event: Event) -> None:
-        """Charge a query about all records, or raise BudgetExceeded."""
         amount = cost(event)
         check_cost(amount)
         with self._lock:
@@ -348,7 +342,6 @@ class Queryable:
             return self._newest(partitioned)
 
     def _newest(self, change: Callable[[_State], _State]) -> Nodes:
-        """Return the nodes of the generation that follows from a change."""
         state = self._state.update(change)
         generation = state.filter.made - 1
         return Nodes(generation, np.arange(len(state.frontiers[generation])))

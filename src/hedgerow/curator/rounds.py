@@ -19,25 +19,10 @@ from hedgerow.table import Cells, ChannelRule, CodeGroups
 
 
 def check_cost(amount: Cost) -> None:
-    """Raise ConfigurationError if a query would cost nothing."""
     if amount.epsilon <= 0 and amount.mu_squared <= 0:
         raise ConfigurationError(
             "a question costs nothing, but only noise with a cost protects; pass a positive budget."
         )
-
-
-def check_sums(noise: Noise, rule: ChannelRule) -> None:
-    """Raise ConfigurationError if the noise covers less than one record adds to the sums of a rule."""
-    if not noise.covers(rule.l1, rule.l2_squared):
-        raise ConfigurationError(
-            "the noise is calibrated for less than one record adds to the sums; build it for that."
-        )
-
-
-def check_scores(rule: ChannelRule) -> None:
-    """Raise ConfigurationError if a rule has no channel that ranks features."""
-    if not rule.scored:
-        raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
 
 
 def check_cuts(
@@ -79,7 +64,6 @@ class Cut:
 
     @property
     def code(self) -> int:
-        """The last code on the first side."""
         return int(np.flatnonzero(self.side == 0)[-1])
 
     def halves(self, cuts: int) -> Truth:
@@ -89,7 +73,6 @@ class Cut:
 
 
 def cells_of(cuts: Sequence[Cut]) -> Cells:
-    """Return the cells that cuts make."""
     side = np.zeros((len(cuts), max((len(cut.side) for cut in cuts), default=0)), dtype=np.int64)
     for row, cut in zip(side, cuts, strict=True):
         row[: len(cut.side)] = cut.side
@@ -153,7 +136,6 @@ class Splits:
         return CodeGroups(np.array(self.by, dtype=np.int64), together)
 
     def __len__(self) -> int:
-        """Return the number of cuts."""
         return int(self.starts[-1]) - len(self.by)
 
     def cut(self, number: int) -> Cut:
@@ -231,7 +213,6 @@ class Round:
 
     @property
     def _by_code(self) -> Integers:
-        """The sums by cell and code, (cells, codes, channels)."""
         return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
     def select_cut(self, mechanism: Selection, ordered: Sequence[bool], offered: Truth) -> Cut:
@@ -279,7 +260,8 @@ class Round:
         return sums
 
     def _check(self, mechanism: Selection) -> None:
-        check_scores(self._rule)
+        if not self._rule.scored:
+            raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
         check_range(mechanism, "absolute gradients", 2 * self._rule.scored_l1)
         self._charge(mechanism.event("a candidate", "absolute gradients"))
 
@@ -296,7 +278,10 @@ class Round:
         return self._noisy(self._by_code[:, : self._offsets[1]].sum(axis=(0, 1)), noise)
 
     def _noisy(self, sums: Integers, noise: Noise) -> Integers:
-        check_sums(noise, self._rule)
+        if not noise.covers(self._rule.l1, self._rule.l2_squared):
+            raise ConfigurationError(
+                "the noise is calibrated for less than one record adds to the sums; build it for that."
+            )
         self._charge(noise.event("sums", draws=sums.size))
         noisy: Integers = self._randomness.draw(noise, np.ascontiguousarray(sums))
         return noisy

@@ -173,7 +173,6 @@ def _draws_columns(ensemble: Any) -> bool:
 
 
 def _name(values: Mapping[str, Any], default: str) -> str:
-    """Return the class of the object that a function belongs to."""
     return type(values["self"]).__name__ if "self" in values else default
 
 

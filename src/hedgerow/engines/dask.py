@@ -9,31 +9,52 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial, reduce
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from itertools import count
 from typing import Any
 
 from hedgerow.arrays import Integers
-from hedgerow.engines import held, remote
-from hedgerow.engines.encode import Checksums, changed
-from hedgerow.engines.local import Partial, Total, Wire, combined
-from hedgerow.engines.patience import GATHER, LOOK, Patience, gathered, lost_scheduler, silent
-from hedgerow.engines.persons import Whose, kind_of, other_unicode, unicode_version
+from hedgerow.engines import store
+from hedgerow.engines.cluster import MANY_CELLS, ClusterSource
+from hedgerow.engines.encode import (
+    Chosen,
+    Fact,
+    Facts,
+    PersonIds,
+    Rows,
+    candidates,
+    changed,
+    count_values,
+    kept,
+    kind_of,
+    other_unicode,
+    unicode_version,
+)
+from hedgerow.engines.local import Partial, Total, combined
 from hedgerow.engines.progress import Progress, Silent
-from hedgerow.engines.remote import Chosen, Fact, Rows
-from hedgerow.engines.shares import RETRIES, Group, WorkerShares, sent_to
 from hedgerow.engines.values import Counts, ValueCounts
+from hedgerow.engines.workers import (
+    GATHER,
+    LOOK,
+    RETRIES,
+    Group,
+    Timeout,
+    WorkerShares,
+    gathered,
+    lost_scheduler,
+    sent_to,
+    silent,
+)
 from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Candidates, Keep, PartitionedTable, Query, Reading, Share, Task
+from hedgerow.table import Candidates, Keep, Query, Share, Task
 
 Future = Any
 
-MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added up where they are
 TOGETHER = 8  # partial sums that one task adds up
 
 
@@ -75,105 +96,75 @@ def _found(given: Any, distributed: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class DaskSource:
-    """The partitions of a Dask dataframe; see ``Records.from_dask`` for the parameters."""
+class Encoded:
+    """Encoded partitions on workers, and a function that encodes some of them again."""
 
-    frame: Any
+    rows: list[Future]
+    again: Callable[[Sequence[int]], list[Future]]
+
+
+@dataclass(frozen=True, eq=False)
+class DaskSource(ClusterSource):
+    """The partitions of a Dask dataframe; see ``Records.from_dask`` for the parameters. Rows are ``Encoded``."""
+
     client: Any
-    timeout: float
-    checksums: Checksums = field(default_factory=Checksums, repr=False)
-    wire: Wire = field(default_factory=Wire, repr=False)
-
-    again = True
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read.
-
-        Workers begin their imports. A worker that may read ids of persons differently is an EngineError.
-        """
         run_on_workers(self.client, _prepare)  # they are idle while a fit is planned
-        if layout.group is not None:
-            self._check_unicode()
+        if layout.group is not None:  # each task checks this as well, for workers that come later
+            try:
+                found = self.client.run(unicode_version, callback_timeout=self.timeout)
+            except (OSError, TimeoutError):
+                raise silent(self.timeout) from None
+            if set(found.values()) - {unicode_version()}:
+                raise other_unicode()
         X, y = layout.split(self.frame._meta)
         read_columns(X, schema.features)
         read_labels(y, schema.labels)
 
-    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records of one reading; codes stay on the workers."""
-        whose = None if keep is None else self._whose(layout, keep)
-        encode = partial(self._each, _encode, (reading, layout, self.checksums.key, whose))
-        made = rows = encode()
+    def _persons(self, layout: Layout, keep: Keep) -> PersonIds:
+        return PersonIds(self.checksums.key, keep.part, kind_of(self.frame._meta[layout.group]))
+
+    def _encoded(self, work: Callable[..., Rows], given: tuple[Any, ...]) -> Encoded:
+        again = partial(self._each, _work, (work, given))
+        return Encoded(again(), again)
+
+    def _facts(self, rows: Encoded, progress: Progress) -> list[Fact]:
+        return self._once_each(rows.rows, _fact, progress)
+
+    def _candidates(self, rows: Encoded, facts: Sequence[Facts], share: Share) -> list[Candidates]:
+        return self._once_each(rows.rows, candidates, Silent(), [(one, share) for one in facts])
+
+    def _kept(self, rows: Encoded, chosen: Sequence[Chosen]) -> Encoded:
+        def without(made: Sequence[Future], places: Iterable[int]) -> list[Future]:
+            return [
+                self.client.submit(kept, one, chosen[place], pure=False, retries=RETRIES)
+                for one, place in zip(made, places, strict=True)
+            ]
+
+        encoded = rows.again  # not the rows: nothing needs their ids once these are there, and Dask drops them
+        mine = Encoded(without(rows.rows, range(len(chosen))), lambda places: without(encoded(places), places))
         try:
-            found: list[Fact] = self._once_each(made, _fact, progress)
-            for place, fact in enumerate(found):
-                self.checksums.check(reading, place, fact.digest)
-            facts, again = remote.placed(found), encode
-            if keep is not None:
-                chosen = self._chosen(made, keep, found)
-                again = partial(self._kept, encode, chosen)
-                rows = self._each_kept(made, chosen)
-                self._once_each(rows, _fact, Silent())  # now nothing needs the ids, and Dask drops them
-                facts = [mine.after for mine in chosen]
-            table = secrets.token_hex(8)
-            shares = WorkerShares(self.client, table, facts, [fact.rows for fact in found], rows, again)
-            engine = DaskEngine(self.client, table, shares, len(facts), self.timeout, progress, self.wire)
-            return PartitionedTable(engine, reading.n_codes, reading.n_classes)
+            self._facts(mine, Silent())
         except BaseException:
-            self.client.cancel([*made, *rows])
+            self._drop(mine)
             raise
+        return mine
 
-    def _kept(
-        self, encode: Callable[..., list[Future]], chosen: Sequence[Chosen], places: Sequence[int]
-    ) -> list[Future]:
-        """Return some partitions, encoded again, without the classes of records that do not count."""
-        return self._each_kept(encode(places), [chosen[place] for place in places])
+    def _engine(self, rows: Encoded, facts: list[Facts], sizes: Sequence[int], progress: Progress) -> DaskEngine:
+        table = secrets.token_hex(8)
+        shares = WorkerShares(self.client, table, facts, sizes, rows.rows, rows.again)
+        return DaskEngine(self.client, table, shares, len(facts), self.timeout, progress)
 
-    def _each_kept(self, made: Sequence[Future], chosen: Sequence[Chosen]) -> list[Future]:
-        return [
-            self.client.submit(remote.kept, one, mine, pure=False, retries=RETRIES)
-            for one, mine in zip(made, chosen, strict=True)
-        ]
-
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return the number of records with each value, without those that ``keep`` leaves out; workers count them."""
-        whose = chosen = None
-        if keep is not None:
-            whose = self._whose(layout, keep)
-            chosen = self._chosen_values(asked, layout, whose, keep)
-        found = self._each(_count, (asked, layout, self.checksums.key, whose), own=chosen)
+    def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> list[Counts]:
+        found = self._each(_count, given, own=chosen)
         try:
-            return reduce(asked.sum, self._once_each(found, _same, progress), asked.nothing)
+            return self._once_each(found, _same, progress)
         finally:
             self.client.cancel(found)
 
-    def _chosen_values(self, asked: ValueCounts, layout: Layout, whose: Whose, keep: Keep) -> list[Chosen]:
-        """Return which records of each partition count, whether they have a label or not."""
-        made = self._each(_persons, (asked, layout, self.checksums.key, whose))
-        try:
-            return self._chosen(made, keep, self._once_each(made, _fact, Silent()))
-        finally:
-            self.client.cancel(made)
-
-    def _chosen(self, made: Sequence[Future], keep: Keep, found: Sequence[Fact]) -> list[Chosen]:
-        """Return which records of each partition count, by the ids of persons that workers hold."""
-        facts = remote.placed(found)
-
-        def ask(share: Share) -> list[Candidates]:
-            return self._once_each(made, remote.candidates, Silent(), [(one, share) for one in facts])
-
-        return remote.chosen(keep, facts, [fact.rows for fact in found], ask)
-
-    def _whose(self, layout: Layout, keep: Keep) -> Whose:
-        return Whose(kind_of(self.frame._meta[layout.group]), unicode_version(), keep.part)
-
-    def _check_unicode(self) -> None:
-        """Raise EngineError if a worker may read one text as another id; each task checks this for workers that come later."""
-        try:
-            found = self.client.run(unicode_version, callback_timeout=self.timeout)
-        except (OSError, TimeoutError):
-            raise silent(self.timeout) from None
-        if set(found.values()) - {unicode_version()}:
-            raise other_unicode()
+    def _drop(self, rows: Encoded) -> None:
+        self.client.cancel(rows.rows)
 
     def _each(
         self,
@@ -204,14 +195,14 @@ class DaskSource:
         """Return the results of these, in their order; a result that was lost with its worker is computed again."""
         each: Sequence[tuple[Any, ...]] = [()] * len(made) if own is None else own
         answers: dict[int, Any] = {}
-        patience = Patience(self.timeout)
+        timeout = Timeout(self.timeout)
         while len(answers) < len(made):
             lacking = [place for place in range(len(made)) if place not in answers]
             futures = {
                 self.client.submit(ask, made[place], *each[place], pure=False, retries=RETRIES): place
                 for place in lacking
             }
-            for future, answer in gathered(futures, patience):
+            for future, answer in gathered(futures, timeout):
                 answers[futures[future]] = answer
                 progress.read(len(answers) / len(made))
         return [answers[place] for place in range(len(made))]
@@ -238,8 +229,6 @@ class DaskEngine:
         Seconds without an answer after which the fit ends with an EngineError.
     progress : Progress
         The display of progress.
-    wire : Wire
-        The counter of bytes and tasks.
     """
 
     def __init__(
@@ -250,51 +239,46 @@ class DaskEngine:
         partitions: int,
         timeout: float,
         progress: Progress,
-        wire: Wire,
     ) -> None:
         self._client, self._table, self._shares, self._partitions = client, table, shares, partitions
-        self._timeout, self._progress, self._wire = timeout, progress, wire
+        self._timeout, self._progress = timeout, progress
         self._sent: dict[str, int] = {}  # the last command of each log that workers got
         self._asked: list[Future] = []
         self._questions, self._tasks = count(1), count(1)
-        self._closed = weakref.finalize(self, _tell, client, held.close, table)
+        self._closed = weakref.finalize(self, _tell, client, store.close, table)
         self._closed.atexit = False
 
     def ask(self, task: Task) -> Integers:
-        """Return the sum of every partition's answer, each of them once."""
         total, question = Total(self._partitions), next(self._questions)
-        news, patience, together = task.after(self._sent.get(task.log, 0)), Patience(self._timeout), True
+        news, timeout, together = task.after(self._sent.get(task.log, 0)), Timeout(self._timeout), True
         # Partitions that lack commands, and those whose answers were lost with their worker, are queried again.
         while total.missing:
             ask = self._answers_at_once if together else self._answers
-            for partial_sum in ask(news, sorted(total.missing), patience):
+            for partial_sum in ask(news, sorted(total.missing), timeout):
                 total.add(partial_sum)
                 self._shares.absent(partial_sum.absent)
-                self._wire.received += 0 if partial_sum.sum is None else partial_sum.sum.nbytes
                 self._progress.counted(question, 1 - len(total.missing) / self._partitions)
             news, together = task, False
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers_at_once(self, task: Task, places: Sequence[int], patience: Patience) -> Iterable[Partial]:
+    def _answers_at_once(self, task: Task, places: Sequence[int], timeout: Timeout) -> Iterable[Partial]:
         """Return what each worker's partitions answer, in one message to the worker and one back, without a task.
 
         A worker that is lost, or fails, gives no answer.
         """
-        groups = [group for group in self._shares.groups(places, patience, together=True) if group.worker is not None]
+        groups = [group for group in self._shares.groups(places, timeout, together=True) if group.worker is not None]
         if task.size * len(groups) > MANY_CELLS:
-            return self._answers(task, places, patience, groups)
+            return self._answers(task, places, timeout, groups)
         packed = pickle.dumps(task)
-        self._wire.sent += len(packed) * len(groups)
-        self._wire.tasks += len(groups)
         try:
-            answers: list[Partial] = self._client.sync(self._run, groups, packed, callback_timeout=patience.left)
+            answers: list[Partial] = self._client.sync(self._run, groups, packed, callback_timeout=timeout.left)
         except TimeoutError:
             raise silent(self._timeout) from None
         except OSError:
             raise lost_scheduler() from None
         if answers:
-            patience.progressed()
+            timeout.progressed()
         return answers
 
     async def _run(self, groups: Sequence[Group], packed: bytes) -> list[Partial]:
@@ -311,20 +295,18 @@ class DaskEngine:
             answers.cancel()  # nobody waits for it after an interruption or a lost worker
 
     def _answers(
-        self, task: Task, places: Sequence[int], patience: Patience, groups: Sequence[Group] = ()
+        self, task: Task, places: Sequence[int], timeout: Timeout, groups: Sequence[Group] = ()
     ) -> Iterable[Partial]:
         """Yield partial sums of the answers of some partitions, each of them once at most; where no groups are given, one by one.
 
         The whole log takes long, and an answer of each partition shows progress.
         """
         packed = pickle.dumps(task)
-        groups = groups or self._shares.groups(places, patience, together=False)
+        groups = groups or self._shares.groups(places, timeout, together=False)
         try:
-            futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=patience.left)
+            futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=timeout.left)
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
-        self._wire.sent += len(packed) * len(futures)
-        self._wire.tasks += len(futures)
         self._asked = made = list(
             futures
         )  # lets go of the last query's futures; their release goes out with these tasks
@@ -341,7 +323,7 @@ class DaskEngine:
                     for future, part in zip(futures, parts, strict=True)
                 }
                 made += futures
-            for _, partial_sum in gathered(futures, patience, workers, lambda: self._shares.present(patience)):
+            for _, partial_sum in gathered(futures, timeout, workers, lambda: self._shares.present(timeout)):
                 yield partial_sum
         except BaseException:
             self._client.cancel(made)
@@ -351,7 +333,7 @@ class DaskEngine:
         """Return the answers that workers are asked for; where the client's own loop asks, they are told in one message."""
         return [
             self._client.submit(
-                held.answered,
+                store.answered,
                 self._table,
                 group.places,
                 packed,
@@ -365,12 +347,10 @@ class DaskEngine:
         ]
 
     def forget(self, log: str) -> None:
-        """Drop the state of a log on the workers."""
         if self._sent.pop(log, None) is not None:
-            _tell(self._client, held.forget, log)
+            _tell(self._client, store.forget, log)
 
     def close(self) -> None:
-        """Drop everything."""
         self._sent.clear()
         self._asked.clear()
         self._shares.close()
@@ -397,20 +377,17 @@ def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> th
 # What runs on workers.
 
 
-def _encode(given: tuple[Reading, Layout, bytes, Whose | None], _: None, part: Any) -> Rows:
-    return remote.encode(*given, [part])
-
-
-def _persons(given: tuple[ValueCounts, Layout, bytes, Whose], _: None, part: Any) -> Rows:
-    return remote.persons(*given, [part])
+def _work(given: tuple[Callable[..., Rows], tuple[Any, ...]], _: None, part: Any) -> Rows:
+    work, arguments = given
+    return work(*arguments, [part])
 
 
 def _fact(rows: Rows) -> Fact:
     return Fact(len(rows.codes), rows.digest)
 
 
-def _count(given: tuple[ValueCounts, Layout, bytes, Whose | None], mine: Chosen | None, part: Any) -> Counts:
-    return remote.counted(*given, mine, [part])
+def _count(given: tuple[ValueCounts, Layout, PersonIds | None], mine: Chosen | None, part: Any) -> Counts:
+    return count_values(*given, mine, [part])
 
 
 def _same(found: Any) -> Any:
@@ -431,13 +408,15 @@ async def _answered(
     """
     try:
         places, threads = shares[dask_worker.address]
-        return await asyncio.to_thread(held.answered, table, places, packed, threads)
+        return await asyncio.to_thread(store.answered, table, places, packed, threads)
     except Exception:
         return Partial((), None)
 
 
 async def _prepare() -> None:
-    remote.prepare()
+    """Import what answers take, which otherwise waits for the first query."""
+    for package in ("hedgerow.boosting", "hedgerow.trees"):
+        import_module(package)
 
 
 def _combined(query: Query, *partials: Partial) -> Partial:

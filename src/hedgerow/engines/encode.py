@@ -1,238 +1,44 @@
-"""From blocks of records to partitions of codes, each record read once and by itself."""
+"""From blocks of records to partitions of codes, each record read once and by itself: in this process, and on workers."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import os
-import secrets
-import shutil
-import tempfile
-import threading
-import time
-import weakref
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
-from pathlib import Path
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.engines.kernels import block_sums, largest
+from hedgerow.compiled import single
+from hedgerow.engines.arrays import Spill
+from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
-from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import read_columns
 from hedgerow.schema.persons import Ids, person_ids, read_groups
-from hedgerow.sources.streams import Block
-from hedgerow.table import MOST_RECORDS, Keep, Partition, PersonPart, Reading
+from hedgerow.sources.streams import Block, Layout
+from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
+from hedgerow.table.kernels import largest
 from hedgerow.table.reading import Codes, Labels
-
-Array = npt.NDArray[Any]
-
-TRIES, PAUSE = 20, 0.05  # seconds
-BLOCK_WORDS = 4096  # of 32 bits, whose keys stay in a core's own cache
-
-
-class ArrayChecksums:
-    """Checksums by a key that never goes to the disk: whoever can write there cannot make an array that has the same.
-
-    Parameters
-    ----------
-    key : bytes, optional
-        What the key is made of; without it the key is drawn, and stays in this process.
-    """
-
-    def __init__(self, key: bytes | None = None) -> None:
-        size = 8 * BLOCK_WORDS
-        keys = os.urandom(size) if key is None else hashlib.shake_256(b"hedgerow arrays" + key).digest(size)
-        self._keys = np.frombuffer(keys, dtype=np.uint64)
-
-    def of(self, array: Array) -> bytes:
-        """Return the checksum of an array's bytes: that of its blocks' sums, and of what is left of a word."""
-        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        whole = content.size // 4 * 4
-        words = np.require(content[:whole], requirements=["A"]).view(np.uint32)
-        sums = np.empty(-(-len(words) // BLOCK_WORDS), dtype=np.uint32)
-        block_sums(words, self._keys, sums)
-        return hashlib.blake2b(sums.tobytes() + content[whole:].tobytes(), digest_size=16).digest()
-
-
-@dataclass(frozen=True)
-class _OnDisk:
-    """Where an array is, and what it was when it was written."""
-
-    path: Path
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    checksum: bytes
-
-    def read(self, checksums: ArrayChecksums) -> Array:
-        """Return the array, or raise EngineError where it is not what was written."""
-        try:
-            array: Array = np.fromfile(self.path, dtype=self.dtype).reshape(self.shape)
-        except (OSError, ValueError):  # which say how many records there are
-            raise _unkept() from None
-        if checksums.of(array) != self.checksum:
-            raise EngineError(
-                "a file of codes was altered on disk, so the operation ends; what was charged for it stays "
-                "charged. Pass a folder that nobody else writes to as spill=, or a larger memory=."
-            )
-        return array
-
-
-def _unkept() -> EngineError:
-    return EngineError(
-        "codes of records could not be written to disk or read back, so the operation ends; what was charged for it stays "
-        "charged. Pass a folder with more room, which nobody clears, as spill=, or a larger memory=."
-    )
-
-
-class Spill:
-    """A place for arrays of records: memory up to a budget, then files in a folder that only this user may enter.
-
-    The folder is made when the first array goes there, and removed by ``close``, which leaving the context calls, however it is
-    left; no file comes after that. A process that is killed leaves it behind (its name begins with ``hedgerow-spill-``).
-
-    Parameters
-    ----------
-    folder : path or None
-        Where to make it; None: where the system puts temporary files.
-    memory : int
-        How many bytes may stay in memory.
-    """
-
-    def __init__(self, folder: str | os.PathLike[str] | None, memory: int) -> None:
-        parent = tempfile.gettempdir() if folder is None else folder
-        self._folder = Path(parent) / f"hedgerow-spill-{secrets.token_hex(8)}"
-        self._left = memory
-        self._names = count()
-        self._lock = threading.RLock()  # a signal's handler may ask on the thread that holds it
-        self.checksums = ArrayChecksums()
-        self._closed = False
-        # Before the folder is made: an interruption between the two would leave it behind.
-        self._removed = weakref.finalize(self, _remove, self._folder)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the folder with all that is in it; a thread that still works gets no other one."""
-        with self._lock:
-            self._closed = True
-        _remove(self._folder)
-        self._removed.detach()  # last: broken off before, it is removed when nobody holds this any more
-
-    def arrays(self) -> MutableMapping[str, Array]:
-        """Return an empty mapping whose arrays are kept here."""
-        return _Arrays(self)
-
-    def take(self, size: int) -> bool:
-        """Say whether so many bytes still fit memory, and count them if they do."""
-        with self._lock:
-            if size > self._left:
-                return False
-            self._left -= size
-            return True
-
-    def give_back(self, size: int) -> None:
-        """Count so many bytes as free again."""
-        with self._lock:
-            self._left += size
-
-    def write(self, array: Array, path: Path | None = None) -> Path:
-        """Write an array to a file, a new one if none is given, and return its path; raise EngineError where that fails."""
-        try:
-            path = self._new_file() if path is None else path
-            with open(path, "r+b") as file:  # written over where it was there: no block is looked for anew
-                array.tofile(file)
-        except OSError:  # which says how many records there are
-            raise _unkept() from None
-        return path
-
-    def put(self, array: Array) -> _OnDisk:
-        """Write an array to a new file."""
-        return _OnDisk(self.write(array), array.dtype, array.shape, self.checksums.of(array))
-
-    def _new_file(self) -> Path:
-        with self._lock:
-            if self._closed:
-                raise _unkept()
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            path = self._folder / f"{next(self._names)}.bin"
-            path.touch(0o600, exist_ok=False)
-            return path
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder, also where interruptions fall in between: the last of them is raised afterwards."""
-    interruption: BaseException | None = None
-    for _ in range(TRIES):
-        try:
-            shutil.rmtree(folder, ignore_errors=True)
-            if not folder.exists():
-                break
-            time.sleep(PAUSE)  # another thread may still have a file open
-        except BaseException as error:
-            interruption = error
-    if interruption is not None:
-        raise interruption
-
-
-class _Arrays(MutableMapping[str, Array]):
-    """Arrays by name; those on disk are read anew each time that they are asked for, and then only."""
-
-    def __init__(self, spill: Spill) -> None:
-        self._spill = spill
-        self._kept: dict[str, Array | _OnDisk] = {}
-
-    def __getitem__(self, name: str) -> Array:
-        kept = self._kept[name]
-        return kept.read(self._spill.checksums) if isinstance(kept, _OnDisk) else kept
-
-    def __setitem__(self, name: str, array: Array) -> None:
-        kept = self._kept.get(name)
-        if kept is array:
-            return
-        if isinstance(kept, _OnDisk) and (kept.dtype, kept.shape) == (array.dtype, array.shape):
-            self._spill.write(array, kept.path)
-            self._kept[name] = replace(kept, checksum=self._spill.checksums.of(array))
-            return
-        if kept is not None:
-            del self[name]
-        # Known once it is kept, so that nothing is found by its name that is not whole.
-        self._kept[name] = array if self._spill.take(array.nbytes) else self._spill.put(array)
-
-    def __delitem__(self, name: str) -> None:
-        kept = self._kept.pop(name)
-        if isinstance(kept, _OnDisk):
-            kept.path.unlink(missing_ok=True)
-        else:
-            self._spill.give_back(kept.nbytes)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._kept
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._kept))
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def clear(self) -> None:
-        """Delete all arrays; none is read for that."""
-        for name in self:
-            del self[name]
-
 
 Found = tuple[Codes, Labels]
 Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
 
 FEWEST_AT_ONCE = 1 << 22  # records whose persons are compared together: 40 bytes each
+NO_IDS: Ids = np.empty((0, 2), dtype=np.uint64)
+CHANGED = "the records are not those that were read before"
+UNICODE = "the workers' Unicode version differs from the driver's"
+
+
+def changed() -> EngineError:
+    return EngineError(
+        f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
+        "and written down), and make hr.Records anew."
+    )
 
 
 def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
@@ -257,14 +63,12 @@ class Checksum:
         )
 
     def update(self, codes: Codes, labels: Labels, ids: Ids | None = None) -> None:
-        """Take the next records."""
         self._codes.update(np.ascontiguousarray(codes).data)
         self._labels.update(labels.astype("<i4").data)
         if ids is not None:
             self._ids.update(ids.data)
 
     def digest(self) -> bytes:
-        """Return the checksum of all records so far."""
         return self._codes.digest() + self._labels.digest() + self._ids.digest()
 
 
@@ -275,35 +79,10 @@ class Checksums:
         self.key = os.urandom(32)
         self._known: dict[tuple[str, object], bytes] = {}
 
-    def begin(self) -> Checksum:
-        """Return the checksum that gets the codes and classes of one pass."""
-        return Checksum(self.key)
-
-    @property
-    def key_of_ids(self) -> bytes:
-        """The key by which ids of persons are hashed, the same in every pass."""
-        return key_of_ids(self.key)
-
     def check(self, reading: Reading, part: object, found: bytes) -> None:
         """Raise EngineError if a part of the source, with the same name, had another checksum before."""
         if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
-
-
-def key_of_ids(key: bytes) -> bytes:
-    """Return the key by which ids of persons are hashed, from a source's own."""
-    return hashlib.blake2b(key=key, digest_size=32, person=b"hedgerow ids").digest()
-
-
-CHANGED = "the records are not those that were read before"
-
-
-def changed() -> EngineError:
-    """Return the error of a source whose records have changed."""
-    return EngineError(
-        f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
-        "and written down), and make hr.Records anew."
-    )
 
 
 def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
@@ -325,13 +104,83 @@ def check_number(records: int) -> None:
         raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
 
 
+# Ids of persons, which the driver and all workers must read alike: one person under two ids would count twice.
+
+TEXT = ("object", "str", "large_string")
+
+
+def unicode_version() -> str:
+    return unicodedata.unidata_version
+
+
+def other_unicode() -> EngineError:
+    """Return the error of workers that may read one text as two ids."""
+    return EngineError(f"{UNICODE}, so one person could be read as two. Give all of them the same version of Python.")
+
+
+def kind_of(column: Any) -> str:
+    """Return what cells of a pandas column are; ids of columns of one kind are comparable."""
+    dtype = getattr(column.dtype, "categories", column).dtype
+    if str(dtype).startswith(TEXT):
+        return "text"
+    return "numbers" if dtype.kind in "iuf" else str(dtype)
+
+
+@dataclass(frozen=True)
+class PersonIds:
+    """How the driver and every worker read ids.
+
+    Parameters
+    ----------
+    key : bytes
+        The key of the source's checksums; ids are hashed by one that is made of it, the same in every pass.
+    part : PersonPart or None
+        The part of all persons whose records may count.
+    kind : str or None
+        What the frame declares its column of ids to be, where a partition may come otherwise; None: it never does.
+    version : str
+        The driver's version of Unicode.
+    """
+
+    key: bytes = field(repr=False)
+    part: PersonPart | None = None
+    kind: str | None = None
+    version: str = field(default_factory=unicode_version)
+
+    def read(self, block: Block, missing: Sequence[str]) -> tuple[Ids, Ids]:
+        """Return the hashed ids of a block's persons, of which checksums are, and with zeros where records are not to count.
+
+        Raises
+        ------
+        EngineError
+            If this process may read a text as another id, or the column of ids is not what was declared.
+        """
+        if self.version != unicode_version():
+            raise other_unicode()
+        present = None if self.kind is None else block.groups.dropna()
+        if present is not None and len(present) and kind_of(present) != self.kind:
+            raise EngineError(
+                "a partition holds the ids of persons as another type than the frame declares, so one person could be read "
+                "as two. Give the column one type in all partitions, ids best as text, and make hr.Records anew."
+            )
+        groups = read_groups(block.groups, len(block.y), missing, warn=False)
+        assert groups is not None
+        assert groups.cells is not None
+        key = hashlib.blake2b(key=self.key, digest_size=32, person=b"hedgerow ids").digest()
+        ids = person_ids(groups.cells, key, missing)
+        return ids, ids if self.part is None else self.part.only(ids, groups.cells, missing)
+
+
+# In this process.
+
+
 def partitions_of(
     blocks: Iterable[Block],
     reading: Reading,
     spill: Spill,
     rows: int,
     checksums: Checksums,
-    told: Callable[[float | None], None],
+    progress: Callable[[float | None], None],
     keep: Keep | None = None,
 ) -> list[Partition]:
     """Return all records as partitions of at most this many rows, which the spill keeps.
@@ -343,10 +192,11 @@ def partitions_of(
         "codes": np.empty((rows, len(reading.n_codes)), dtype=reading.dtype),
         "labels": np.empty(rows, dtype=reading.label_dtype),
     }
+    persons = None
     if keep is not None:
-        buffers["ids"] = np.empty((rows, 2), dtype=np.uint64)
+        buffers["ids"], persons = np.empty((rows, 2), dtype=np.uint64), PersonIds(checksums.key, keep.part)
     filled = first = 0
-    check = checksums.begin()
+    check = Checksum(checksums.key)
 
     def finish() -> None:
         nonlocal filled, first
@@ -359,13 +209,12 @@ def partitions_of(
         check_number(first)
 
     for block in blocks:
-        found, witness = encoded(reading, block.X, block.y)
-        own = dict(zip(("codes", "labels"), found, strict=True))
-        ids = None if keep is None else ids_of(block, reading.schema.missing, checksums.key_of_ids)
+        (codes, labels), witness = encoded(reading, block.X, block.y)
+        own, ids = {"codes": codes, "labels": labels}, None
+        if persons is not None:
+            ids, own["ids"] = persons.read(block, reading.schema.missing)
         check.update(*witness, ids)
-        if keep is not None and ids is not None:
-            own["ids"] = in_part(block, reading.schema.missing, keep.part, ids)
-        start, count = 0, len(own["labels"])
+        start, count = 0, len(labels)
         while start < count:
             taken = min(rows - filled, count - start)
             for name, array in own.items():
@@ -373,31 +222,13 @@ def partitions_of(
             filled, start = filled + taken, start + taken
             if filled == rows:
                 finish()
-        told(block.share)
+        progress(block.share)
     if filled or not parts:
         finish()
     checksums.check(reading, None, check.digest())
     if keep is not None:
         keep.in_parts(parts, at_once=max(rows, FEWEST_AT_ONCE))
     return [Partition(first, arrays) for first, arrays in parts]
-
-
-def ids_of(block: Block, missing: Sequence[str], key: bytes) -> Ids:
-    """Return the hashed ids of a block's persons."""
-    return person_ids(_cells(block, missing), key, missing)
-
-
-def in_part(block: Block, missing: Sequence[str], part: PersonPart | None, ids: Ids) -> Ids:
-    """Return a block's hashed ids, zeros where the person is not in a part of all persons; checksums are of all ids."""
-    return ids if part is None else part.only(ids, _cells(block, missing), missing)
-
-
-def _cells(block: Block, missing: Sequence[str]) -> Cells:
-    """Return the ids of a block's persons as they are written."""
-    groups = read_groups(block.groups, len(block.y), missing, warn=False)
-    assert groups is not None
-    assert groups.cells is not None
-    return groups.cells
 
 
 def counted_of(
@@ -410,27 +241,149 @@ def counted_of(
     EngineError
         If a record has another person in the second reading: then too many records could count.
     """
-    parts: list[Part] = []
-    whose: list[bytes] = []
-    first = 0
+    persons, parts, digests, first = PersonIds(checksums.key, keep.part), list[Part](), list[bytes](), 0
     for block in blocks():
         arrays = spill.arrays()
-        ids = ids_of(block, missing, checksums.key_of_ids)
-        arrays["ids"] = in_part(block, missing, keep.part, ids)
+        ids, arrays["ids"] = persons.read(block, missing)
         arrays["labels"] = np.zeros(len(ids), dtype=np.int8)
-        whose.append(_digest(ids))
+        digests.append(_digest(ids, checksums.key))
         parts.append((first, arrays))
-        first += len(arrays["labels"])
+        first += len(ids)
         check_number(first)
     keep.in_parts(parts, at_once=FEWEST_AT_ONCE)
     read = 0
     for read, block in enumerate(blocks(), start=1):
-        if read > len(parts) or _digest(ids_of(block, missing, checksums.key_of_ids)) != whose[read - 1]:
+        if read > len(parts) or _digest(persons.read(block, missing)[0], checksums.key) != digests[read - 1]:
             raise changed()
         yield block, parts[read - 1][1]["labels"] >= 0
     if read < len(parts):
         raise changed()
 
 
-def _digest(ids: Ids) -> bytes:
-    return hashlib.blake2b(ids.data, digest_size=32).digest()
+def _digest(ids: Ids, key: bytes) -> bytes:
+    return hashlib.blake2b(ids.data, key=key, digest_size=32).digest()
+
+
+# On workers, and what the driver knows of these.
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A partition's codes and classes, their keyed checksum, and who they are of until it is known which records count."""
+
+    codes: Codes
+    labels: Labels
+    digest: bytes
+    ids: Ids = field(default_factory=lambda: NO_IDS, repr=False)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What the driver knows of a partition: how many records it has, and their checksum."""
+
+    rows: int
+    digest: bytes
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Where a partition stands among all, and what its records must be."""
+
+    place: int
+    first_row: int
+    digest: bytes
+
+    def check(self, rows: Rows) -> None:
+        if not hmac.compare_digest(self.digest, rows.digest):
+            raise changed()
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What a partition's records must be, and a bit for each of them, set where it counts."""
+
+    facts: Facts
+    bits: Bits = field(repr=False)
+
+    @property
+    def after(self) -> Facts:
+        """What the records must be once those that do not count have no class: other ones than before."""
+        return replace(self.facts, digest=hashlib.blake2b(self.facts.digest + self.bits.tobytes()).digest())
+
+
+def placed(facts: Sequence[Fact]) -> list[Facts]:
+    """Return where each partition's records begin, in the order of the partitions.
+
+    Raises
+    ------
+    EngineError
+        If there is no record, or too many.
+    """
+    ends = np.cumsum([fact.rows for fact in facts]).tolist()
+    if not ends or not ends[-1]:
+        raise EngineError("there are no records, but a fit rests on there being one. Add records.")
+    check_number(ends[-1])
+    starts = [0, *ends[:-1]]
+    return [Facts(place, start, fact.digest) for place, (start, fact) in enumerate(zip(starts, facts, strict=True))]
+
+
+def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | None, batches: Iterable[Any]) -> Rows:
+    """Return the tables of one partition as codes, and who they are of if that is asked; a function of its arguments alone."""
+    codes, labels = [np.empty((0, len(reading.n_codes)), reading.dtype)], [np.empty(0, reading.label_dtype)]
+    counting, check = [NO_IDS], Checksum(key)
+    with single():
+        for batch in batches:
+            block, ids = layout.block(batch, None), None
+            found, witness = encoded(reading, block.X, block.y)
+            codes.append(found[0])
+            labels.append(found[1])
+            if persons is not None:
+                ids, own = persons.read(block, reading.schema.missing)
+                counting.append(own)
+            check.update(*witness, ids)
+    return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(counting))
+
+
+def read_persons(asked: ValueCounts, layout: Layout, persons: PersonIds, batches: Iterable[Any]) -> Rows:
+    """Return who the records of one partition are of, each of them with a class, and no codes."""
+    each, counting = [NO_IDS], [NO_IDS]
+    with single():
+        for batch in batches:
+            ids, own = persons.read(layout.block(batch, None), asked.schema.missing)
+            each.append(ids)
+            counting.append(own)
+    ids = np.concatenate(each)
+    digest = _digest(ids, persons.key)
+    return Rows(np.empty((len(ids), 0), np.uint8), np.zeros(len(ids), np.int8), digest, np.concatenate(counting))
+
+
+def candidates(rows: Rows, facts: Facts, share: Share) -> Candidates:
+    """Return the records of one partition that may count, or raise EngineError if they are not those that the driver knows."""
+    facts.check(rows)
+    return share.candidates(rows.ids, rows.labels, facts.first_row)
+
+
+def kept(rows: Rows, mine: Chosen) -> Rows:
+    """Return the records of one partition without the classes of those that do not count, and without ids; raises as above."""
+    mine.facts.check(rows)
+    return Rows(rows.codes, only(rows.labels, mine.bits), mine.after.digest)
+
+
+def count_values(
+    asked: ValueCounts, layout: Layout, persons: PersonIds | None, mine: Chosen | None, batches: Iterable[Any]
+) -> Counts:
+    """Return how many of a partition's records have each value, of those that count; all do where nothing is ``mine``."""
+    if persons is None or mine is None:
+        return reduce(asked.sum, (asked(*layout.split(batch)) for batch in batches), asked.nothing)
+    total, each, masks = asked.nothing, [NO_IDS], unpacked(mine.bits)
+    with single():
+        for batch in batches:
+            block = layout.block(batch, None)
+            each.append(persons.read(block, asked.schema.missing)[0])
+            mask, masks = masks[: len(each[-1])], masks[len(each[-1]) :]
+            if len(mask) < len(each[-1]):
+                raise changed()
+            total = asked.sum(total, asked(block.X, block.y, mask))
+    if not hmac.compare_digest(_digest(np.concatenate(each), persons.key), mine.facts.digest):
+        raise changed()
+    return total

@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers
 from hedgerow.compiled import available_threads, for_each
-from hedgerow.engines.encode import Checksums, Spill, counted_of, partitions_of
+from hedgerow.engines.arrays import Spill
+from hedgerow.engines.encode import Checksums, counted_of, partitions_of
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.values import Counts, ValueCounts
-from hedgerow.errors import EngineError
+from hedgerow.errors import ConfigurationError, EngineError
+from hedgerow.limits import LEAST_MEMORY
 from hedgerow.schema import Schema
 from hedgerow.sources.streams import Block, Layout, Stream
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
@@ -99,13 +101,6 @@ class Total:
         return self._sum
 
 
-class Wire:
-    """The number of tasks, their bytes to workers, and the bytes of answers; for ``benchmarks/scaling.py``."""
-
-    def __init__(self) -> None:
-        self.sent = self.received = self.tasks = 0
-
-
 FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
@@ -128,7 +123,6 @@ class LocalEngine:
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
-        """Return the sum of every partition's answer, each of them once."""
         total, question, done = Total(len(self._partitions)), next(self._questions), count(1)
         if task.log not in self._caches:
             self._caches[task.log] = [Cache(self._spill.arrays()) for _ in self._partitions]
@@ -142,12 +136,10 @@ class LocalEngine:
         return total.sum
 
     def forget(self, log: str) -> None:
-        """Drop the state of a log."""
         for cache in self._caches.pop(log, ()):
             cache.arrays.clear()
 
     def close(self) -> None:
-        """Drop everything, and remove spilled files."""
         self._caches.clear()
         self._partitions.clear()
         self._spill.close()
@@ -162,17 +154,21 @@ class LocalSource:
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)
 
+    def __post_init__(self) -> None:
+        memory, spill = self.memory, self.spill
+        if not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST_MEMORY:
+            raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
+        if spill is not None and not os.path.isdir(spill):
+            raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
+
     @property
     def again(self) -> bool:
-        """Whether the records can be read more than once."""
         return self.stream.again
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns are the schema's, ConfigurationError where there is no record."""
         self.stream.check(schema, layout)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a reading has them; those that ``keep`` leaves out have no class."""
         spill = Spill(self.spill, self.memory // 2)
         try:
             blocks = self.stream.blocks(layout)
@@ -184,7 +180,6 @@ class LocalSource:
             raise
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value, of those that ``keep`` does not leave out."""
         total = asked.nothing
         with Spill(self.spill, self.memory // 2) as spill:
 

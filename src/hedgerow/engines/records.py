@@ -13,11 +13,10 @@ from hedgerow.engines.local import LocalSource
 from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
-from hedgerow.limits import LEAST_MEMORY
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.persons import Groups, another_person
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.streams import Batches, Layout, Stream, check_source, csv_files, files_of, parquet_files
+from hedgerow.sources.streams import Batches, Layout, check_source, csv_files, files_of, parquet_files
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -77,9 +76,17 @@ class Records:
     _source: Source
     _shown: str
     _label: str | None
-    _drop: tuple[str, ...]
+    _group: str | None
+    _drop: Sequence[str]
     _progress: Progress = field(default_factory=Silent)
-    _group: str | None = None
+
+    def __post_init__(self) -> None:
+        group, drop = self._group, self._drop
+        if group is not None and (not isinstance(group, str) or group in (self._label, *drop)):
+            raise ConfigurationError(f"group is {group!r}, but it is the name of a column that is no other one's part.")
+        if isinstance(drop, str):
+            raise ConfigurationError(f"drop is {drop!r}, but it must be a sequence of names; pass ({drop!r},).")
+        object.__setattr__(self, "_drop", tuple(drop))
 
     @classmethod
     def from_parquet(
@@ -116,15 +123,8 @@ class Records:
         ConfigurationError
             If there is no such file, if a file is named twice, or if another argument is wrong.
         """
-        return cls._of(
-            parquet_files(files_of(paths, ".parquet")),
-            f"from_parquet({_shown(paths)}",
-            label,
-            group,
-            drop,
-            memory,
-            spill,
-        )
+        source = LocalSource(parquet_files(files_of(paths, ".parquet")), memory, spill)
+        return cls(source, f"from_parquet({_shown(paths)}", label, group, drop)
 
     @classmethod
     def from_csv(
@@ -144,8 +144,8 @@ class Records:
         ``separator`` is the character between cells and ``encoding`` that of the text. None: the schema's ``delimiter`` and
         ``encoding``, or a comma and UTF-8 if it has none. The other parameters, and errors, are those of ``from_parquet``.
         """
-        stream = csv_files(files_of(paths, ".csv"), separator, encoding)
-        return cls._of(stream, f"from_csv({_shown(paths)}", label, group, drop, memory, spill)
+        source = LocalSource(csv_files(files_of(paths, ".csv"), separator, encoding), memory, spill)
+        return cls(source, f"from_csv({_shown(paths)}", label, group, drop)
 
     @classmethod
     def from_batches(
@@ -169,7 +169,8 @@ class Records:
         label, group, drop, memory, spill
             As in ``from_parquet``.
         """
-        return cls._of(Batches(batches), f"from_batches(<{type(batches).__name__}>", label, group, drop, memory, spill)
+        source = LocalSource(Batches(batches), memory, spill)
+        return cls(source, f"from_batches(<{type(batches).__name__}>", label, group, drop)
 
     @classmethod
     def from_dask(
@@ -210,9 +211,8 @@ class Records:
         """
         check_source("from_dask", frame)
         dask = import_module("hedgerow.engines.dask")
-        source = dask.DaskSource(frame, dask.client_of(client), _checked_timeout(timeout))
-        shown = f"from_dask(<{type(frame).__name__}>"
-        return cls(source, shown, label, _checked_drop(drop), _group=_checked_group(group, label, drop))
+        source = dask.DaskSource(frame, timeout, dask.client_of(client))
+        return cls(source, f"from_dask(<{type(frame).__name__}>", label, group, drop)
 
     @classmethod
     def from_spark(
@@ -248,27 +248,8 @@ class Records:
         check_source("from_spark", frame)
         spark = import_module("hedgerow.engines.spark")
         spark.check_installed()
-        source = spark.SparkSource(frame, _checked_timeout(timeout))
-        shown = f"from_spark(<{type(frame).__name__}>"
-        return cls(source, shown, label, _checked_drop(drop), _group=_checked_group(group, label, drop))
-
-    @classmethod
-    def _of(
-        cls,
-        stream: Stream,
-        shown: str,
-        label: str | None,
-        group: str | None,
-        drop: Sequence[str],
-        memory: int,
-        spill: str | os.PathLike[str] | None,
-    ) -> Self:
-        if not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST_MEMORY:
-            raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
-        if spill is not None and not os.path.isdir(spill):
-            raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
-        who = _checked_group(group, label, drop)
-        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop), _group=who)
+        source = spark.SparkSource(frame, timeout)
+        return cls(source, f"from_spark(<{type(frame).__name__}>", label, group, drop)
 
     def __repr__(self) -> str:
         """Return the location of the records, but nothing of their contents."""
@@ -338,7 +319,7 @@ class Records:
             raise ConfigurationError(
                 f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
             )
-        return Layout(label, self._drop, group, CSVFormat.of(schema))
+        return Layout(label, tuple(self._drop), group, CSVFormat.of(schema))
 
 
 @contextmanager
@@ -367,24 +348,6 @@ def _begun() -> Iterator[None]:
             raise
         except HedgerowError as error:
             raise EngineError(str(error)) from None
-
-
-def _checked_drop(drop: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(drop, str):
-        raise ConfigurationError(f"drop is {drop!r}, but it must be a sequence of names; pass ({drop!r},).")
-    return tuple(drop)
-
-
-def _checked_group(group: object, label: str | None, drop: Sequence[str]) -> str | None:
-    if group is not None and (not isinstance(group, str) or group in (label, *drop)):
-        raise ConfigurationError(f"group is {group!r}, but it is the name of a column that is no other one's part.")
-    return group
-
-
-def _checked_timeout(timeout: float) -> float:
-    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not 0 < timeout < float("inf"):
-        raise ConfigurationError(f"timeout is {timeout!r}, but it must be a positive number of seconds.")
-    return float(timeout)
 
 
 def _shown(paths: Paths) -> str:

@@ -8,140 +8,40 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial, reduce
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 from hedgerow.arrays import Integers
-from hedgerow.engines import remote
-from hedgerow.engines.encode import CHANGED, Checksums, changed
-from hedgerow.engines.local import Partial, Total, Wire, combined
-from hedgerow.engines.persons import UNICODE, Whose, other_unicode, unicode_version
+from hedgerow.engines.cluster import MANY_CELLS, ClusterSource
+from hedgerow.engines.encode import (
+    CHANGED,
+    UNICODE,
+    Chosen,
+    Fact,
+    Facts,
+    PersonIds,
+    Rows,
+    candidates,
+    changed,
+    count_values,
+    kept,
+    other_unicode,
+)
+from hedgerow.engines.local import Partial, Total, combined
 from hedgerow.engines.progress import Progress, Silent
-from hedgerow.engines.remote import Chosen, Fact, Facts, Rows
-from hedgerow.engines.shelf import remove, shelf_of
-from hedgerow.engines.values import Counts, ValueCounts
+from hedgerow.engines.store import disk_store, remove
+from hedgerow.engines.values import Counts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Candidates, Keep, PartitionedTable, Query, Reading, Share, Task
+from hedgerow.table import Candidates, Keep, Query, Share, Task
 
-Cells = tuple[bytes, bytes, bytes, bytes, int]  # codes, classes, ids, checksum and number of records of a partition
+Packed = tuple[bytes, bytes, int]  # a partition as bytes, its checksum, and its number of records
 
-
-@dataclass(frozen=True)
-class Types:
-    """How a partition's codes and classes are stored as bytes."""
-
-    features: int
-    codes: np.dtype[Any]
-    labels: np.dtype[Any]
-
-    def rows(self, cells: Cells) -> Rows:
-        """Return a partition as it was before it became bytes."""
-        codes, labels, ids, digest, records = cells
-        return Rows(
-            np.frombuffer(codes, dtype=self.codes).reshape(records, self.features),
-            np.frombuffer(labels, dtype=self.labels),
-            bytes(digest),
-            np.frombuffer(ids, dtype=np.uint64).reshape(-1, 2),
-        )
-
-
-def cells_of(rows: Rows) -> Cells:
-    """Return a partition as bytes."""
-    return rows.codes.tobytes(), rows.labels.tobytes(), rows.ids.tobytes(), rows.digest, len(rows.codes)
-
-
-def persisted(rows: Any) -> Any:
-    """Return an RDD whose partitions stay with the executor that made them."""
-    return rows.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
-
-
-def drop(rows: Any) -> None:
-    """Let go of an RDD that was persisted."""
-    with suppress(Exception):
-        rows.unpersist(blocking=False)
-
-
-class Shelves:
-    """Partitions on the executors' local disks, and an RDD of a few bytes for each that tells Spark where they are.
-
-    ``held`` is persisted: its block of a partition is on the executor that put the partition on its disk, so Spark sends tasks
-    there, and makes the block again, with the partition, where that executor was lost.
-
-    Parameters
-    ----------
-    context : SparkContext
-        The context.
-    rows : RDD
-        How to make each partition: its cells, one element in each.
-    types : Types
-        Of the cells.
-    """
-
-    def __init__(self, context: Any, rows: Any, types: Types) -> None:
-        self._context, self._rows, self._types = context, rows, types
-        self._table, self._key = secrets.token_hex(8), os.urandom(32)
-        self.held = persisted(rows.mapPartitionsWithIndex(_shelving(self._table, self._key, types)))
-
-    def asked(self, facts: Any, packed: bytes) -> Any:
-        """Return an RDD of what each partition answers; ``facts`` is a broadcast of what they must be."""
-        return self.held.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
-
-    def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
-        """Return what some partitions answer."""
-        return self._context.runJob(self.asked(facts, packed), list, list(places))
-
-    def made_again(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
-        """Return what some partitions answer, put anew on the disk of whichever executor is asked."""
-        work = _shelving(self._table, self._key, self._types, _answering(self._table, self._key, facts, packed))
-        return self._context.runJob(self._rows.mapPartitionsWithIndex(work), list, list(places))
-
-    def close(self) -> None:
-        """Drop everything; executors that do not hear of it remove it later: when others need the room, or when they end."""
-        drop(self.held)
-        with suppress(Exception):
-            slices = self._context.defaultParallelism
-            self._context.parallelize(range(slices), slices).foreach(_removing(self._table))
-
-
-# What runs on executors.
-
-
-def _shelving(
-    table: str, key: bytes, types: Types, then: Callable[[int, Iterator[Any]], Iterator[Any]] | None = None
-) -> Callable[[int, Iterator[Cells]], Iterator[Any]]:
-    def shelve(place: int, parts: Iterator[Cells]) -> Iterator[Any]:
-        for part in parts:
-            rows = types.rows(part)
-            shelf_of(table, key, place).put(place, rows)
-            yield (rows.digest, len(rows.codes))
-
-    if then is None:
-        return shelve
-    return lambda place, parts: then(place, shelve(place, parts))
-
-
-def _answering(table: str, key: bytes, facts: Any, packed: bytes) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
-    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        given: Sequence[Facts] = facts.value
-        for _ in parts:
-            yield pickle.dumps(shelf_of(table, key, place).answer(given[place], packed))
-
-    return answer
-
-
-def _removing(table: str) -> Callable[[int], None]:
-    return lambda _: remove(table)
-
-
-MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added up where they are
 LOOK = 0.2  # seconds between two looks at how far a job is
 
 
@@ -156,101 +56,120 @@ def check_installed() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class SparkSource:
-    """The partitions of a Spark dataframe; see ``Records.from_spark`` for the parameters."""
-
-    frame: Any
-    timeout: float
-    checksums: Checksums = field(default_factory=Checksums, repr=False)
-    wire: Wire = field(default_factory=Wire, repr=False)
-
-    again = True
+class SparkSource(ClusterSource):
+    """The partitions of a Spark dataframe; see ``Records.from_spark`` for the parameters. Rows are RDDs of ``Packed``."""
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
         arrow = import_module("pyspark.sql.pandas.types").to_arrow_schema(self.frame.schema)
         X, y = layout.split(arrow.empty_table())
         read_columns(X, schema.features)
         read_labels(y, schema.labels)
 
-    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a reading has them; codes stay on the executors."""
-        whose = None if keep is None else Whose(None, unicode_version(), keep.part)
-        types = Types(len(reading.n_codes), reading.dtype, reading.label_dtype)
-        jobs = Jobs(self._context, self.timeout)
-        rows = self._encoded(partial(remote.encode, reading, layout, self.checksums.key, whose))
-        shelves = Shelves(self._context, rows, types)
-        try:
-            found = _facts(shelves.held if keep is None else persisted(rows), jobs, progress.read)
-            for place, fact in enumerate(found):
-                self.checksums.check(reading, place, fact.digest)
-            facts = remote.placed(found)
-            if keep is not None:
-                chosen = self._chosen(rows, types, keep, found, jobs)
-                kept = rows.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen), types))
-                shelves = Shelves(self._context, kept, types)
-                _facts(shelves.held, jobs, Silent().read)
-                drop(rows)  # with the ids, which nothing but lost executors needs any more
-                facts = [mine.after for mine in chosen]
-            engine = SparkEngine(self._context, shelves, facts, jobs, progress, self.wire)
-            return PartitionedTable(engine, reading.n_codes, reading.n_classes)
-        except BaseException:
-            drop(rows)
-            shelves.close()
-            raise
-
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value, of those that ``keep`` does not leave out; executors count them."""
-        jobs, whose, chosen = Jobs(self._context, self.timeout), None, None
-        if keep is not None:
-            whose = Whose(None, unicode_version(), keep.part)
-            encoded = persisted(self._encoded(partial(remote.persons, asked, layout, self.checksums.key, whose)))
-            try:
-                types = Types(0, np.dtype(np.uint8), np.dtype(np.int8))
-                chosen = self._chosen(encoded, types, keep, _facts(encoded, jobs, Silent().read), jobs)
-            finally:
-                drop(encoded)
-        count = partial(remote.counted, asked, layout, self.checksums.key, whose)
-        given = self._context.broadcast(pickle.dumps((count, chosen)))
-        counted = self.frame.mapInArrow(_counter_of(given), "counts binary").rdd.map(lambda row: bytes(row[0]))
-        found = jobs.run(counted.collect, progress.read)
-        if chosen is not None and len(found) != len(chosen):
-            raise changed()
-        return reduce(asked.sum, (pickle.loads(one) for one in found), asked.nothing)  # noqa: S301 - from our own executors
-
     @property
     def _context(self) -> Any:
         return self.frame.sparkSession.sparkContext
 
-    def _encoded(self, encode: Callable[[Iterable[Any]], Rows]) -> Any:
-        """Return what executors make of each partition, one element in each."""
-        given = self._context.broadcast(pickle.dumps(encode))
-        columns = "codes binary, labels binary, ids binary, digest binary, count long"
-        return self.frame.mapInArrow(_encoder_of(given), columns).rdd.map(tuple)
+    @property
+    def _jobs(self) -> Jobs:
+        return Jobs(self._context, self.timeout)
 
-    def _chosen(self, rows: Any, types: Types, keep: Keep, found: Sequence[Fact], jobs: Jobs) -> list[Chosen]:
-        """Return which records of each partition count, which the executors know by their persons."""
-        facts = remote.placed(found)
+    def _persons(self, layout: Layout, keep: Keep) -> PersonIds:
+        return PersonIds(self.checksums.key, keep.part)
 
-        def ask(share: Share) -> list[Candidates]:
-            sent = self._context.broadcast((facts, share))
-            try:
-                answers = jobs.run(rows.mapPartitionsWithIndex(_candidates_of(sent, types)).collect, Silent().read)
-            finally:
-                with suppress(Exception):
-                    sent.destroy()
-            return [pickle.loads(one) for one in answers]  # noqa: S301 - from our own executors
+    def _encoded(self, work: Callable[..., Rows], given: tuple[Any, ...]) -> Stores:
+        sent = self._context.broadcast(pickle.dumps(partial(work, *given)))
+        columns = "rows binary, digest binary, count long"
+        rows = self.frame.mapInArrow(_encoder_of(sent), columns).rdd.map(tuple)
+        return Stores(self._context, rows, with_ids=given[-1] is not None)
 
-        return remote.chosen(keep, facts, [fact.rows for fact in found], ask)
+    def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
+        facts = rows.first.mapPartitions(lambda parts: [[Fact(part[-1], bytes(part[-2])) for part in parts]])
+        found: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
+        if any(len(one) != 1 for one in found):
+            raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
+        return [fact for (fact,) in found]
+
+    def _candidates(self, rows: Stores, facts: Sequence[Facts], share: Share) -> list[Candidates]:
+        sent = self._context.broadcast((facts, share))
+        try:
+            answers = self._jobs.run(rows.first.mapPartitionsWithIndex(_candidates_of(sent)).collect, Silent().read)
+        finally:
+            with suppress(Exception):
+                sent.destroy()
+        return [pickle.loads(one) for one in answers]  # noqa: S301 - from our own executors
+
+    def _kept(self, rows: Stores, chosen: Sequence[Chosen]) -> Stores:
+        without = rows.first.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen)))
+        stores = Stores(self._context, without, with_ids=False)
+        try:
+            self._facts(stores, Silent())
+        except BaseException:
+            stores.close()
+            raise
+        rows.close()  # with the ids, which nothing but lost executors needs any more
+        return stores
+
+    def _engine(self, rows: Stores, facts: list[Facts], sizes: Sequence[int], progress: Progress) -> SparkEngine:
+        return SparkEngine(self._context, rows, facts, self._jobs, progress)
+
+    def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
+        sent = self._context.broadcast(pickle.dumps((partial(count_values, *given), chosen)))
+        counted = self.frame.mapInArrow(_counter_of(sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
+        found = self._jobs.run(counted.collect, progress.read)
+        if chosen is not None and len(found) != len(chosen):
+            raise changed()
+        return [pickle.loads(one) for one in found]  # noqa: S301 - from our own executors
+
+    def _drop(self, rows: Stores) -> None:
+        rows.close()
 
 
-def _facts(rows: Any, jobs: Jobs, told: Callable[[float | None], None]) -> list[Fact]:
-    """Return what each partition's records are, once they are there."""
-    facts = rows.mapPartitions(lambda parts: [[Fact(part[-1], bytes(part[-2])) for part in parts]])
-    found: list[list[Fact]] = jobs.run(facts.collect, told)
-    if any(len(one) != 1 for one in found):
-        raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
-    return [fact for (fact,) in found]
+class Stores:
+    """Partitions on the executors' local disks, and an RDD of a few bytes for each that tells Spark where they are.
+
+    ``held`` is persisted: its block of a partition is on the executor that put the partition on its disk, so Spark sends tasks
+    there, and makes the block again, with the partition, where that executor was lost.
+
+    Parameters
+    ----------
+    context : SparkContext
+        The context.
+    rows : RDD
+        How to make each partition: it is ``Packed``, one element in each.
+    with_ids : bool
+        Whether they have ids of persons. Then they are not put on disk, but persisted for questions about these.
+    """
+
+    def __init__(self, context: Any, rows: Any, *, with_ids: bool) -> None:
+        self._context, self._rows = context, rows
+        self._table, self._key = secrets.token_hex(8), os.urandom(32)
+        self._on_disk = not with_ids
+        self.held = rows.mapPartitionsWithIndex(_storing(self._table, self._key))
+        self.first = (
+            self.held if self._on_disk else rows
+        )  # what is computed first; facts are the last two of its elements
+        self.first.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
+
+    def asked(self, facts: Any, packed: bytes) -> Any:
+        """Return an RDD of what each partition answers; ``facts`` is a broadcast of what they must be."""
+        return self.held.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
+
+    def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
+        return self._context.runJob(self.asked(facts, packed), list, list(places))
+
+    def made_again(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
+        """Return what some partitions answer, put anew on the disk of whichever executor is asked."""
+        work = _storing(self._table, self._key, _answering(self._table, self._key, facts, packed))
+        return self._context.runJob(self._rows.mapPartitionsWithIndex(work), list, list(places))
+
+    def close(self) -> None:
+        """Drop everything; executors that do not hear of it remove it later: when others need the room, or when they end."""
+        with suppress(Exception):
+            self.first.unpersist(blocking=False)
+        if self._on_disk:
+            with suppress(Exception):
+                slices = self._context.defaultParallelism
+                self._context.parallelize(range(slices), slices).foreach(_removing(self._table))
 
 
 class SparkEngine:
@@ -264,7 +183,7 @@ class SparkEngine:
     ----------
     context : SparkContext
         The context.
-    shelves : Shelves
+    stores : Stores
         The partitions.
     facts : list of Facts
         What they must be.
@@ -272,67 +191,49 @@ class SparkEngine:
         What runs jobs.
     progress : Progress
         The display of progress.
-    wire : Wire
-        The counter of bytes and tasks.
     """
 
-    def __init__(
-        self, context: Any, shelves: Shelves, facts: list[Facts], jobs: Jobs, progress: Progress, wire: Wire
-    ) -> None:
-        self._shelves, self._jobs, self._progress, self._wire = shelves, jobs, progress, wire
+    def __init__(self, context: Any, stores: Stores, facts: list[Facts], jobs: Jobs, progress: Progress) -> None:
+        self._stores, self._jobs, self._progress = stores, jobs, progress
         self._partitions, self._facts = len(facts), context.broadcast(facts)
-        self._sent: dict[str, int] = {}  # the last command of each log that executors were told
+        self._sent: dict[str, int] = {}  # the last command of each log that executors got
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
-        """Return the sum of every partition's answer, each of them once."""
         total, question = Total(self._partitions), next(self._questions)
         absent = self._add(total, question, partial(self._first, task.after(self._sent.get(task.log, 0))))
         packed = pickle.dumps(task)
         while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
             outdated = total.missing - absent
-            ask, places = (self._shelves.asked_of, outdated) if outdated else (self._shelves.made_again, set(absent))
+            ask, places = (self._stores.asked_of, outdated) if outdated else (self._stores.made_again, set(absent))
             absent -= places
-            absent |= self._add(total, question, partial(self._sent_to, ask, sorted(places), packed))
+            absent |= self._add(total, question, partial(ask, sorted(places), self._facts, packed))
         self._sent[task.log] = task.end
         self._progress.counted(question, 1.0)  # a job that ends between two looks at it has told nothing
         return total.sum
 
     def _first(self, task: Task) -> list[bytes]:
-        """Return what all partitions answer, as partial sums."""
-        packed, cells, asked = pickle.dumps(task), task.size, task.query
-        self._count(packed, self._partitions)
-        answers = self._shelves.asked(self._facts, packed)
-        if cells * self._partitions <= MANY_CELLS:
+        answers, query = self._stores.asked(self._facts, pickle.dumps(task)), task.query
+        if task.size * self._partitions <= MANY_CELLS:
             collected: list[bytes] = answers.collect()
             return collected
-        return [answers.treeReduce(lambda one, other: _joined(asked, one, other))]
-
-    def _sent_to(self, ask: Callable[..., list[bytes]], places: Sequence[int], packed: bytes) -> list[bytes]:
-        self._count(packed, len(places))
-        return ask(places, self._facts, packed)
-
-    def _count(self, packed: bytes, tasks: int) -> None:
-        self._wire.sent += len(packed)
-        self._wire.tasks += tasks
+        return [answers.treeReduce(lambda one, other: _joined(query, one, other))]
 
     def _add(self, total: Total, question: int, act: Callable[[], list[bytes]]) -> set[int]:
         """Add up what a job returns, and return the partitions that are absent."""
         absent: set[int] = set()
         for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
-            self._wire.received += len(answer)
             found: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
             total.add(found)
             absent.update(found.absent)
         return absent
 
     def forget(self, log: str) -> None:
-        """Forget what executors were told; they drop the logs that were not asked about for longest."""
+        """Forget what executors got; they drop the logs that were not asked about for longest."""
         self._sent.pop(log, None)
 
     def close(self) -> None:
-        """Drop everything."""
-        self._shelves.close()
+        self._stores.close()
         with suppress(Exception):
             self._facts.destroy()
 
@@ -351,7 +252,7 @@ class Jobs:
     def __init__(self, context: Any, timeout: float) -> None:
         self._context, self._timeout = context, timeout
 
-    def run(self, act: Callable[[], list[Any]], told: Callable[[float | None], None]) -> list[Any]:
+    def run(self, act: Callable[[], list[Any]], progress: Callable[[float | None], None]) -> list[Any]:
         """Return what a job returns, or raise EngineError where it fails or gets no further."""
         group, results, errors = f"hedgerow-{secrets.token_hex(8)}", [], []
 
@@ -365,7 +266,7 @@ class Jobs:
         thread = import_module("pyspark").InheritableThread(target=work, daemon=True)
         thread.start()
         try:
-            stuck = self._watch(thread, group, told)
+            stuck = self._watch(thread, group, progress)
         except BaseException:
             self._context.cancelJobGroup(group)
             raise
@@ -380,7 +281,7 @@ class Jobs:
         found: list[Any] = results[0]
         return found
 
-    def _watch(self, thread: threading.Thread, group: str, told: Callable[[float | None], None]) -> bool:
+    def _watch(self, thread: threading.Thread, group: str, progress: Callable[[float | None], None]) -> bool:
         """Wait for a job; say whether it got no further for too long."""
         seen, quiet = (-1, -1), 0.0
         while True:
@@ -390,7 +291,7 @@ class Jobs:
             done = self._tasks(group)
             if done != seen:
                 seen, quiet = done, 0.0
-                told(done[0] / done[1] if done[1] else None)
+                progress(done[0] / done[1] if done[1] else None)
             quiet += LOOK
             if quiet > self._timeout:
                 return True
@@ -424,23 +325,58 @@ def _error_of(error: Exception) -> EngineError:
 # What runs on executors.
 
 
-def _encoder_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _packed(rows: Rows) -> Packed:
+    return pickle.dumps(rows), rows.digest, len(rows.codes)
+
+
+def _rows(packed: Packed) -> Rows:
+    rows: Rows = pickle.loads(packed[0])  # noqa: S301 - from our own executors
+    return rows
+
+
+def _encoder_of(sent: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def encode(batches: Iterator[Any]) -> Iterator[Any]:
         arrow = import_module("pyarrow")
 
-        cells = cells_of(pickle.loads(given.value)(batches))  # noqa: S301 - from the driver
-        types = [*[arrow.binary()] * 4, arrow.int64()]
-        arrays = [arrow.array([cell], kind) for cell, kind in zip(cells, types, strict=True)]
-        yield arrow.RecordBatch.from_arrays(arrays, ["codes", "labels", "ids", "digest", "count"])
+        cells = _packed(pickle.loads(sent.value)(batches))  # noqa: S301 - from the driver
+        kinds = [arrow.binary(), arrow.binary(), arrow.int64()]
+        arrays = [arrow.array([cell], kind) for cell, kind in zip(cells, kinds, strict=True)]
+        yield arrow.RecordBatch.from_arrays(arrays, ["rows", "digest", "count"])
 
     return encode
 
 
-def _counter_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _storing(
+    table: str, key: bytes, then: Callable[[int, Iterator[Any]], Iterator[Any]] | None = None
+) -> Callable[[int, Iterator[Packed]], Iterator[Any]]:
+    def store(place: int, parts: Iterator[Packed]) -> Iterator[Any]:
+        for part in parts:
+            disk_store(table, key, place).put(place, _rows(part))
+            yield part[1:]
+
+    if then is None:
+        return store
+    return lambda place, parts: then(place, store(place, parts))
+
+
+def _answering(table: str, key: bytes, facts: Any, packed: bytes) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
+    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+        task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
+        for _ in parts:
+            yield pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
+
+    return answer
+
+
+def _removing(table: str) -> Callable[[int], None]:
+    return lambda _: remove(table)
+
+
+def _counter_of(sent: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         arrow = import_module("pyarrow")
 
-        work, chosen = pickle.loads(given.value)  # noqa: S301 - from the driver
+        work, chosen = pickle.loads(sent.value)  # noqa: S301 - from the driver
         place = import_module("pyspark").TaskContext.get().partitionId()
         if chosen is not None and place >= len(chosen):
             raise changed()
@@ -450,19 +386,19 @@ def _counter_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     return count
 
 
-def _candidates_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
+def _candidates_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
     def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
         facts, share = sent.value
         for part in parts:
-            yield pickle.dumps(remote.candidates(types.rows(part), facts[place], share))
+            yield pickle.dumps(candidates(_rows(part), facts[place], share))
 
     return answer
 
 
-def _kept_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], Iterator[Cells]]:
-    def keep(place: int, parts: Iterator[Any]) -> Iterator[Cells]:
+def _kept_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[Packed]]:
+    def keep(place: int, parts: Iterator[Any]) -> Iterator[Packed]:
         for part in parts:
-            yield cells_of(remote.kept(types.rows(part), sent.value[place]))
+            yield _packed(kept(_rows(part), sent.value[place]))
 
     return keep
 

@@ -134,10 +134,6 @@ class Coins:
     key: bytes = field(repr=False)
 
     def parts(self, first_row: int, about: Any) -> npt.NDArray[np.int32]:
-        """Return the part of each of consecutive records, -1: none; ``first_row`` is the number of the first.
-
-        ``about`` is how many records these are, or for a weighted coin their thresholds.
-        """
         part: npt.NDArray[np.int32] = self.coin.sample(open_stream(self.key, 0), about, first_row)
         return part
 

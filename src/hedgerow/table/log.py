@@ -54,7 +54,6 @@ class Cache:
         self.taken = False
 
     def clear(self) -> None:
-        """Forget all results."""
         self.arrays.clear()
         self.position = 0
 
@@ -68,7 +67,6 @@ class Records:
 
     @lazy
     def codes(self) -> npt.NDArray[np.unsignedinteger]:
-        """The codes, after all merges."""
         return self.arrays[CODES] if CODES in self.arrays else self._partition[CODES]
 
     @lazy
@@ -100,7 +98,6 @@ class Records:
         self._votes = votes
 
     def update_margins(self) -> None:
-        """Add the votes that are not in the margins yet."""
         if self._votes is not None:
             self._table.update_margins(self._votes)
             self._keep_margins()
@@ -110,7 +107,6 @@ class Records:
             self.arrays[MARGINS], self._votes = self._table.margins, None
 
     def answer(self, query: Query) -> Integers:
-        """Return this partition's part of the answer of a query."""
         if isinstance(query, Sums):
             answer = self._table.answer(replace(query, votes=self._votes))
             self._keep_margins()
@@ -121,7 +117,6 @@ class Records:
         )
 
     def part(self, frontier: int) -> npt.NDArray[np.int32]:
-        """Return the node of each record in a frontier."""
         return self.arrays[f"part-{frontier}"]
 
     def nodes(self, of: Nodes, *, with_codes: bool) -> MemoryFrontier:
@@ -275,7 +270,6 @@ class Task:
 
     @property
     def size(self) -> int:
-        """How many integers the answer has."""
         return self.query.size(self.n_codes, self.n_classes)
 
     def after(self, number: int) -> Task:

@@ -133,26 +133,22 @@ class MemoryTable:
 
     @property
     def margins(self) -> npt.NDArray[np.int32]:
-        """The votes of released trees for each record so far, of shape (records, classes)."""
         return self._seen()
 
     def __len__(self) -> int:
         return len(self._labels)
 
     def fresh(self) -> MemoryTable:
-        """Return a table of the same records with margins of zero, whose codes can be merged independently of this table."""
         other = MemoryTable(self._codes, self._labels, np.diff(self.offsets), self.n_classes, self._first_row)
         self._shares_codes = other._shares_codes = True
         return other
 
     def sampled(self, coins: Coins, first: int, last: int) -> MemoryTable:
-        """Return a table of the same records, in which only records with coins in the parts first to last - 1 have a class."""
         other, part = self.fresh(), coins.parts(self._first_row, len(self))
         other._labels = np.where((first <= part) & (part < last), self._labels, -1)
         return other
 
     def thinned(self, coins: Coins) -> MemoryTable:
-        """Return a table of only the records that the coins assign to part 0, with their present codes and margins."""
         chosen = coins.parts(self._first_row, len(self)) == 0
         margins = None if self._margins is None else self._margins[chosen]
         return MemoryTable(
@@ -160,7 +156,6 @@ class MemoryTable:
         )
 
     def merge(self, into: Sequence[Integers]) -> None:
-        """Replace the codes of each feature by ``into[feature][code]``, the numbers from 0 to some number."""
         sizes = [int(codes.max()) + 1 for codes in into]
         together = np.concatenate(into).astype(self._codes.dtype)
         codes = self._codes.copy() if self._shares_codes else self._codes
@@ -169,7 +164,6 @@ class MemoryTable:
         self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
-        """Return one node for each part of the coins, with the records that they assign to it."""
         weight = NO_WEIGHTS if weights is None else self.weights(weights)
         classes = classes_among(self._labels, self.n_classes)
         return grouped(self._codes, classes, weight, self.parts(coins, rule), coins.coin.parts)
@@ -181,22 +175,18 @@ class MemoryTable:
         return part
 
     def weights(self, rule: WeightRule) -> Integers:
-        """Return the weight of each record by a rule, of shape (records,)."""
         return np.minimum(self._said(rule), np.uint64(rule.unit)).astype(np.int64)
 
     def _said(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
-        """Return the value of a rule for each record, of shape (records,)."""
         said = rule(self._seen(), self._labels)
         check_shape(said, (len(self),), "what a rule says (records,)")
         return said
 
     def update_margins(self, votes: RecordVotes) -> None:
-        """Add the votes of released trees for each record to its margins."""
         margins = self._seen(votes.columns)
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
     def answer(self, query: Query) -> Integers:
-        """Return the exact answer of a query."""
         return self._sums(query) if isinstance(query, Sums) else count(query, self.offsets, self.n_classes)
 
     def _sums(self, query: Sums) -> Integers:
@@ -260,7 +250,6 @@ class MemoryTable:
         return self._margins
 
     def take(self, frontier: MemoryFrontier, nodes: npt.NDArray[np.intp]) -> MemoryFrontier:
-        """Return some of the nodes, in the order given."""
         sizes = np.diff(frontier.starts)[nodes]
         starts = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.arange(starts[-1]) + np.repeat(frontier.starts[:-1][nodes] - starts[:-1], sizes)
@@ -270,7 +259,6 @@ class MemoryTable:
     def for_histograms(
         self, frontier: MemoryFrontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
-        """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1."""
         most = max(1, BLOCK_CELLS // (int(self.offsets[-1]) * self.n_classes))
         some = frontier.between(first, last)
 
@@ -280,7 +268,6 @@ class MemoryTable:
         _on_threads(some, most, block)
 
     def partition(self, frontier: MemoryFrontier, candidates: Candidates, chosen: Integers) -> MemoryFrontier:
-        """Return the children of all nodes, including empty ones, each node's in the order of its test's branches."""
         first_child = np.concatenate(([0], np.cumsum(candidates.arity[chosen], dtype=np.int64)))
         tests, test = np.unique(chosen, return_inverse=True)
         feature, branch = candidates.feature[tests], candidates.branches(tests)
@@ -337,7 +324,6 @@ def grouped(
 
 
 def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:
-    """Call ``work(first, last)`` for blocks of at most so many nodes, on threads if there are enough records."""
     few = len(frontier.labels) < MANY_RECORDS
     for_each(_blocks(frontier, most), lambda block: work(*block), threads=1 if few else None)
 

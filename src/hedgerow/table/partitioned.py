@@ -74,8 +74,7 @@ class PartitionedTable:
 
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
         self._engine, self.n_classes = engine, n_classes
-        self._samples: tuple[Sample, ...] = ()
-        self._changes: list[Merge | AddVotes] = []
+        self._changes: list[Command] = []  # all commands but those of frontiers
         self._first_codes = self._n_codes = np.asarray(n_codes, dtype=np.int64)
         self._log = secrets.token_hex(8)
         self._end = 0
@@ -86,52 +85,39 @@ class PartitionedTable:
 
     @property
     def offsets(self) -> Integers:
-        """The position of each feature's first code among the codes of all features, and their number."""
         return np.concatenate(([0], np.cumsum(self._n_codes))).astype(np.int64)
 
     def fresh(self) -> PartitionedTable:
-        """Return a table of the same records, with a log of its own."""
-        return self._with(self._samples)
+        return self._with([change for change in self._changes if isinstance(change, Sample)])
 
     def sampled(self, coins: Coins, first: int, last: int) -> PartitionedTable:
-        """Return a table of the same records, in which only records with coins in the parts first to last - 1 have a class."""
-        return self._with((*self._samples, Sample(coins, first, last)))
-
-    def _with(self, samples: tuple[Sample, ...]) -> PartitionedTable:
-        other = PartitionedTable(self._engine, self._first_codes, self.n_classes)
-        other._samples = samples
-        for sample in samples:
-            other._tell(sample)
+        other = self.fresh()
+        other._tell(Sample(coins, first, last))
         return other
 
     def thinned(self, coins: Coins) -> PartitionedTable:
-        """Return a table of only the records that the coins assign to part 0, with their present codes and margins."""
         with self._lock:
-            other = self._with(self._samples)
-            for change in self._changes:
-                if isinstance(change, Merge):
-                    other.merge(change.into)
-                else:
-                    other.update_margins(change.votes)
+            other = self._with(self._changes)
+            other._n_codes = self._n_codes
         other._tell(Thin(coins))
         return other
 
+    def _with(self, changes: Sequence[Command]) -> PartitionedTable:
+        other = PartitionedTable(self._engine, self._first_codes, self.n_classes)
+        for change in changes:
+            other._tell(change)
+        return other
+
     def merge(self, into: Sequence[Integers]) -> None:
-        """Replace the codes of each feature by ``into[feature][code]``; no frontier may have been made before."""
         with self._lock:
-            merge = Merge(tuple(np.array(codes, dtype=np.int64) for codes in into))
-            self._tell(merge)
-            self._changes.append(merge)
+            self._tell(Merge(tuple(np.array(codes, dtype=np.int64) for codes in into)))
             self._n_codes = np.array([int(codes.max()) + 1 for codes in into], dtype=np.int64)
 
     def update_margins(self, votes: RecordVotes) -> None:
-        """Add the votes of released trees for each record to its margins."""
         with self._lock:
-            self._changes.append(AddVotes(votes))
-            self._tell(self._changes[-1])
+            self._tell(AddVotes(votes))
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> Frontier:
-        """Return a frontier with a node for each part of the coins."""
         with self._lock:
             number = self._end + 1
             made = _Made(number, None if weights is None else number, None)
@@ -139,13 +125,11 @@ class PartitionedTable:
             return self._frontier(made, coins.coin.parts)
 
     def take(self, frontier: Frontier, nodes: npt.NDArray[np.intp]) -> Frontier:
-        """Return the frontier of some of the nodes, in the order given."""
         of = frontier.nodes
         taken = np.asarray(nodes) if of.nodes is None else of.nodes[nodes]
         return Frontier(Nodes(of.frontier, of.n_nodes, taken, of.weights), frontier.made)
 
     def partition(self, frontier: Frontier, candidates: Candidates, chosen: Integers) -> Frontier:
-        """Return the children of all nodes, each node's in the order of its test's branches."""
         of = frontier.nodes
         ends = np.cumsum(candidates.arity[chosen], dtype=np.int64)
         tests, place = np.unique(chosen, return_inverse=True)
@@ -164,7 +148,6 @@ class PartitionedTable:
         return Frontier(Nodes(made.number, n_nodes, None, made.weights), made)
 
     def answer(self, query: Query) -> Integers:
-        """Return the exact answer of a query, the sum of the partitions' answers."""
         with self._lock:
             if isinstance(query, Sums):
                 if query.votes is not None:
@@ -175,7 +158,6 @@ class PartitionedTable:
     def for_histograms(
         self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
-        """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1."""
         cells = int(self._n_codes.sum()) * self.n_classes
         most, few = max(1, MOST_CELLS // cells), max(1, BLOCK_CELLS // cells)
         for start in range(first, last, most):
@@ -194,6 +176,8 @@ class PartitionedTable:
         self._engine.close()
 
     def _tell(self, command: Command) -> None:
+        if not isinstance(command, Assign | Move):
+            self._changes.append(command)
         self._commands[self._end + 1] = command
         self._end += 1
 

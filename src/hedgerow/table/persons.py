@@ -83,7 +83,6 @@ class Keep:
         return kept
 
     def labels(self, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
-        """Return the classes, -1 for records that do not count."""
         return _only(labels, self.of(labels >= 0))
 
     def in_parts(self, parts: Sequence[tuple[int, MutableMapping[str, Any]]], at_once: int) -> None:
@@ -169,7 +168,6 @@ def unpacked(bits: Bits, records: int | None = None) -> Mask:
 
 
 def only(labels: npt.NDArray[np.signedinteger], bits: Bits) -> npt.NDArray[np.signedinteger]:
-    """Return the classes; -1 for records whose bit is not set."""
     return _only(labels, unpacked(bits, len(labels)))
 
 

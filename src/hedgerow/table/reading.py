@@ -60,40 +60,32 @@ class Coded:
 
     @property
     def schema(self) -> Schema:
-        """The schema of the columns."""
         return self.encoder.schema
 
     @property
     def n_codes(self) -> Integers:
-        """How many codes each feature has."""
         return self.encoder.n_codes
 
     @property
     def n_classes(self) -> int:
-        """How many classes the schema has; one if it has an outcome."""
         return max(1, len(self.encoder.schema.classes))
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
         return self.encoder.dtype
 
     @property
     def label_dtype(self) -> np.dtype[Any]:
-        """The type of the classes."""
         return self.encoder.labels([]).dtype
 
     @property
     def name(self) -> str:
-        """The schema and the bins."""
         return json.dumps([self.encoder.schema.to_dict(), self.encoder.max_bins], sort_keys=True)
 
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
-        """Return the codes of records and their classes."""
         return self.encoder.transform(columns), classes_of(self.encoder, y)
 
     def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
-        """Return the codes and the classes."""
         return found
 
 

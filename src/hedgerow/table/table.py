@@ -98,7 +98,6 @@ class Cells:
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
         return 1 << len(self.by)
 
 
@@ -186,7 +185,6 @@ class Query(ABC):
         """Return the shape of the answer, given the number of codes of each feature, (features,)."""
 
     def size(self, n_codes: Integers, n_classes: int) -> int:
-        """Return how many integers the answer has."""
         return math.prod(self.shape(n_codes, n_classes))
 
 

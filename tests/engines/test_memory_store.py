@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedgerow.engines import held
-from hedgerow.engines.held import Held, answered, close, forget, hold
-from hedgerow.engines.local import Spill
-from hedgerow.engines.remote import Facts, Rows
+from hedgerow.engines import store
+from hedgerow.engines.arrays import Spill
+from hedgerow.engines.encode import Facts, Rows
+from hedgerow.engines.store import MemoryStore, answered, close, forget, hold
 from hedgerow.errors import EngineError
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.table import Histogram, Sizes
@@ -23,8 +23,8 @@ SIZES = [50, 1, 0, 120]
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
     """A process that holds nothing yet."""
-    monkeypatch.setattr(held, "_TABLES", {})
-    monkeypatch.setattr(held, "_SPILLS", [])
+    monkeypatch.setattr(store, "_TABLES", {})
+    monkeypatch.setattr(store, "_SPILLS", [])
 
 
 def partitions(seed=0):
@@ -66,7 +66,7 @@ def test_any_budget_of_memory_and_any_threads_give_the_same_answer(memory, threa
     together = Rows(
         *(np.concatenate(arrays) for arrays in zip(*((r.codes, r.labels) for _, r in partitions()), strict=True)), b""
     )
-    one = Held(Spill(tmp_path, 1 << 20))
+    one = MemoryStore(Spill(tmp_path, 1 << 20))
     one.put(Facts(0, 0, b""), together)
     assert np.array_equal(found.sum, one.answer(task(), 0).sum)
     assert found.sum.sum() == 2 * (together.labels >= 0).sum()
@@ -74,7 +74,7 @@ def test_any_budget_of_memory_and_any_threads_give_the_same_answer(memory, threa
     forget("log")
     close("t")
     assert not files(tmp_path)
-    assert held._SPILLS[0]._left == memory
+    assert store._SPILLS[0]._left == memory
 
 
 def test_partitions_say_that_they_are_absent_or_lack_commands(tmp_path):
@@ -98,17 +98,17 @@ def test_a_partition_with_other_records_is_refused(tmp_path):
 
 
 def test_older_tables_and_logs_give_way(tmp_path):
-    for number in range(held.MOST_TABLES + 2):
+    for number in range(store.MOST_TABLES + 2):
         held_at(tmp_path, 0, f"t{number}")
     kept = len(files(tmp_path))
     assert ask(task(), table="t1").absent == (0, 1, 2, 3)
     assert ask(task(), table="t2").places == (0, 1, 2, 3)
     close("t2")
-    for number in range(held.MOST_LOGS + 2):
+    for number in range(store.MOST_LOGS + 2):
         ask(task(f"log{number}"), table="t3")
     assert ask(task("log2").after(1), table="t3").places == (0, 1, 2, 3)
     assert ask(task("log1").after(1), table="t3").outdated == (0, 1, 2, 3)
-    for number in range(held.MOST_TABLES + 2):
+    for number in range(store.MOST_TABLES + 2):
         close(f"t{number}")
     assert kept
     assert not files(tmp_path)

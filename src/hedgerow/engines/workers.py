@@ -1,22 +1,105 @@
-"""Which worker of a Dask cluster holds which partitions."""
+"""The workers of a Dask cluster: which of them holds which partitions, and how long a fit waits for them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from hedgerow.engines import held
-from hedgerow.engines.patience import Patience, gathered, lost_scheduler
-from hedgerow.engines.remote import Facts, Rows
+from hedgerow.engines import store
+from hedgerow.engines.encode import Facts, Rows
+from hedgerow.errors import EngineError, HedgerowError
 
 Future = Any
 
+GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
+LOOK = 1.0  # seconds between two looks at whether workers are still there
 RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
 SHARE_OF_MEMORY = 0.4  # of a worker's, for partitions; from 0.7 on Dask itself puts on disk what it has
+
+
+class Timeout:
+    """Ends a fit once nothing has come from any worker for so many seconds."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout, self._last = timeout, time.monotonic()
+
+    def progressed(self) -> None:
+        """Begin to wait anew."""
+        self._last = time.monotonic()
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left, or EngineError where none is."""
+        left = self._last + self._timeout - time.monotonic()
+        if left <= 0:
+            raise silent(self._timeout)
+        return left
+
+
+def gathered(
+    futures: Iterable[Future],
+    timeout: Timeout,
+    workers: Mapping[Future, Collection[str | None]] | None = None,
+    present: Callable[[], Collection[str]] = tuple,
+) -> Iterable[tuple[Future, Any]]:
+    """Yield futures as they finish, with what they made.
+
+    A result that its worker took along when it was lost is passed over: Dask makes it again, but a client that asks at that very
+    moment may wait for ever. So is one that waits for ``workers`` that are not ``present`` any more: where none was left when
+    they were lost, Dask forgets to send their tasks to those that come. Whoever needs a result asks anew, which changes nothing:
+    tasks are functions.
+    """
+    distributed = import_module("distributed")
+    waiting = set(futures)
+    while waiting:
+        try:
+            done = distributed.wait(waiting, timeout=min(LOOK, timeout.left), return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            if workers:
+                now = set(present())
+                waiting = {future for future in waiting if now.issuperset(workers.get(future, ()))}
+            continue
+        except distributed.CancelledError:
+            raise lost() from None
+        waiting -= done
+        for future in done:
+            try:
+                found = future.result(timeout=min(GATHER, timeout.left))
+            except TimeoutError:
+                continue
+            except HedgerowError:
+                raise
+            except Exception:
+                raise lost() from None  # what failed may quote a record
+            timeout.progressed()
+            yield future, found
+
+
+def silent(timeout: float) -> EngineError:
+    """Return the error of workers that do not answer."""
+    return EngineError(
+        f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to the "
+        "workers, and pass a larger timeout= if partitions take longer."
+    )
+
+
+def lost_scheduler() -> EngineError:
+    """Return the error of a cluster that is gone."""
+    return EngineError(
+        "the cluster's scheduler does not answer, so the fit ends; what was charged for it stays charged. Restart the cluster."
+    )
+
+
+def lost() -> EngineError:
+    return EngineError(
+        "a partition's records could not be read or counted by any worker, so the fit ends; what was charged for it stays "
+        "charged. The workers' logs say why."
+    )
 
 
 @dataclass(frozen=True)
@@ -63,14 +146,14 @@ class WorkerShares:
         self._threads: dict[str, int] = {}
         self._holders: list[str | None] = [None] * len(facts)
 
-    def groups(self, places: Sequence[int], patience: Patience, *, together: bool) -> list[Group]:
+    def groups(self, places: Sequence[int], timeout: Timeout, *, together: bool) -> list[Group]:
         """Return partitions that one task asks together: all of a worker, or each by itself; those that nobody holds are encoded.
 
         Raises EngineError where the scheduler is gone, or nothing comes from it or from any worker for too long.
         """
-        threads = self.present(patience)
+        threads = self.present(timeout)
         if threads != self._threads or None in self._holders:
-            self._hold(self._wanted(threads, patience), patience)
+            self._hold(self._wanted(threads, timeout), timeout)
             self._threads = dict(threads)
         shares: dict[str | None, list[int]] = {}
         for place in places:
@@ -80,9 +163,9 @@ class WorkerShares:
             return [Group(worker, tuple(share), threads.get(worker or "", 1)) for worker, share in shares.items()]
         return [Group(worker, (place,), 1) for worker, share in shares.items() for place in share]
 
-    def present(self, patience: Patience) -> Mapping[str, int]:
+    def present(self, timeout: Timeout) -> Mapping[str, int]:
         """Return the workers that are there, with their threads."""
-        threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, patience)
+        threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, timeout)
         return threads
 
     def absent(self, places: Iterable[int]) -> None:
@@ -90,19 +173,19 @@ class WorkerShares:
         for place in places:
             self._holders[place] = None
 
-    def _ask(self, asked: Callable[..., Any], patience: Patience, **more: Any) -> Any:
+    def _ask(self, asked: Callable[..., Any], timeout: Timeout, **more: Any) -> Any:
         try:
-            return self._client.sync(asked, callback_timeout=patience.left, **more)
+            return self._client.sync(asked, callback_timeout=timeout.left, **more)
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
 
-    def _wanted(self, threads: Mapping[str, int], patience: Patience) -> dict[int, str | None]:
+    def _wanted(self, threads: Mapping[str, int], timeout: Timeout) -> dict[int, str | None]:
         """Return the partitions that are not where they shall be, and the worker that shall hold each; None for any."""
         if not threads:
             return {place: None for place, holder in enumerate(self._holders) if holder is None}
         workers = list(threads)
         keys = [row.key for row in self._rows.values()]
-        known = self._ask(self._client.scheduler.who_has, patience, keys=keys) if keys else {}
+        known = self._ask(self._client.scheduler.who_has, timeout, keys=keys) if keys else {}
         there = [
             [holder] if holder else list(known.get(self._rows[place].key, ())) if place in self._rows else []
             for place, holder in enumerate(self._holders)
@@ -112,7 +195,7 @@ class WorkerShares:
         wanted = {place: worker for worker, share in zip(workers, shares, strict=True) for place in share}
         return {place: worker for place, worker in wanted.items() if self._holders[place] != worker}
 
-    def _hold(self, wanted: Mapping[int, str | None], patience: Patience) -> None:
+    def _hold(self, wanted: Mapping[int, str | None], timeout: Timeout) -> None:
         """Let workers hold partitions; what was encoded for that is let go of."""
         lacking = [place for place in wanted if place not in self._rows]
         self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
@@ -132,7 +215,7 @@ class WorkerShares:
             }
             workers = {future: {left[place]} - {None} for future, place in futures.items()}
             try:
-                for future, holder in gathered(futures, patience, workers, lambda: self.present(patience)):
+                for future, holder in gathered(futures, timeout, workers, lambda: self.present(timeout)):
                     self._holders[futures[future]] = holder
                     del left[futures[future]]
             except BaseException:
@@ -142,7 +225,6 @@ class WorkerShares:
             del self._rows[place]
 
     def close(self) -> None:
-        """Drop what was not held yet."""
         with suppress(Exception):
             self._client.cancel(list(self._rows.values()))
         self._rows.clear()
@@ -189,5 +271,5 @@ def _hold(table: str, facts: Facts, rows: Rows) -> str:
     worker = import_module("distributed").get_worker()
     limit = worker.memory_manager.memory_limit
     memory = int(limit * SHARE_OF_MEMORY) if limit else sys.maxsize
-    held.hold(table, facts, rows, worker.local_directory, memory)
+    store.hold(table, facts, rows, worker.local_directory, memory)
     return str(worker.address)

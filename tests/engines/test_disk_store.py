@@ -2,16 +2,15 @@
 
 import multiprocessing
 import os
-import pickle
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_held import partitions, task
+from test_memory_store import partitions, task
 
-from hedgerow.engines import shelf
-from hedgerow.engines.shelf import Shelf
+from hedgerow.engines import store
+from hedgerow.engines.store import DiskStore
 from hedgerow.errors import EngineError
 
 fcntl = pytest.importorskip("fcntl")
@@ -20,18 +19,17 @@ KEY = bytes(range(32))
 
 
 @pytest.fixture
-def shelved(tmp_path):
-    """A shelf with partitions, and what these must be."""
-    kept = Shelf(tmp_path, "t", KEY)
-    facts = []
+def stored(tmp_path):
+    """A store with partitions, and what these must be."""
+    facts = [one for one, _ in partitions()]
+    kept = DiskStore(tmp_path, "t", KEY, facts)
     for one, rows in partitions():
         kept.put(one.place, rows)
-        facts.append(one)
     return kept, facts
 
 
 def ask(kept, facts, question):
-    return [kept.answer(one, pickle.dumps(question)) for one in facts]
+    return [kept.answer(question, one.place) for one in facts]
 
 
 def answers(kept, facts, question):
@@ -46,59 +44,59 @@ def elsewhere(kept, facts, question):
         return pool.apply(ask, (kept, facts, question))
 
 
-def test_another_process_answers_from_what_this_one_made(shelved):
-    kept, facts = shelved
+def test_another_process_answers_from_what_this_one_made(stored):
+    kept, facts = stored
     whole = answers(kept, facts, task())
     found = elsewhere(kept, facts, task().after(1))
     assert [one.sum.tolist() for one in found] == whole
     assert sum(np.sum(one) for one in whole) > 0
 
 
-def test_partitions_say_that_they_are_absent_or_lack_commands(shelved, tmp_path):
-    kept, facts = shelved
+def test_partitions_say_that_they_are_absent_or_lack_commands(stored, tmp_path):
+    kept, facts = stored
     assert [one.outdated for one in ask(kept, facts, task().after(1))] == [(0,), (1,), (2,), (3,)]
-    assert Shelf(tmp_path, "other", KEY).answer(facts[0], pickle.dumps(task())).absent == (0,)
-    assert Shelf(tmp_path, "t", bytes(32)).answer(facts[0], pickle.dumps(task())).absent == (0,)
+    assert DiskStore(tmp_path, "other", KEY, facts).answer(task(), 0).absent == (0,)
+    assert DiskStore(tmp_path, "t", bytes(32), facts).answer(task(), 0).absent == (0,)
     with pytest.raises(EngineError, match="not those that were read before"):
-        kept.answer(replace(facts[0], digest=b"other"), pickle.dumps(task()))
+        DiskStore(tmp_path, "t", KEY, [replace(facts[0], digest=b"other")]).answer(task(), 0)
 
 
 @pytest.mark.parametrize("name", ["codes", "labels", "index"])
-def test_any_byte_of_a_partition_that_is_altered_makes_it_absent(name, shelved):
-    kept, facts = shelved
+def test_any_byte_of_a_partition_that_is_altered_makes_it_absent(name, stored):
+    kept, _facts = stored
     (path,) = kept.folder.glob(f"0.{name}")
     right = path.read_bytes()
     for place in range(0, len(right), 1 + len(right) // 40):
         path.write_bytes(right[:place] + bytes([right[place] ^ 1]) + right[place + 1 :])
-        assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)
+        assert kept.answer(task(), 0).absent == (0,)
     for wrong in (b"", right[:-1], right + b"\0"):
         path.write_bytes(wrong)
-        assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)
+        assert kept.answer(task(), 0).absent == (0,)
     path.write_bytes(right)
-    assert kept.answer(facts[0], pickle.dumps(task())).places == (0,)
+    assert kept.answer(task(), 0).places == (0,)
 
 
 @pytest.mark.parametrize("name", ["part-1", "index"])
-def test_what_a_log_made_is_made_again_where_it_was_altered(name, shelved):
-    kept, facts = shelved
+def test_what_a_log_made_is_made_again_where_it_was_altered(name, stored):
+    kept, facts = stored
     whole = answers(kept, facts, task())
     path = kept.folder / "log-log" / f"0.{name}"
     right = path.read_bytes()
     path.write_bytes(right[:-1] + bytes([right[-1] ^ 1]))
-    assert kept.answer(facts[0], pickle.dumps(task().after(1))).outdated == (0,)
+    assert kept.answer(task().after(1), 0).outdated == (0,)
     assert answers(kept, facts, task()) == whole
     assert answers(kept, facts, task().after(1)) == whole
 
 
-def test_files_of_one_partition_do_not_stand_for_another(shelved):
-    kept, facts = shelved
+def test_files_of_one_partition_do_not_stand_for_another(stored):
+    kept, _facts = stored
     for path in kept.folder.glob("3.*"):
         path.rename(path.with_name(path.name.replace("3.", "0.")))
-    assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)
+    assert kept.answer(task(), 0).absent == (0,)
 
 
-def test_a_process_that_ends_while_it_counts_leaves_nothing_that_counts_twice(shelved, monkeypatch):
-    kept, facts = shelved
+def test_a_process_that_ends_while_it_counts_leaves_nothing_that_counts_twice(stored, monkeypatch):
+    kept, facts = stored
     whole = answers(kept, facts, task())
 
     def broken(self, records):
@@ -107,40 +105,40 @@ def test_a_process_that_ends_while_it_counts_leaves_nothing_that_counts_twice(sh
     with monkeypatch.context() as patch:
         patch.setattr(type(task().commands[0][1]), "apply", broken)
         with pytest.raises(KeyboardInterrupt):
-            kept.answer(facts[0], pickle.dumps(replace(task(), commands=((2, task().commands[0][1]),), end=2, since=1)))
-    assert kept.answer(facts[0], pickle.dumps(task().after(1))).outdated == (0,)
+            kept.answer(replace(task(), commands=((2, task().commands[0][1]),), end=2, since=1), 0)
+    assert kept.answer(task().after(1), 0).outdated == (0,)
     assert answers(kept, facts, task()) == whole
 
 
-def test_a_task_that_runs_twice_at_a_time_is_answered_without_the_memo(shelved):
-    kept, facts = shelved
+def test_a_task_that_runs_twice_at_a_time_is_answered_without_the_memo(stored):
+    kept, facts = stored
     whole = answers(kept, facts, task())
     with open(kept.folder / "log-log" / "0.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert kept.answer(facts[0], pickle.dumps(task().after(1))).outdated == (0,)
+        assert kept.answer(task().after(1), 0).outdated == (0,)
         assert answers(kept, facts, task()) == whole
     assert answers(kept, facts, task().after(1)) == whole
 
 
-def test_older_tables_and_logs_give_way(shelved, tmp_path):
-    kept, facts = shelved
-    for number in range(shelf.MOST_LOGS + 1):
-        assert kept.answer(facts[3], pickle.dumps(task(f"log{number}"))).places == (3,)
+def test_older_tables_and_logs_give_way(stored, tmp_path):
+    kept, _facts = stored
+    for number in range(store.MOST_LOGS + 1):
+        assert kept.answer(task(f"log{number}"), 3).places == (3,)
         os.utime(kept.folder / f"log-log{number}", (number, number))
-    assert len(list(kept.folder.glob("log-*"))) == shelf.MOST_LOGS
+    assert len(list(kept.folder.glob("log-*"))) == store.MOST_LOGS
     assert not (kept.folder / "log-log0").exists()
     os.utime(kept.folder, (0, 0))
-    for number in range(shelf.MOST_TABLES):
-        other = Shelf(tmp_path, f"t{number}", KEY)
+    for number in range(store.MOST_TABLES):
+        other = DiskStore(tmp_path, f"t{number}", KEY)
         other.put(0, next(partitions())[1])
         os.utime(other.folder, (number + 1, number + 1))
-    assert len(list(tmp_path.iterdir())) == shelf.MOST_TABLES
+    assert len(list(tmp_path.iterdir())) == store.MOST_TABLES
     assert not kept.folder.exists()
 
 
-def test_a_table_that_answered_stays_longer_than_one_that_did_not(shelved, tmp_path):
-    kept, facts = shelved
-    others = [Shelf(tmp_path, f"t{number}", KEY) for number in range(shelf.MOST_TABLES)]
+def test_a_table_that_answered_stays_longer_than_one_that_did_not(stored, tmp_path):
+    kept, facts = stored
+    others = [DiskStore(tmp_path, f"t{number}", KEY) for number in range(store.MOST_TABLES)]
     for number, other in enumerate(others[:-1]):
         other.put(0, next(partitions())[1])
         os.utime(other.folder, (number + 1, number + 1))
@@ -152,19 +150,19 @@ def test_a_table_that_answered_stays_longer_than_one_that_did_not(shelved, tmp_p
     assert not others[0].folder.exists()
 
 
-def test_a_table_that_is_closed_is_removed(shelved, tmp_path, monkeypatch):
+def test_a_table_that_is_closed_is_removed(stored, tmp_path, monkeypatch):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},{tmp_path / 'other'}")
-    spread = [shelf.shelf_of("s", KEY, place) for place in range(2)]
+    spread = [store.disk_store("s", KEY, place) for place in range(2)]
     assert {one.parent for one in spread} == {tmp_path, tmp_path / "other"}
     for place, one in enumerate(spread):
         one.put(place, next(partitions())[1])
-    shelf.remove("s")
+    store.remove("s")
     assert not any(one.folder.exists() for one in spread)
-    assert shelved[0].folder.exists()
+    assert stored[0].folder.exists()
 
 
-def test_a_folder_is_out_of_sight_before_its_files_are_removed(shelved, monkeypatch):
-    kept, facts = shelved
+def test_a_folder_is_out_of_sight_before_its_files_are_removed(stored, monkeypatch):
+    kept, facts = stored
     whole, remove, seen = answers(kept, facts, task()), shutil.rmtree, []
 
     def watched(folder, **options):
@@ -174,7 +172,7 @@ def test_a_folder_is_out_of_sight_before_its_files_are_removed(shelved, monkeypa
     with monkeypatch.context() as patch:
         patch.setenv("SPARK_LOCAL_DIRS", str(kept.parent))
         patch.setattr(shutil, "rmtree", watched)
-        shelf.remove("t")
+        store.remove("t")
     assert seen == [[(one.place,) for one in facts]]
     assert list(kept.parent.iterdir()) == []
     for one, rows in partitions():
@@ -182,8 +180,8 @@ def test_a_folder_is_out_of_sight_before_its_files_are_removed(shelved, monkeypa
     assert answers(kept, facts, task()) == whole
 
 
-def test_a_log_that_makes_room_is_out_of_sight_before_its_files_are_removed(shelved, monkeypatch):
-    kept, facts = shelved
+def test_a_log_that_makes_room_is_out_of_sight_before_its_files_are_removed(stored, monkeypatch):
+    kept, facts = stored
     remove, seen = shutil.rmtree, []
 
     def watched(folder, **options):
@@ -191,42 +189,42 @@ def test_a_log_that_makes_room_is_out_of_sight_before_its_files_are_removed(shel
         remove(folder, **options)
 
     monkeypatch.setattr(shutil, "rmtree", watched)
-    for number in range(shelf.MOST_LOGS + 1):
+    for number in range(store.MOST_LOGS + 1):
         answers(kept, facts, replace(task(), log=f"{number}"))
         os.utime(kept.folder / f"log-{number}", (number, number))
-    assert seen == [[f"log-{number}" for number in range(1, shelf.MOST_LOGS)]]
+    assert seen == [[f"log-{number}" for number in range(1, store.MOST_LOGS)]]
 
 
-def test_a_folder_whose_removal_was_broken_off_is_removed_with_the_next_table(shelved, monkeypatch):
-    kept, facts = shelved
+def test_a_folder_whose_removal_was_broken_off_is_removed_with_the_next_table(stored, monkeypatch):
+    kept, facts = stored
     answers(kept, facts, task())
     with monkeypatch.context() as patch:
         patch.setenv("SPARK_LOCAL_DIRS", str(kept.parent))
         patch.setattr(shutil, "rmtree", lambda folder, **options: None)
-        shelf.remove("t")
+        store.remove("t")
     assert len(list(kept.parent.iterdir())) == 1
     for one, rows in partitions():
         kept.put(one.place, rows)
     assert list(kept.parent.iterdir()) == [kept.folder]
 
 
-def test_files_are_for_this_user_alone(shelved):
-    kept, facts = shelved
+def test_files_are_for_this_user_alone(stored):
+    kept, facts = stored
     answers(kept, facts, task())
     for folder in (kept.folder, kept.folder / "log-log"):
         assert os.stat(folder).st_mode & 0o077 == 0
 
 
-def test_a_table_that_is_removed_while_it_answers_leaves_no_folder_that_others_may_enter(shelved, monkeypatch):
-    kept, facts = shelved
-    whole, make = answers(kept, facts, task()), shelf._make
+def test_a_table_that_is_removed_while_it_answers_leaves_no_folder_that_others_may_enter(stored, monkeypatch):
+    kept, facts = stored
+    whole, make = answers(kept, facts, task()), store._make
 
     def removed(folder, *more):
         shutil.rmtree(kept.folder)
         make(folder, *more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(shelf, "_make", removed)
-        assert kept.answer(facts[0], pickle.dumps(task())).sum.tolist() == whole[0]
+        patch.setattr(store, "_make", removed)
+        assert kept.answer(task(), 0).sum.tolist() == whole[0]
     assert not kept.folder.exists()
-    assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)
+    assert kept.answer(task(), 0).absent == (0,)

@@ -7,9 +7,9 @@ import pytest
 from private_fits import CASES, released
 from products import thinned
 
+from hedgerow.engines.encode import Facts, Rows
 from hedgerow.engines.local import Total
-from hedgerow.engines.remote import Facts, Rows
-from hedgerow.engines.shelf import Shelf
+from hedgerow.engines.store import DiskStore
 from hedgerow.table import MemoryTable, PartitionedTable
 
 pytest.importorskip("fcntl")
@@ -17,31 +17,34 @@ pytest.importorskip("fcntl")
 KEY = bytes(range(32))
 
 
-class OnShelves:
-    """Asks partitions on a shelf, of which some are lost and some lose what a log made of them, at random."""
+class OnDisk:
+    """Asks partitions on a disk, of which some are lost and some lose what a log made of them, at random."""
 
     def __init__(self, kept, parts, lost):
         self.kept, self.parts, self.lost = kept, parts, lost
         self.generator, self.sent, self.again = np.random.default_rng(5), {}, 0
-        self.facts = [self.put(place, first) for place, (first, _) in enumerate(parts)]
+        self.facts = kept._facts
+        for place in range(len(parts)):
+            self.put(place)
 
-    def put(self, place, first):
-        rows = self.parts[place][1]
-        self.kept.put(place, rows)
-        return Facts(place, first, rows.digest)
+    def put(self, place):
+        self.kept.put(place, self.parts[place])
 
     def ask(self, question):
-        total, news = Total(len(self.facts)), pickle.dumps(question.after(self.sent.get(question.log, 0)))
+        whole, news = (
+            pickle.loads(pickle.dumps(task)) for task in (question, question.after(self.sent.get(question.log, 0)))
+        )
+        total = Total(len(self.facts))
         for one in self.facts:
             if self.generator.random() < self.lost:
                 gone = [f"{one.place}.index", f"log-{question.log}/{one.place}.index"][self.generator.integers(2)]
                 (self.kept.folder / gone).unlink(missing_ok=True)
-            found = self.kept.answer(one, news)
+            found = self.kept.answer(news, one.place)
             if found.absent:
-                self.put(one.place, one.first_row)
+                self.put(one.place)
             if not found.places:
                 self.again += 1
-                found = self.kept.answer(one, pickle.dumps(question))
+                found = self.kept.answer(whole, one.place)
             total.add(found)
         self.sent[question.log] = question.end
         return total.sum
@@ -57,12 +60,13 @@ def test_private_systems_are_the_same_bits(case, lost, tmp_path):
     engines = []
 
     def build(codes, labels, n_codes, n_classes):
-        kept, ends = Shelf(tmp_path, f"t{len(engines)}", KEY), [0, 7, 7, 300, 301, 820, len(codes)]
+        ends = [0, 7, 7, 300, 301, 820, len(codes)]
+        starts = [0, *ends[:-1]]
+        facts = [Facts(place, start, b"%d" % start) for place, start in enumerate(starts)]
         parts = [
-            (start, Rows(codes[start:end], labels[start:end], b"%d" % start))
-            for start, end in zip([0, *ends], ends, strict=False)
+            Rows(codes[start:end], labels[start:end], b"%d" % start) for start, end in zip(starts, ends, strict=True)
         ]
-        engines.append(OnShelves(kept, parts, lost))
+        engines.append(OnDisk(DiskStore(tmp_path, f"t{len(engines)}", KEY, facts), parts, lost))
         return PartitionedTable(engines[-1], n_codes, n_classes)
 
     assert released(*CASES[case], build) == released(*CASES[case], MemoryTable)

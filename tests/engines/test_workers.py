@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from hedgerow.engines.patience import Patience
-from hedgerow.engines.shares import WorkerShares, shared_out
+from hedgerow.engines.workers import Timeout, WorkerShares, shared_out
 
 
 @st.composite
@@ -80,14 +79,14 @@ class Cluster:
 @pytest.fixture
 def held(monkeypatch):
     """A cluster of two workers, and the shares of six partitions there."""
-    monkeypatch.setattr("hedgerow.engines.shares.gathered", lambda futures, *_: [(one, one.found) for one in futures])
+    monkeypatch.setattr("hedgerow.engines.workers.gathered", lambda futures, *_: [(one, one.found) for one in futures])
     cluster = Cluster(a=1, b=1)
     rows = [Future(str(place)) for place in range(6)]
     return cluster, WorkerShares(cluster, "table", range(6), [1] * 6, rows, cluster.encoded)
 
 
 def groups(shares, *, together=True):
-    found = shares.groups(range(6), Patience(1.0), together=together)
+    found = shares.groups(range(6), Timeout(1.0), together=together)
     assert sorted(place for group in found for place in group.places) == list(range(6))
     return found
 

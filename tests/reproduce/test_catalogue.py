@@ -102,7 +102,7 @@ def test_every_kind_of_fit_runs(fit):
 def test_the_rivals_budgets_are_a_tree_each(name, first):
     fit = Fit("", "allocation", "private", 1.0, (("allocation", name), ("max_depth", 5), ("n_estimators", 35)))
     event = estimator(fit, SCHEMA, 0).fit(RECORDS, LABELS).certificate_.event
-    steps = budget_paths(event)[-1].steps
+    steps = budget_paths(event)[-1]
     assert float(steps[0].amount) == pytest.approx(float(first) / 35, rel=1e-6)
     assert float(sum(step.amount for step in steps)) == pytest.approx(1 / 35, rel=1e-6)
 

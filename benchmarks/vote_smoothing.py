@@ -63,7 +63,7 @@ def main() -> None:
                     model = system_class(system)(epsilon=epsilon, schema=schema).fit(X_train, y_train)
                     trees = len(model.model_.forest.roots)
                     forest, codes = model.model_.forest, model.model_.encoder.transform(X_test)
-                    votes = forest.trees.sums_of(codes, forest.label_votes(len(schema.classes)))
+                    votes = forest.trees.sums_of(codes, forest.label, len(schema.classes))
                     truth = np.array([list(schema.classes).index(label) for label in y_test.tolist()])
                     for place, pseudo in enumerate(PSEUDO_VOTES):
                         proba = (votes + pseudo / votes.shape[1]) / (trees + pseudo)

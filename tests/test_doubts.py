@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
+from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.survey import fine_encoder
 
@@ -89,7 +89,7 @@ def test_a_forest_without_a_survey_says_nothing():
 def test_what_is_not_clear_is_not_said(columns):
     for seed in range(20):
         encoder, counts = counts_of(columns, 40.0, seed)
-        assert column_doubts(encoder, counts, 40.0) == ()
+        assert column_warnings(encoder, counts, 40.0) == ()
 
 
 @pytest.mark.parametrize("records", [0, 5, 100])
@@ -103,15 +103,15 @@ def test_noise_alone_says_nothing(records):
             noise = np.rint(random.laplace(0, 300, encoder.n_codes[place])).astype(np.int64)
             counts[place] = noise + (np.arange(len(noise)) == 7) * records
         said += bool(
-            column_doubts(encoder, counts, 300 * np.sqrt(2), (records + random.laplace(0, 90), 90 * np.sqrt(2)))
+            column_warnings(encoder, counts, 300 * np.sqrt(2), (records + random.laplace(0, 90), 90 * np.sqrt(2)))
         )
     assert said <= 10, "more often than once in 100 times"
 
 
 def test_a_released_number_of_records_tells_more_of_fewer_records():
     encoder, counts = counts_of({"age": np.full(N, np.nan)}, 2500.0)
-    assert column_doubts(encoder, counts, 2500.0) == ()
-    [told] = column_doubts(encoder, counts, 2500.0, (float(N), 100.0))
+    assert column_warnings(encoder, counts, 2500.0) == ()
+    [told] = column_warnings(encoder, counts, 2500.0, (float(N), 100.0))
     assert "'age'" in told
 
 
@@ -121,7 +121,7 @@ def test_an_end_bin_that_is_wide_may_hold_all():
     for place, bins in ((0, 2), (1, 10)):
         counts = np.zeros(bins + 1, dtype=np.int64)
         counts[0] = 10**6
-        assert column_doubts(encoder, {place: counts}, 1.0) == ()
+        assert column_warnings(encoder, {place: counts}, 1.0) == ()
 
 
 # Classes.
@@ -234,15 +234,15 @@ def test_a_count_of_many_noisy_ones_stands_out_by_itself():
 
 
 def test_where_noise_would_hide_every_class_the_text_says_so():
-    [hides] = class_doubts(["no", "yes"], evidence_of([500, 120], 70.0))
+    [hides] = class_warnings(["no", "yes"], evidence_of([500, 120], 70.0))
     assert "noise would hide even a class with an equal share" in hides
-    [absent] = class_doubts(["no", "yes"], evidence_of([5000, 12], 70.0))
+    [absent] = class_warnings(["no", "yes"], evidence_of([5000, 12], 70.0))
     assert "would hide" not in absent
     assert "the counts add up to 12, with noise of standard deviation 70" in absent
 
 
 def test_of_labels_that_a_learner_did_not_count_nothing_is_said():
-    assert class_doubts(["no", "yes"], ClassEvidence(2)) == ()
+    assert class_warnings(["no", "yes"], ClassEvidence(2)) == ()
 
 
 # Outcomes.
@@ -339,7 +339,7 @@ def test_a_column_of_undeclared_values_is_named(learner):
 )
 def test_what_counts_of_a_category_say(counts, words):
     encoder = Encoder(hr.Schema({"c": hr.Categorical(["x", "y", "z"])}, ["no", "yes"]), 8)
-    found = column_doubts(encoder, {0: np.array(counts)}, 40.0)
+    found = column_warnings(encoder, {0: np.array(counts)}, 40.0)
     assert [text.startswith(words) for text in found] == ([] if words is None else [True])
 
 

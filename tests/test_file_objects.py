@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow import file_objects
+from hedgerow import files
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.schema import toml
 
@@ -172,7 +172,7 @@ class Endless:
 
 
 def test_an_endless_stream_is_read_no_further_than_a_limit(saved, monkeypatch):
-    monkeypatch.setattr(file_objects, "BASE_BYTES", 3 << 20)
+    monkeypatch.setattr(files, "BASE_BYTES", 3 << 20)
     monkeypatch.setattr(toml, "LARGEST", 3 << 18)
     endless = Endless()
     with pytest.raises(FileFormatError, match="more bytes than are allowed"):

@@ -19,7 +19,7 @@ from hedgerow.archive import read_archive, read_document, write_archive
 from hedgerow.audit import check_model
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import ConfigurationError, FileFormatError, SchemaError
-from hedgerow.file_objects import OVERHEAD
+from hedgerow.files import OVERHEAD
 from hedgerow.limits import DEEPEST_EVENT, LARGEST_CARD, LARGEST_MODEL, MOST_EVENTS, MOST_MEMBERS, Allowance
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Gaussian, PerRecordAssignment, Pure, Sequence, event_from_dict, event_to_dict
@@ -238,8 +238,8 @@ def test_schemas_that_would_fill_the_memory_are_refused(tmp_path, labels):
 def test_many_branches_by_test_and_code_are_refused(tmp_path):
     path = tmp_path / "model"
     schema = SCHEMA.replace({"b": hr.Categorical(list(range(30_000)))})
-    model = hr.ForestClassifier(schema=schema, max_depth=0, candidates="binary", leaf="label", voting="hard").fit(X, Y)
-    model.save(path)
+    parts = {"candidates": "binary", "leaf": "label", "voting": "hard", "bins": "equal-width"}
+    hr.ForestClassifier(schema=schema, max_depth=0, **parts).fit(X, Y).save(path)
     document, _ = read_archive(path)
     inner, nodes = 2**14 - 1, 2**15 - 1
     test = np.where(np.arange(nodes) < inner, 9 + np.arange(nodes), -1).astype(np.int32)
@@ -363,7 +363,7 @@ def test_the_trees_of_hedgerow_are_steps_of_one_to_three_features(tmp_path):
     leaf = {"roots": [0], "test": [-1], "first_child": [0], "label": [0]}
     arrays |= {name: np.array(value, dtype=np.int32) for name, value in leaf.items()}
     write_archive(tmp_path / "x", document, {**arrays, "votes": np.zeros((1, 2), dtype=np.int64)})
-    refused(tmp_path / "x", "terms are damaged")
+    refused(tmp_path / "x", "array votes is damaged")
 
 
 # the largest models that are made

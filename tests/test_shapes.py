@@ -55,7 +55,7 @@ WRONG = {
     "scores of fewer tests": lambda: Gini().score(zeros(1, 4, 2), TESTS, zeros(1, 1)),
     "fewer codes alive": lambda: TESTS.undecided(zeros(1, 3, dtype=np.bool_), np.array([2])),
     "fewer nodes than are chosen for": lambda: TESTS.narrowed(zeros(1, 4, dtype=np.bool_), np.array([0, 0])),
-    "records of fewer features": lambda: stump().trees.sums_of(zeros(3, 1, dtype=np.uint8), zeros(3, 2)),
+    "records of fewer features": lambda: stump().trees.sums_of(zeros(3, 1, dtype=np.uint8), zeros(3, 2), 2),
     "margins for fewer records of a forest": lambda: stump().trees.add_votes(
         zeros(3, 2, dtype=np.uint8), zeros(3, 2), zeros(2, 2)
     ),

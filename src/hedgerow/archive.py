@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.file_objects import OVERHEAD, Place, check_size, is_path, place_name, read_object, write_object
-from hedgerow.files import atomic_file
+from hedgerow.files import OVERHEAD, Place, atomic_file, check_size, is_path, place_name, read_object, write_object
 from hedgerow.limits import DEEPEST_DOCUMENT, LARGEST_MODEL, LONGEST_NUMBER, MOST_MEMBERS, Allowance
 
 DOCUMENT = "model.json"

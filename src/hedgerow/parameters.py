@@ -77,8 +77,6 @@ class WholeNumber(Constraint):
 
 @dataclass(frozen=True)
 class Flag(Constraint):
-    """True or False."""
-
     def allows(self, value: object) -> bool:
         return isinstance(value, bool | np.bool_)
 
@@ -308,7 +306,6 @@ def parameter(rule: Constraint, *, default: Any, kw_only: bool = True) -> Any:
 
 
 def rules_of(kind: type) -> dict[str, Constraint]:
-    """Return the rule of each parameter of a class, its parents' included."""
     try:
         return {each.name: each.metadata["rule"] for each in fields(kind)}
     except KeyError:

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Candidate, Round
-from hedgerow.doubts import column_doubts
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Sequence
+from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
@@ -171,7 +171,7 @@ class Survey:
         noise = self.histogram_noise
         return {} if noise is None else {one: asked.sums(Candidate(one), noise)[0, :, 0] for one in self.numeric}
 
-    def column_doubts(
+    def column_warnings(
         self, histograms: Mapping[int, Integers], records: float | None = None, deviation: float = 0.0
     ) -> tuple[str, ...]:
         """Return what to say of columns that the released counts show to be hardly read.
@@ -181,7 +181,7 @@ class Survey:
         if self.histogram_noise is None:
             return ()
         total = None if records is None else (records, deviation)
-        return column_doubts(self.encoder, histograms, self.histogram_noise.deviation, total)
+        return column_warnings(self.encoder, histograms, self.histogram_noise.deviation, total)
 
     def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""

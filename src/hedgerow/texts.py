@@ -65,16 +65,9 @@ CELL = f"{LINE}; padding: 0.2em 1em 0.2em 0; text-align: left; vertical-align: t
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], headers: Sequence[object] = (), *, note: str = "") -> str:
-    """Return a table in HTML: the first ``MOST_ROWS`` rows and ``MOST_COLUMNS`` columns; every text is escaped.
+    """Return a table in HTML, with every text escaped: the first ``MOST_ROWS`` rows and ``MOST_COLUMNS`` columns.
 
-    Parameters
-    ----------
-    title, note : str
-        What stands above and below the table.
-    rows : iterable of sequences
-        The cells; the first of each row is its heading.
-    headers : sequence
-        The headings of the columns, if there are any.
+    The first cell of each row is its heading; ``title`` and ``note`` stand above and below the table.
     """
     body = list(rows)
     more = len(body) - MOST_ROWS
@@ -101,20 +94,9 @@ WIDTH = 20
 class Progress:
     """A bar on a terminal; elsewhere, as in a log file, a line now and then.
 
-    Pieces of work of one group are taken to last equally long. The time left is what the pieces that are left would take
-    at the median of their group (the first piece may load or compile something), and at the mean of those medians where
-    this run has seen nothing of their group. Pieces that an earlier run did count as done and say nothing about the time.
-
-    Parameters
-    ----------
-    left : iterable of hashable
-        The group of each piece of work that is to be done now.
-    done : int
-        How many pieces were done before.
-    file : text stream, optional
-        Where to; standard error if left out.
-    clock : callable
-        Gives seconds.
+    ``left`` has the group of each piece of work that is to be done. Pieces of a group are taken to last equally long: the time
+    left is at the median of their group (the first piece may compile something), and at the mean of those medians if none of
+    their group was done. The ``done`` pieces of an earlier run count as done and say nothing about the time.
     """
 
     def __init__(

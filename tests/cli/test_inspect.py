@@ -6,13 +6,13 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.inputs import tree_lines
+from hedgerow.export import Mean
 from hedgerow.papers.edprf import EDPRFClassifier
-from hedgerow.plots.tree import branch_text, tree_values
+from hedgerow.plots.model import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
 from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel
-from hedgerow.trees.forest import label_votes
 
 AGE = hr.Numeric(18, 90)
 JOB = hr.Categorical(["nurse", "clerk", "odd\nname"])
@@ -67,7 +67,7 @@ def test_the_trees_of_the_page_are_those_that_vote(answer, model):
     for tree in range(3):
         node = answer("inspect", "m.hedgerow", "--tree", tree + 1)["tree"]
         own = replace(forest, roots=forest.roots[tree : tree + 1]).trees
-        votes = own.sums_of(codes, forest.label_votes(2)).argmax(axis=1)
+        votes = own.sums_of(codes, forest.label, 2).argmax(axis=1)
         assert [walk(node, record, encoder) for record in codes] == [encoder.schema.classes[vote] for vote in votes]
 
 
@@ -178,7 +178,7 @@ def test_binary_tests_and_noisy_counts(model):
         candidates=candidates,
         counts=np.array([[0, 0], [3, 12], [7, -1]]),
     )
-    tree = tree_values(ForestModel(encoder, forest, *label_votes(forest, 2)), 0)
+    tree = tree_values(ForestModel(encoder, forest, None, Mean(1)), 0)
     assert list(tree_lines(tree)) == [  # counts follow classes_: high, then low
         "marital status = single: high, noisy counts 12, 3",
         "marital status not = single: low, noisy counts -1, 7",

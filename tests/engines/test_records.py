@@ -175,7 +175,6 @@ TIMES = {
     "dates": pa.array([datetime.date(2020, 1, 1), None, datetime.date(1960, 2, 3), None, None]),
     "moments": pa.array([0, None, 1577878200, 2**40, 1], pa.timestamp("s", "+01:00")),
     "nanoseconds": pa.array([1, None, 1577836800 * 10**9, 2**62, -1], pa.timestamp("ns")),
-    "durations": pa.array([1, None, 2, 3, 4], pa.duration("us")),
 }
 
 

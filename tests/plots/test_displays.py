@@ -14,7 +14,7 @@ import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots import AuditDisplay, Page, PrivacyUtilityDisplay, TreeDisplay
 from hedgerow.plots.axes import new_figure, png_bytes, shown
-from hedgerow.plots.tree import placed_nodes
+from hedgerow.plots.model import placed_nodes
 from hedgerow.plots.utility import Line, bound_text, claim_text, lines_of, worst_findings
 
 matplotlib.use("Agg")
@@ -77,16 +77,6 @@ def test_colors_follow_an_order_that_is_given():
     both = PrivacyUtilityDisplay.from_rows(ROWS, log=False).plot()
     assert alone.artists_["two"].get_color() == both.artists_["two"].get_color()
     assert alone.artists_["two"].get_marker() == both.artists_["two"].get_marker()
-
-
-def test_the_utility_of_estimators():
-    schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-    X, y = [["x"], ["y"]] * 20, ["no", "yes"] * 20
-    estimator = hr.PFDPDTClassifier(schema=schema, max_depth=1)
-    display = PrivacyUtilityDisplay.from_estimators({"tree": estimator}, X, y, X, y, epsilons=(0.01, 50), runs=2)
-    [line] = display.lines
-    assert line.x == (0.01, 50.0)
-    assert line.mean[1] == 1.0
 
 
 def test_the_worst_finding_of_each_claim_counts():

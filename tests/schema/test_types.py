@@ -300,7 +300,7 @@ def test_published_forms_read_them(name):
 def test_trees_name_them():
     from hedgerow.additive.curves import condition
     from hedgerow.curator import Cut
-    from hedgerow.plots.tree import branch_text
+    from hedgerow.plots.model import branch_text
 
     assert branch_text("children", SCHEMA.features["children"], [0, 1, 4], 4) == "children = 0 to 3 or missing"
     assert branch_text("born", SCHEMA.features["born"], [3], 4) == "born = 1990-01-01 to 2009-12-31"

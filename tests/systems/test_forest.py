@@ -171,3 +171,15 @@ def test_levels_sum_to_the_budget_exactly():
         for levels in (1, 2, 7):
             assert sum(rule.budgets(Fraction(3, 10), levels)) == Fraction(3, 10)
     assert LeafShare().budgets(Fraction(1), 3) == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+
+
+def test_labels_are_not_held_as_a_table_of_votes_by_class():
+    """Of many nodes and classes, it would not fit the memory that a file may take."""
+    model = hr.EDPRFClassifier(5.0, schema=SCHEMA, random_state=0).fit(X, Y)
+    model.predict(X)
+    assert (model.feature_importances_ >= 0).all()
+    assert model.model_.votes is None
+    assert "form" not in vars(model.model_)
+    np.testing.assert_array_equal(
+        model.model_.form.link(model.model_.form.sums(model.model_.encoder.transform(X))), model.predict_proba(X)
+    )

@@ -99,7 +99,7 @@ def test_a_message_names_few_cut_points():
 
 
 def test_a_bin_of_one_day_is_as_wide_as_the_others():
-    from hedgerow.doubts import _narrow_ends
+    from hedgerow.released_warnings import _narrow_ends
 
     feature = hr.Date("2024-01-01", "2024-01-03")
     cuts = feature.bin_edges(255)

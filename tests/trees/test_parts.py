@@ -467,9 +467,7 @@ def test_sizes_are_those_of_nodes_that_were_asked_and_no_others():
 
 
 def votes_of(forest, codes):
-    return forest.trees.sums_of(
-        codes, forest.label_votes(N_CLASSES if forest.counts is None else forest.counts.shape[1])
-    )
+    return forest.trees.sums_of(codes, forest.label, N_CLASSES if forest.counts is None else forest.counts.shape[1])
 
 
 # Files.
@@ -796,7 +794,7 @@ EASY = Fraction(3, 10)
 
 def margins_of(forest, codes):
     margins = np.zeros((len(codes), N_CLASSES), dtype=np.int64)
-    forest.trees.add_votes(codes, forest.label_votes(N_CLASSES), margins)
+    forest.trees.add_votes(codes, forest.label, margins)
     return margins
 
 

@@ -131,7 +131,7 @@ class InitialQueries:
         """Merge the records' fine bins to about so many, and return how records are read then."""
         histograms = self.survey.histograms(curator.open_round(Ones()))
         deviation = self._noise.deviation * math.sqrt(self._n_counts)
-        curator.doubts += self.survey.column_doubts(histograms, records, deviation)
+        curator.doubts += self.survey.column_warnings(histograms, records, deviation)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
@@ -227,7 +227,9 @@ class AdditivePlan:
         self._schema, self._claim = schema, claim
         self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
         self._rounds, self._init, self._started = rounds, init, started or init is not None
-        self._encoder = fine_encoder(schema) if fine is None else fine
+        self.encoder = (
+            fine_encoder(schema) if fine is None else fine
+        )  # numeric features in fine bins, which the survey merges
         self._limit = most_cuts
         limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
@@ -236,8 +238,9 @@ class AdditivePlan:
         ] = {}  # the search for the budget ends at the one that is used
         self._budget = Budget.of_whole(claim, self._event)
         self._initial_queries, self._stage = self._stages(self._budget)
+        self.event = self._event(self._budget)
         self._loss = self._initial_queries.loss
-        self._start = None if init is None else start_on(init, self._encoder, self._loss, signs, most_cuts)
+        self._start = None if init is None else start_on(init, self.encoder, self._loss, signs, most_cuts)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
@@ -263,14 +266,14 @@ class AdditivePlan:
         opening = self._initial_queries_of(budget)
         units = BUDGET_UNITS if self._rounds is None else self._units_for(self._rounds)
         most_bins = MAX_BINS if self._bins is None else self._bins
-        numeric = np.array(self._encoder.schema.is_numeric)
-        codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
+        numeric = np.array(self.encoder.schema.is_numeric)
+        codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
         rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
         self._known = {budget: (opening, rounds)}
         return self._known[budget]
 
     def _initial_queries_of(self, budget: Budget) -> InitialQueries:
-        survey = SurveyRecipe().survey(budget, self._encoder)
+        survey = SurveyRecipe().survey(budget, self.encoder)
         return InitialQueries(self._loss_of(budget), budget, self._rules.initial_share, survey, self._start_share)
 
     @property
@@ -280,10 +283,10 @@ class AdditivePlan:
     @lazy
     def _votes(self) -> StartVotes | None:
         """What the start says of records as they are read."""
-        return None if self._start is None else StartVotes.of(self._start, self._encoder)
+        return None if self._start is None else StartVotes.of(self._start, self.encoder)
 
     def _loss_of(self, budget: Budget) -> Logistic:
-        return Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
+        return Logistic(len(self.encoder.schema.classes), normal=budget.concentrated)
 
     def _units_for(self, rounds: int) -> int:
         return rounds
@@ -291,15 +294,6 @@ class AdditivePlan:
     def _event(self, budget: Budget) -> Event:
         opening, rounds = self._stages(budget)
         return Sequence((*opening.event.parts, rounds.event))
-
-    @property
-    def event(self) -> Event:
-        return Sequence((*self._initial_queries.event.parts, self._stage.event))
-
-    @property
-    def encoder(self) -> Encoder:
-        """How records are read: numeric features in fine bins, which the survey merges."""
-        return self._encoder
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         start = self._initial_queries.act(curator)
@@ -384,7 +378,7 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         def read(part: Mapping[str, npt.NDArray[Any]], most_terms: int) -> AdditiveModel:
-            return restored(part, self._encoder, self._loss, most_terms, self._signs)
+            return restored(part, self.encoder, self._loss, most_terms, self._signs)
 
         return restored_parts(arrays, read, self._stage.units, started=self._started)
 

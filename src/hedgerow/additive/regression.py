@@ -25,11 +25,11 @@ from hedgerow.additive.squared import (
 from hedgerow.additive.starts import StartVotes
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
-from hedgerow.doubts import outcome_doubts
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
+from hedgerow.released_warnings import outcome_warnings
 from hedgerow.survey import SurveyRecipe, too_few
 
 LEAST_NOISE = 0.05  # of a count, in the shares of the opening
@@ -127,7 +127,7 @@ class OutcomeQueries(InitialQueries):
         assert schema.outcome is not None
         edges = np.array(self.of_outcomes.edges)
         ends = schema.outcome_grid.values(edges[:-1]), schema.outcome_grid.values(edges[1:] - 1)
-        curator.doubts += outcome_doubts(schema.outcome, ends, released, self._noise.deviation)
+        curator.doubts += outcome_warnings(schema.outcome, ends, released, self._noise.deviation)
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
@@ -148,11 +148,11 @@ class RegressionPlan(AdditivePlan):
     _initial_queries: OutcomeQueries
 
     def _initial_queries_of(self, budget: Budget) -> OutcomeQueries:
-        rules, grid = self._rules, self._encoder.schema.outcome_grid
+        rules, grid = self._rules, self.encoder.schema.outcome_grid
         noise = max(budget.noise().deviation, LEAST_NOISE)
         share = min(rules.max_initial_share, rules.initial_share * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
-        survey = SurveyRecipe(histograms=rules.survey_share).survey(budget, self._encoder)
+        survey = SurveyRecipe(histograms=rules.survey_share).survey(budget, self.encoder)
         loss = self._loss_of(budget)
         return OutcomeQueries(
             loss=loss,
@@ -167,7 +167,7 @@ class RegressionPlan(AdditivePlan):
         )
 
     def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
-        rules, link = self._rules, self._rules.link(self._encoder.schema.outcome_grid)
+        rules, link = self._rules, self._rules.link(self.encoder.schema.outcome_grid)
         return rules.loss(1, 1.0, 1.0, rules.count_weight if budget.concentrated else rules.pure_count_weight, link)
 
     def _units_for(self, rounds: int) -> int:

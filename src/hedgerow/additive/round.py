@@ -15,13 +15,13 @@ from hedgerow.additive.losses import Loss
 from hedgerow.additive.terms import Term, Terms
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
-from hedgerow.doubts import column_doubts
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder, Numeric, Schema
 
 SELECTION_SHARE = Fraction(1, 4)  # the share of a round's budget that its selections get
@@ -163,7 +163,7 @@ class OneRound:
             return ()
         by_code = sums[..., self.loss.scored :].sum(axis=(0, 2))
         deviation = self.noise.deviation * math.sqrt(sums.shape[0] * (sums.shape[2] - self.loss.scored))
-        return column_doubts(fit.encoder, {feature: by_code}, deviation, what="sums")
+        return column_warnings(fit.encoder, {feature: by_code}, deviation, what="sums")
 
     def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:
         """Return the term of released sums (cells, codes, channels) and its estimate; update the curvature of all records."""

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from hedgerow.arrays import Floats, Integers
-from hedgerow.doubts import ClassEvidence, class_doubts
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
+from hedgerow.released_warnings import ClassEvidence, class_warnings
 from hedgerow.schema.features import Value
 from hedgerow.texts import html_table, short_repr
 
@@ -46,16 +46,8 @@ class Figure(NamedTuple):
 class Card:
     """What report cards share: noisy counts of all cells, and figures as functions of them.
 
-    Parameters
-    ----------
-    counts : ndarray
-        The noisy counts of all cells in a row: everything that was released.
-    deviation : float
-        The standard deviation of each count's noise, nearly.
-    certificate_ : Certificate
-        What the evaluation cost.
-    model_unit : Unit or None
-        Whom the model's own guarantee is for; None where it is not known.
+    ``counts`` are everything that was released, ``deviation`` is (nearly) the standard deviation of each count's noise, and
+    ``model_unit`` is whom the model's own guarantee protects, None if it is not known.
     """
 
     FIGURES: ClassVar[tuple[str, ...]]
@@ -231,18 +223,11 @@ WIDEST = 7.0  # log-odds of the outermost bins' inner ends, nearly: a probabilit
 
 @dataclass(frozen=True)
 class ScoreGrid:
-    """Public bins of a probability, of equal width in log-odds, an even number: one half of them on each side of 1/2.
+    """Public bins of a probability, an even number of equal width in log-odds: one half of them on each side of 1/2.
 
     A record is in one cell of one histogram for two classes: its label, the bin of the second class's probability, and by the
     side of 1/2 the class that is predicted. For K classes it is in one cell of K + 1: its label and the predicted class; and for
     each class whether it is the label, and the bin of its probability.
-
-    Parameters
-    ----------
-    n_classes : int
-        K.
-    bins : int
-        How many bins a probability has, even.
     """
 
     n_classes: int
@@ -476,7 +461,7 @@ class ReportCard(Card):
         """
         classes, bins = tuple(values["classes"]), int(values["bins"])
         if not classes or not 2 <= bins <= MOST_BINS or bins % 2:
-            raise ValueError("no bins of a report card")
+            raise ValueError("no counts of a report card")
         grid = ScoreGrid(len(classes), bins)
         return cls(classes=classes, grid=grid, **cls._counts_in(values, int(grid.n_codes.sum())))
 
@@ -485,7 +470,7 @@ class ReportCard(Card):
         """A warning that names the classes of which no released count stands out from its noise, if there are any."""
         evidence = ClassEvidence(self.grid.n_classes)
         evidence.add(self.grid.by_label(self.counts).T, self.deviation)
-        return class_doubts(self.classes, evidence)
+        return class_warnings(self.classes, evidence)
 
     def _bounds(self, name: str) -> tuple[float, float]:
         return 0.0, 2.0 if name == "brier_score" and self.grid.n_classes > 2 else 1.0

@@ -31,18 +31,9 @@ STRENGTH = 2.5  # of made-up effects, beside standard Gumbel noise for each clas
 
 @dataclass(frozen=True)
 class Step:
-    """One kind of query: how often it occurs on a path, its cost and its noise.
+    """One kind of query: how often it reads one record, its cost, and the noise on a count.
 
-    Parameters
-    ----------
-    purpose, mechanism : str
-        What is released, and the mechanism that releases it.
-    times : int
-        The number of such queries that read one record.
-    cost : str
-        The cost of one query.
-    noise : float
-        The standard deviation of the noise on a count, in records.
+    ``noise`` is the standard deviation in records.
     """
 
     purpose: str

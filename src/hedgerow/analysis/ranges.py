@@ -16,11 +16,11 @@ import numpy.typing as npt
 from hedgerow.analysis.readings import OneClass
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
-from hedgerow.doubts import LONGEST_NAME, READ, SURE
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event
+from hedgerow.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.schema import Date, Integer, Numeric, Schema
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import Columns, read_labels
@@ -129,16 +129,9 @@ def uniform_grid(low: float, high: float) -> RangeGrid:
 
 @dataclass(frozen=True)
 class End:
-    """One end of a range, as noisy counts place it.
+    """One end of a range, infinite if it is that of the outermost cell, and the noisy number of records beyond it.
 
-    Parameters
-    ----------
-    value : float
-        The end; infinite where it is that of the outermost cell.
-    beyond : int
-        The noisy number of records beyond it.
-    error : int
-        q: with the stated chance that number is too small by no more.
+    With the stated chance that number is too small by at most ``error``.
     """
 
     value: float
@@ -245,20 +238,10 @@ class ReleasedRange:
 
 @dataclass(frozen=True)
 class RangePlan:
-    """Two queries about all columns of numbers and dates at once, and about the outcome where it is asked for.
+    """Two queries about all columns of numbers and dates at once, and about the outcome, behind them, if it is queried.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        What both cost together, pure, under add/remove adjacency.
-    columns : tuple of int
-        Which columns.
-    trimmed, failure : float
-        The share of records that may lie beyond each end, and the chance that a promise of any column fails.
-    schema : Schema
-        The columns: of dates or numbers, with any range, and what else stands for a missing cell.
-    with_outcome : bool
-        Whether the outcome's range is asked for, like that of one column more, behind the others.
+    ``epsilon`` is what both cost together, pure, under add/remove adjacency. ``trimmed`` is the share of records that may lie
+    beyond each end, and ``failure`` the chance that the promise about any column fails.
     """
 
     epsilon: Fraction

@@ -23,12 +23,7 @@ BLOCK_ROWS = 8_192
 class OneClass:
     """The part of a ``Reading`` that is the same for all whose records have one class or none.
 
-    Parameters
-    ----------
-    schema : Schema
-        Whose features the columns are.
-    name : str
-        What checksums belong to: every reading has its own, since none but itself finds the same.
+    Its name, which checksums belong to, is its own, since no other reading has the same codes.
     """
 
     schema: Schema

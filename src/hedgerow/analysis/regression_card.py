@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure
 from hedgerow.arrays import Floats, Integers
-from hedgerow.doubts import outcome_doubts
 from hedgerow.errors import ConfigurationError, shown
+from hedgerow.released_warnings import outcome_warnings
 from hedgerow.schema import Numeric
 from hedgerow.texts import short_repr
 
@@ -27,15 +27,8 @@ TILTS = np.linspace(0.02, 0.98, 97)  # of the exponential bound, as shares of th
 class ResidualGrid:
     """Public bins of a prediction and of a residual, which is the outcome less the prediction. A record is in one cell.
 
-    Bins of predictions have equal widths, and are narrower near zero. Bins of residuals grow by one factor away from zero, alike
-    on both sides; no residual is beyond the width of the range, since outcome and prediction are within it.
-
-    Parameters
-    ----------
-    low, high : float
-        The outcome's range.
-    bins : int
-        How many bins residuals have, even.
+    Bins of predictions have equal widths, and are narrower near zero. Bins of residuals, an even number, grow by one factor
+    away from zero on both sides; no residual is beyond the width of the range, since outcome and prediction are within it.
     """
 
     low: float
@@ -88,23 +81,11 @@ class ResidualGrid:
 
 
 def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats, chance: float) -> float:
-    """Return what a weighted sum of independent noise passes with at most this chance.
+    """Return what a weighted sum of independent noise passes with at most this chance, which is at most 1/2.
 
-    Parameters
-    ----------
-    deviation : float
-        Of each draw: sigma of the rounded normal, or sqrt(2) / rate of the two-sided geometric.
-    normal : bool
-        Which of them it is.
-    weights, draws : ndarray of shape (kinds,)
-        The weight of each kind of draw in the sum, and how many there are of it.
-    chance : float
-        At most 1/2.
-
-    Notes
-    -----
-    Rounded normal noise is below a normal of variance sigma^2 + 1/4 in every exponential moment. Of geometric noise it is the
-    exponential bound: the chance that the sum S reaches s is at most ``E[exp(t S)] exp(-t s)`` for every t.
+    ``weights`` and ``draws`` (kinds,) are the weight of each kind of draw, and how many there are. Rounded normal noise is below
+    a normal of variance sigma^2 + 1/4 in every exponential moment. For geometric noise, of rate sqrt(2) / ``deviation``, it is
+    the exponential bound: the chance that the sum S reaches s is at most ``E[exp(t S)] exp(-t s)`` for every t.
     """
     weights, draws = weights[draws > 0], draws[draws > 0]
     largest = float(np.max(np.abs(weights), initial=0.0))
@@ -342,7 +323,7 @@ class RegressionCard(Card):
         (low, high), bins, step = map(float, values["outcome"]), int(values["bins"]), float(values["step"])
         ends = math.isfinite(low) and low < high < math.inf and 0 < step < math.inf
         if not ends or not 2 <= bins <= MOST_BINS or bins % 2 or not float(values["deviation"]) > 0:
-            raise ValueError("no bins of a report card")
+            raise ValueError("no counts of a report card")
         grid, normal = ResidualGrid(low, high, bins), bool(values["normal"])
         card = cls._counts_in(values, grid.cells)
         return cls(grid=grid, step=step, normal=normal, model_digest=str(values["model_digest"]), **card)
@@ -366,7 +347,7 @@ class RegressionCard(Card):
             )
         low, high = (np.clip(end[possible], self.grid.low, self.grid.high) for end in _ends(self.grid))
         outcome = Numeric(self.grid.low, self.grid.high)
-        return outcome_doubts(outcome, (low, high), self.counts[possible], self.deviation)
+        return outcome_warnings(outcome, (low, high), self.counts[possible], self.deviation)
 
     def _digits(self, name: str) -> int:
         return 4 if name == "r2" else max(0, 4 - math.floor(math.log10(self.grid.high - self.grid.low)))

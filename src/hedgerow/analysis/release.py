@@ -100,18 +100,8 @@ class Answers:
 class ReleasePlan:
     """The queries of a release: an equal share of the budget for each column, and for classes or an outcome if not public.
 
-    Parameters
-    ----------
-    stand_in : Schema
-        The columns with stand-in entries, and the classes or the outcome, with stand-ins if they are queried.
-    share, delta_share : Fraction
-        The pure share of each column, and the delta of each query of values.
-    ranges : RangePlan or None
-        The queries of columns of numbers and dates, and of an outcome.
-    with_classes : bool
-        Whether the classes are queried.
-    records_per_person : int
-        The number of records of one person for which thresholds are set.
+    ``stand_in`` has stand-in entries for all that is queried. ``share`` is the pure share of a column, and ``delta_share`` the
+    delta of a query of values. Thresholds are set for ``records_per_person``.
     """
 
     stand_in: Schema

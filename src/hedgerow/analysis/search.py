@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate, chain, pairwise
 from typing import Any, ClassVar, Self
@@ -221,6 +221,7 @@ class Searched:
     certificate: Certificate
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     """Tune parameters within one privacy budget.
 
@@ -281,32 +282,18 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     (Fraction(2, 1), ['max_depth'])
     """
 
-    _searched: Searched
-
-    def __init__(
-        self,
-        estimator: PrivateEstimator,
-        grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
-        *,
-        epsilon: float = 1.0,
-        refit: float = 0.5,
-        validation: float = 0.25,
-        largest_error: float | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.grid = grid
-        self.epsilon = epsilon
-        self.refit = refit
-        self.validation = validation
-        self.largest_error = largest_error
-        self.adjacency = adjacency
-        self.records_per_person = records_per_person
-        self.random_state = random_state
-        self.ledger = ledger
+    estimator: PrivateEstimator
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+    _: KW_ONLY
+    epsilon: float = 1.0
+    refit: float = 0.5
+    validation: float = 0.25
+    largest_error: float | None = None
+    adjacency: str = "add-remove"
+    records_per_person: int | None = None
+    random_state: RandomSource = None
+    ledger: Ledger | None = None
+    _searched: Searched = field(init=False)
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Compare the candidates and fit the best one.
@@ -354,7 +341,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         if last is not None:
             refit = OneOf(tuple(plan.event for plan, _ in last_plans), "the best candidate is fitted on all records")
             event = InSequence((event, refit))
-        # Two models of one configuration have equal certificates, so starts are told apart by the objects that the grid holds.
+        # Two models of one configuration have equal certificates, so starts are distinguished by the objects that the grid holds.
         chains = {
             (id(given.get("init")), given.get("public_start")): starts_of(one)
             for given, one in zip(grid, candidates, strict=True)
@@ -364,13 +351,13 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
             with Parts(schema, records, labels, randomness, keep) as parts:
-                best, model, told = comparison.run(parts, randomness)
+                best, model, warned = comparison.run(parts, randomness)
             if last is None:
                 own, claim, coins = comparison.event, search, plans[best][1]
                 source = "its model being what certificate {} shows: all it cost stands there"
             else:
                 plan, coins = last_plans[best]
-                model, told = run(plan, records, labels, randomness, keep)
+                model, warned = run(plan, records, labels, randomness, keep)
                 own, claim = plan.event, last
                 source = "its parameters being the choice of certificate {}: what search and fit cost stands there"
             winner = self._candidates(grid, claim)[best]
@@ -378,10 +365,10 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
             own_certificate = self._certified(
                 type(winner).__name__, own, claim, randomness, assumptions, keep, starts_of(winner)
             )
-            own_certificate = replace(own_certificate, warnings=tuple(told))
+            own_certificate = replace(own_certificate, warnings=tuple(warned))
             fitted = with_result(winner, schema, own_certificate, model, named=named, coins=coins)
             self._searched = Searched(grid[best], fitted, certificate)
-        for warning in told:
+        for warning in warned:
             warnings.warn(warning, UserWarning, stacklevel=2)
         return self
 

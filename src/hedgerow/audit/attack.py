@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 
 from hedgerow.audit.events import Columns, Sides, best_events, join_columns, look
 from hedgerow.audit.findings import CONFIDENCE, Finding, check_confidence, epsilon_bound, smallest_loss_seen
-from hedgerow.audit.pairs import Case, Data, NeighborPair, Record, said
+from hedgerow.audit.pairs import Case, Data, NeighborPair, Record, record_text
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import uncounted
 from hedgerow.privacy.accounting import Adjacency
@@ -371,5 +371,5 @@ def _changed(case: Case, generator: np.random.Generator) -> Case:
 
 
 def _described(case: Case) -> Case:
-    records = ", ".join(map(said, case.base))
-    return replace(case, name="found", words=f"The records {records}; and the record {said(case.record)}.")
+    records = ", ".join(map(record_text, case.base))
+    return replace(case, name="found", words=f"The records {records}; and the record {record_text(case.record)}.")

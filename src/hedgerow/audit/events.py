@@ -33,11 +33,7 @@ RIDGE = 1e-2
 def look(answers: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the views of some answers: texts where only equality counts, floats where the order counts too.
 
-    Parameters
-    ----------
-    answers : sequence of mapping
-        Everything that each attacked model released, by name: arrays, numbers, texts, or anything whose ``repr`` says what
-        it is.
+    An answer is everything that a model released, by name: arrays, numbers, texts, or what has a telling ``repr``.
     """
     seen: Columns = {}
     for name in sorted({name for answer in answers for name in answer}):

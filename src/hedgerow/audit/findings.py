@@ -134,21 +134,11 @@ def at_most(hits: Any, runs: Any, risk: float) -> Floats:
 
 
 def epsilon_bound(more: Any, fewer: Any, runs: tuple[int, int], delta: float, risk: float) -> Floats:
-    """Return a lower bound on every epsilon for which (epsilon, delta)-DP holds.
+    """Return a lower bound on every epsilon for which (epsilon, delta)-DP holds, which fails with probability ``risk`` at most.
 
-    An (epsilon, delta)-DP learner gives an event that has the probability q on one data set at most e^epsilon q + delta on
-    a neighbor. The bound fails with probability ``risk`` at most, half of it for each of the two probabilities.
-
-    Parameters
-    ----------
-    more, fewer : int or array of int
-        The number of runs with the event: on the data set where it is more likely, and on the other one.
-    runs : (int, int)
-        The number of runs, in the same order.
-    delta : float
-        The delta of the claim.
-    risk : float
-        The probability that the bound may be wrong.
+    An (epsilon, delta)-DP learner gives an event that has the probability q on one data set at most e^epsilon q + delta on a
+    neighbor. ``more`` and ``fewer`` are the runs with the event, of ``runs`` each, on the data set where it is more likely and
+    on the other one. Half of the risk is for each of the two probabilities.
     """
     high = at_least(more, runs[0], risk / 2) - delta
     low = at_most(fewer, runs[1], risk / 2)

@@ -64,7 +64,7 @@ class Case:
 
     def pair(self, adjacency: Adjacency) -> NeighborPair:
         first = self._with(self.instead) if adjacency == "replace-one" else self.base
-        place = f" It stands in the place of {said(self.instead)}." if adjacency == "replace-one" else ""
+        place = f" It stands in the place of {record_text(self.instead)}." if adjacency == "replace-one" else ""
         return NeighborPair(
             self.name, self.words + place, adjacency, self._data(first), self._data(self._with(self.record))
         )
@@ -76,15 +76,15 @@ class Case:
         classes = self.schema.classes
         numbers = {label: place / (len(classes) - 1) for place, label in enumerate(classes)}
 
-        def told(record: Record) -> Record:
+        def numbered(record: Record) -> Record:
             return (*record[:-1], numbers.get(record[-1]))
 
         return replace(
             self,
             schema=self.schema.replace(outcome=Numeric(0, 1)),
-            base=tuple(map(told, self.base)),
-            record=told(self.record),
-            instead=told(self.instead),
+            base=tuple(map(numbered, self.base)),
+            record=numbered(self.record),
+            instead=numbered(self.instead),
         )
 
     @property
@@ -107,5 +107,5 @@ def _column(cells: list[Any]) -> Any:
     return object_array(cells, len(cells))
 
 
-def said(record: Record) -> str:
+def record_text(record: Record) -> str:
     return f"({', '.join(map(str, record[:-1]))}; {record[-1]})"

@@ -37,15 +37,7 @@ WITH_DELTA = ("one-leaf", "single-class")  # pairs on which the forms with Gauss
 
 @dataclass
 class SystemFit:
-    """What ``fit`` of one of our estimators does with records, without the checks and the charge.
-
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        Not fitted, with a schema.
-    queries : mapping
-        Records that every model is asked about.
-    """
+    """What ``fit`` of one of our estimators does with records, without the checks and the charge; ``queries`` are predicted."""
 
     estimator: PrivateEstimator
     queries: Mapping[str, Any]
@@ -78,19 +70,9 @@ def system_trial(
     delta: float = 0.0,
     settings: Mapping[str, Any] | None = None,
 ) -> Trial:
-    """Return the attack on a system of the registry.
+    """Return the attack on a system of the registry by a pair, whose settings hold unless ``settings`` says otherwise.
 
-    Parameters
-    ----------
-    name : str
-        The system.
-    case : Case
-        The pair; its settings hold where the system takes them and ``settings`` does not say otherwise. For a regressor its
-        classes are numbers.
-    adjacency, variant, epsilon, delta
-        The claim; without an epsilon, the one at which the case tells most.
-    settings : mapping
-        Parameters of the system.
+    Without an epsilon, the claim is the one at which the pair shows most. For a regressor the pair's classes are numbers.
     """
     kind = system_class(name)
     case = case.of_numbers() if issubclass(kind, PrivateRegressor) else case

@@ -7,7 +7,7 @@ whatever the others are (docs/proofs/boosting.md). Votes are post-processing of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -208,6 +208,15 @@ class BoostedModel(ForestModel):
 
     __repr__ = short_repr
 
+    votes: Integers
+
+    def staged_sums(self, X: Any) -> Iterator[Integers]:
+        codes = self.encoder.transform(X)
+        sums = np.zeros((len(codes), self.votes.shape[1]), dtype=np.int64)
+        for tree in range(len(self.forest.roots)):
+            self.forest.trees.add_votes(codes, self.votes, sums, slice(tree, tree + 1))
+            yield sums
+
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
         form, total = self.form, np.zeros((int(self.encoder.n_codes[feature]), self.votes.shape[1]), dtype=np.int64)
@@ -247,7 +256,7 @@ class BoostingPlan:
         votes: list[Integers] = []
         for number in range(self._rounds):
             if number:  # what the last tree says nobody reads
-                curator.update_margins(TreeVotes(trees[-1].trees, votes[-1]))
+                curator.update_margins(TreeVotes(trees[-1].trees, votes[-1], votes[-1].shape[1]))
             tree, vote = self._recipe.grow(self._round, curator, number)
             trees.append(tree)
             votes.append(vote)

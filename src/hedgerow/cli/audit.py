@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,14 +11,14 @@ import click
 
 from hedgerow import __version__
 from hedgerow.archive import read_archive
-from hedgerow.audit.findings import CONFIDENCE, Finding
+from hedgerow.audit.findings import CONFIDENCE, Finding, system_name
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import read_delta, read_parameters, read_variant, write_json
+from hedgerow.cli.inputs import file_digest, read_delta, read_parameters, read_variant, write_json
 from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.systems import list_systems, system_class
+from hedgerow.systems import system_class
 from hedgerow.texts import counted, printable
 
 if TYPE_CHECKING:
@@ -180,8 +179,8 @@ def _trials(system: str, request: dict[str, Any]) -> list[Any]:
 def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
     refuted = sum(finding.refuted for finding in findings)
     if as_json:
-        told = {} if about is None else {"model": {**about, "verdict": model_verdict(findings)}}
-        write_json({**told, "findings": [finding.to_dict() for finding in findings], "refuted": refuted})
+        document = {} if about is None else {"model": {**about, "verdict": model_verdict(findings)}}
+        write_json({**document, "findings": [finding.to_dict() for finding in findings], "refuted": refuted})
     elif about is None:
         for finding in findings:
             click.echo(str(finding))
@@ -197,13 +196,10 @@ def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json:
 def about_model(path: Path) -> dict[str, str]:
     """Return the file that was checked, the version that checked it, and the claim."""
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])
-    names = {info.class_name: info.name for info in list_systems()}
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {
         "file": str(path),
-        "sha256": digest,
-        "system": names.get(certificate.system, certificate.system),
+        "sha256": file_digest(path),
+        "system": system_name(certificate.system),
         "variant": certificate.variant,
         "claim": f"epsilon {decimal_text(certificate.epsilon)}, delta {decimal_text(certificate.delta)}, "
         f"{certificate.adjacency}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import io
 import json
@@ -25,7 +26,7 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
-from hedgerow.plots.tree import leaf_text
+from hedgerow.plots.model import leaf_text
 from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Encoder, Schema
@@ -49,15 +50,7 @@ ELSEWHERE = (
 
 
 def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
-    """Return the schema in a file, with the target and the column of persons that options name.
-
-    Raises
-    ------
-    click.UsageError
-        If neither names a target, or the two name different columns of persons.
-    FileFormatError, SchemaError
-        If the file contains no schema, or one that cannot encode a record.
-    """
+    """Return the schema in a file, with the target and the column of persons that options name, or raise UsageError."""
     schema = Schema.load(path)
     Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
     if target is None and schema.target is None:
@@ -81,11 +74,7 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
 def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
     """Return the columns that a file lacks and those that the schema does not declare.
 
-    Raises
-    ------
-    SchemaError
-        If it lacks all of them: its first line is then a record and not a header, and must not be shown. Or if it has one of
-        them twice.
+    A file that lacks all of them is refused: its first line is then a record, which must not be shown.
     """
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
     there = places_of(header)
@@ -261,23 +250,15 @@ def _json(kind: type) -> Callable[[str], Any]:
     return read
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "None": _none,
-    "bool": _truth,
-    "int": int,
-    "float": float,
-    "dict[str, int]": _json(dict),
-    "list[int]": _json(list),
-    "dict[Any, float]": _json(dict),
-}
-NOUNS = {
-    "None": "none",
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "dict[str, int]": 'an object such as {"age": 1}',
-    "list[int]": "a list such as [1, 0]",
-    "dict[Any, float]": 'an object such as {"yes": 3}',
+# How the text of a parameter is read, by the type in its annotation, and what an error calls the type.
+READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "None": (_none, "none"),
+    "bool": (_truth, "true or false"),
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "dict[str, int]": (_json(dict), 'an object such as {"age": 1}'),
+    "list[int]": (_json(list), "a list such as [1, 0]"),
+    "dict[Any, float]": (_json(dict), 'an object such as {"yes": 3}'),
 }
 
 
@@ -287,11 +268,11 @@ def _value(name: str, text: str, annotation: str) -> Any:
     readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
     for kind in readable:
         try:
-            return READERS[kind](text)
+            return READERS[kind][0](text)
         except (ValueError, KeyError, RecursionError):
             continue
     if kinds <= set(READERS):
-        wanted = " or ".join(NOUNS[kind] for kind in reversed(readable))
+        wanted = " or ".join(READERS[kind][1] for kind in reversed(readable))
         raise click.UsageError(f"--param {name}={text}: {name} takes {wanted}.")
     return text
 
@@ -302,6 +283,11 @@ Answer = TypeVar("Answer")
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
 WIDTH = 20
 PAUSE = 0.1  # seconds
+
+
+def file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def json_text(value: Any) -> str:
@@ -364,15 +350,7 @@ def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 class Spending:
-    """Fit a model and save it. An error within the context states what was spent, and whether there is a model.
-
-    Parameters
-    ----------
-    claim : str
-        A description of the fit's cost.
-    out : Path
-        The file of the model.
-    """
+    """Fit a model and save it. An error within the context states what of ``claim`` was spent, and whether there is a model."""
 
     def __init__(self, claim: str, out: Path) -> None:
         self._claim = claim

@@ -86,9 +86,9 @@ def ledger_values(ledger: StoredLedger) -> dict[str, Any]:
         "head": ledger.head,
         "entries": [_entry_values(entry) for entry in ledger.entries],
         "changes": [
-            {name: said[name] for name in ("kind", "time", "who", "reason")} | {"ceiling": said["after"]["ceiling"]}
-            for said in ledger.history
-            if said["kind"] in ("raised", "closed")
+            {name: change[name] for name in ("kind", "time", "who", "reason")} | {"ceiling": change["after"]["ceiling"]}
+            for change in ledger.history
+            if change["kind"] in ("raised", "closed")
         ],
     }
 
@@ -132,9 +132,9 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
     if not ledger.holds:
         click.echo("  note       a seeded fit voids the guarantee")
     click.echo(f"  head       {ledger.head}")
-    for said in ledger.history:
-        if said["kind"] in ("raised", "closed"):
-            click.echo(f"  {said['kind']:<10} {said['time'][:19]} by {said['who']}: {said['reason']}")
+    for change in ledger.history:
+        if change["kind"] in ("raised", "closed"):
+            click.echo(f"  {change['kind']:<10} {change['time'][:19]} by {change['who']}: {change['reason']}")
     entries = ledger.entries
     click.echo(f"  entries    {len(entries)}")
     for entry in entries:
@@ -217,7 +217,7 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
     if entries:
         figure = plot_spending(times, amounts, float(ledger.ceiling.limit), unit)
         page.figure(figure, f"The sum of {unit} over time, and the present ceiling.")
-    changes = [said for said in ledger.history if said["kind"] in ("raised", "closed")]
+    changes = [change for change in ledger.history if change["kind"] in ("raised", "closed")]
     if changes:
         page.heading("Raised and closed")
         page.text(
@@ -226,7 +226,7 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
         )
         page.table(
             ["what", "when", "who", "why"],
-            [[said[key] for key in ("kind", "time", "who", "reason")] for said in changes],
+            [[change[key] for key in ("kind", "time", "who", "reason")] for change in changes],
         )
     page.heading("Entries")
     unfinished = [entry for entry in entries if entry.state == "unfinished"]

@@ -32,7 +32,7 @@ from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
-from hedgerow.plots.tree import tree_values
+from hedgerow.plots.model import tree_values
 from hedgerow.schema.check import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, places_of, unread
@@ -220,8 +220,8 @@ def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]],
     head = f'"classes": {json.dumps(classes)}, ' if classes else ""
     file.write(f'{{{head}"{name}": [')
     for place, row in enumerate(rows):
-        told = row[0] if name == "predictions" else [None if value in OPEN else value for value in row]
-        file.write((",\n" if place else "\n") + json.dumps(told, allow_nan=False))
+        answer = row[0] if name == "predictions" else [None if value in OPEN else value for value in row]
+        file.write((",\n" if place else "\n") + json.dumps(answer, allow_nan=False))
     file.write("\n]}\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from hedgerow.cli.inputs import (
     check_columns,
     check_single,
     check_stdout,
+    file_digest,
     given,
     json_text,
     load_schema,
@@ -45,8 +45,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.errors import EngineError, FileFormatError, SchemaError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.file_objects import read_place
-from hedgerow.files import atomic_file
+from hedgerow.files import atomic_file, read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.exact import decimal_text, exact
@@ -60,15 +59,7 @@ MODEL = "model_sha256"
 
 
 def read_report(path: Path, model: Path) -> Card:
-    """Return the report card of a model file from a file that ``hedgerow evaluate`` wrote.
-
-    Raises
-    ------
-    FileFormatError
-        If the file contains no report card, or is larger than any.
-    click.UsageError
-        If the card is of another model.
-    """
+    """Return the report card of a model file that ``hedgerow evaluate`` wrote; raise UsageError if it is of another model."""
     content = read_place(path, LARGEST_CARD, "no report card needs as many, so write it again by hedgerow evaluate")
     try:
         values = json.loads(content)
@@ -78,14 +69,9 @@ def read_report(path: Path, model: Path) -> Card:
         raise FileFormatError(
             f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."
         ) from error
-    if about != _digest(model):
+    if about != file_digest(model):
         raise click.UsageError(f"the report card in {path} is about another model than that of the file {model}.")
     return card
-
-
-def _digest(model: Path) -> str:
-    with model.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -103,15 +89,15 @@ def watched(outcome: str) -> Iterator[ShareProgress]:
 
 @click.command()
 @model_argument
+@options("target")
+@click.option(
+    "--bins", type=int, default=64, show_default=True, help="Number of public bins of a probability or residual; even."
+)
 @query_options(
     "The privacy budget of the report.",
     "Above 0: normal noise, which is smaller for many classes.",
     "Also write the report to this file, as JSON for `hedgerow card --report`.",
     out_required=False,
-)
-@options("target")
-@click.option(
-    "--bins", type=int, default=64, show_default=True, help="Number of public bins of a probability or residual; even."
 )
 def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
@@ -155,7 +141,7 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
             groups=groups,
             records_per_person=query.records_per_person,
         )
-    values = {MODEL: _digest(model), **card_values(card)}
+    values = {MODEL: file_digest(model), **card_values(card)}
     if query.as_json:
         write_json(values)
     else:
@@ -167,11 +153,6 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
 
 
 @click.command()
-@query_options(
-    "The privacy budget of the release.",
-    "Above 0 if values are released: the probability that the value of a single record is shown.",
-    "The schema file to write, completely or not at all.",
-)
 @click.option("--target", required=True, metavar="COLUMN", help="The column of labels.")
 @click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
 @click.option("--date", "dates", multiple=True, metavar="COLUMN", help="A column of dates or moments; repeatable.")
@@ -185,6 +166,11 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
 )
 @click.option("--outcome", is_flag=True, help="The target is a number, whose range is released.")
 @missing_option
+@query_options(
+    "The privacy budget of the release.",
+    "Above 0 if values are released: the probability that the value of a single record is shown.",
+    "The schema file to write, completely or not at all.",
+)
 def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Sequence[str]) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
@@ -254,9 +240,6 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
 
 
 @click.command()
-@query_options(
-    "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
-)
 @options("schema", "target", "param")
 @click.option(
     "--try",
@@ -268,6 +251,9 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
 )
 @click.option("--system", default="edprf", show_default=True, help="One of hedgerow.list_systems().")
 @click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
+@query_options(
+    "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
+)
 def search(
     query: Query,
     schema_path: Path,

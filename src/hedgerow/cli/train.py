@@ -10,11 +10,6 @@ from hedgerow.cli.options import InputFile, epsilon_option, options, query_optio
 
 
 @click.command()
-@query_options(
-    "The whole privacy budget of the fit.",
-    "The delta of the guarantee, if the system has one.",
-    "The model file to write, completely or not at all.",
-)
 @options("schema", "target", "system", "param")
 @click.option(
     "--init",
@@ -35,6 +30,11 @@ from hedgerow.cli.options import InputFile, epsilon_option, options, query_optio
     "Evaluate on the held-out lines privately, with this budget: a report card in place of raw figures.",
     "--holdout-epsilon",
     metavar="EPSILON",
+)
+@query_options(
+    "The whole privacy budget of the fit.",
+    "The delta of the guarantee, if the system has one.",
+    "The model file to write, completely or not at all.",
 )
 def train(**given: Any) -> None:
     """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.analysis import evaluate, hold_out
@@ -103,7 +101,7 @@ def run_training(
             records = records_of(query, label, form)
         spending.fit(model, records, None)
         spending.save(model, force=query.force)
-        score: HoldOutScore | ErrorScore | Card | None = None
+        score: dict[str, Any] | Card | None = None
         if testing is not None:
             score = (
                 measure(model, testing)
@@ -137,60 +135,24 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
         )
 
 
-def _report(model: PrivateEstimator, query: Query, score: HoldOutScore | ErrorScore | Card | None) -> None:
+def _report(model: PrivateEstimator, query: Query, score: dict[str, Any] | Card | None) -> None:
     """Write the result to stdout, and the path of the model to stderr."""
     if query.as_json:
         test: dict[str, Any] | None = None
         if isinstance(score, Card):
             test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": both_of(score)}
         elif score is not None:
-            test = {**asdict(score), "covered_by_guarantee": False, "note": NOT_COVERED}
+            test = {**score, "covered_by_guarantee": False, "note": NOT_COVERED}
         write_json({"model": str(query.out), **model_values(model), "holdout": test})
     else:
         click.echo(str(model.certificate_))
         if isinstance(score, Card):
             click.echo(f"\n{score}\n\n{score.certificate_}\n\n{both_of(score)}")
         elif score is not None:
-            click.echo(f"\n{score}\n{NOT_COVERED}")
+            click.echo(f"\n{_score_text(score)}\n{NOT_COVERED}")
     if not model.certificate_.holds:
         click.echo("note: no guarantee holds for this model; the certificate says why.", err=True)
     click.echo(f"wrote {query.out}", err=True)
-
-
-@dataclass(frozen=True)
-class HoldOutScore:
-    """The scores of a model on held-out lines; None if they cannot be computed.
-
-    ``lines`` is the number of lines with a declared label, the only ones that are used.
-    """
-
-    lines: int
-    accuracy: float | None
-    roc_auc: float | None
-
-    def __str__(self) -> str:
-        if self.accuracy is None:
-            return "held-out test: no held-out line has a declared label, so there is no accuracy"
-        auc = "" if self.roc_auc is None else f", ROC AUC {self.roc_auc:.4f}"
-        return f"held-out test on {counted(self.lines, 'line')}: accuracy {self.accuracy:.4f}{auc}"
-
-
-@dataclass(frozen=True)
-class ErrorScore:
-    """The errors of a regressor on held-out lines; None if they cannot be computed.
-
-    ``lines`` is the number of lines with an outcome, the only ones that are used.
-    """
-
-    lines: int
-    rmse: float | None
-    r2: float | None
-
-    def __str__(self) -> str:
-        if self.rmse is None:
-            return "held-out test: no held-out line has an outcome, so there is no error"
-        r2 = "" if self.r2 is None else f", R2 {self.r2:.4f}"
-        return f"held-out test on {counted(self.lines, 'line')}: RMSE {self.rmse:.6g}{r2}"
 
 
 def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Columns]:
@@ -222,29 +184,37 @@ def ask_privately(model: PrivateEstimator, testing: Columns, epsilon: float) -> 
     )
 
 
-def measure(model: PrivateEstimator, testing: Columns) -> HoldOutScore | ErrorScore:
+def measure(model: PrivateEstimator, testing: Columns) -> dict[str, Any]:
+    """Return the number of held-out lines with a label, and the scores on them; None where they cannot be computed."""
     schema = model.schema_
     labels = Encoder(schema, 2).labels(testing[str(schema.target)])
     known = labels >= 0
     truth, X = labels[known], rows_of({name: testing[name] for name in schema.names}, known)
     if isinstance(model, PrivateRegressor):
-        return _errors(model, X, schema.outcome_grid.values(truth))
-    return _accuracy(model, X, truth)
+        scores = dict.fromkeys(("rmse", "r2"))
+        if len(truth):
+            outcomes = schema.outcome_grid.values(truth)
+            error, spread = float(((outcomes - model.predict(X)) ** 2).mean()), float(outcomes.var())
+            scores = {"rmse": error**0.5, "r2": 1 - error / spread if spread else None}
+    else:
+        scores = dict.fromkeys(("accuracy", "roc_auc"))
+        if len(truth):
+            probabilities, truth = model.predict_proba(X), ClassOrder.of(schema).codes(truth)
+            scores["accuracy"] = float(np.mean(probabilities.argmax(axis=1) == truth))
+            if probabilities.shape[1] == 2 and 0 < truth.sum() < len(truth):
+                scores["roc_auc"] = float(roc_auc_score(truth, probabilities[:, 1]))
+    return {"lines": len(truth), **scores}
 
 
-def _errors(model: PrivateEstimator, X: Columns, truth: npt.NDArray[np.float64]) -> ErrorScore:
-    if not len(truth):
-        return ErrorScore(0, None, None)
-    squares = (truth - model.predict(X)) ** 2
-    spread = float(truth.var())
-    return ErrorScore(len(truth), float(squares.mean() ** 0.5), 1 - float(squares.mean()) / spread if spread else None)
-
-
-def _accuracy(model: PrivateEstimator, X: Columns, truth: npt.NDArray[np.signedinteger]) -> HoldOutScore:
-    if not len(truth):
-        return HoldOutScore(0, None, None)
-    probabilities, truth = model.predict_proba(X), ClassOrder.of(model.schema_).codes(truth)
-    accuracy = float(np.mean(probabilities.argmax(axis=1) == truth))
-    ranks = probabilities.shape[1] == 2 and 0 < truth.sum() < len(truth)
-    auc = float(roc_auc_score(truth, probabilities[:, 1])) if ranks else None
-    return HoldOutScore(len(truth), accuracy, auc)
+def _score_text(score: dict[str, Any]) -> str:
+    first, second = list(score)[1:]
+    if score[first] is None:
+        lacks = (
+            "has a declared label, so there is no accuracy"
+            if first == "accuracy"
+            else "has an outcome, so there is no error"
+        )
+        return f"held-out test: no held-out line {lacks}"
+    shown = f"accuracy {score[first]:.4f}" if first == "accuracy" else f"RMSE {score[first]:.6g}"
+    more = "" if score[second] is None else f", {'ROC AUC' if second == 'roc_auc' else 'R2'} {score[second]:.4f}"
+    return f"held-out test on {counted(score['lines'], 'line')}: {shown}{more}"

@@ -17,7 +17,6 @@ from hedgerow.arrays import Integers
 from hedgerow.curator.queries import Nodes, SelectTests
 from hedgerow.curator.queryable import Queryable
 from hedgerow.curator.sklearn_tools import Call, check_call
-from hedgerow.doubts import class_doubts, column_doubts
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
@@ -29,6 +28,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.released_warnings import class_warnings, column_warnings
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import check_same_order, read_records
 from hedgerow.schema.persons import Groups, read_groups, split_groups, split_target
@@ -373,7 +373,7 @@ class Curator:
                 place: parts[name][0].sum(axis=1) for place, name in enumerate(self._schema.names) if name in wanted
             }
             deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
-            doubts = column_doubts(self._encoder, by_code, deviation)
+            doubts = column_warnings(self._encoder, by_code, deviation)
         self._warn(doubts)
         return {name: parts[name] for name in names}
 
@@ -425,7 +425,7 @@ class Curator:
         hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
         if classes and not self._told.issuperset(map(repr, hidden)):
             self._told.update(map(repr, hidden))
-            doubts += class_doubts(classes, self._queryable.evidence, so_far=True)
+            doubts += class_warnings(classes, self._queryable.evidence, so_far=True)
         for doubt in doubts:
             warnings.warn(doubt, UserWarning, stacklevel=3)
 

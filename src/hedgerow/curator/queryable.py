@@ -16,13 +16,13 @@ import numpy as np
 from hedgerow.arrays import Integers, Truth
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cost, check_cuts
-from hedgerow.doubts import ClassEvidence, class_doubts, column_doubts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import Coin, Mechanism, Noise, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.table import (
@@ -132,9 +132,9 @@ class Queryable:
 
     def doubts_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
-        of_classes = class_doubts(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
+        of_classes = class_warnings(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
         of_columns = (
-            column_doubts(encoder, {place: counts}, deviation)
+            column_warnings(encoder, {place: counts}, deviation)
             for place, (counts, deviation) in self._of_roots.items()
             if len(counts) == encoder.n_codes[place]  # codes of numbers may have been merged; these have a survey
         )

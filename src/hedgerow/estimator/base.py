@@ -33,7 +33,7 @@ from hedgerow.estimator.planning import (
     run,
 )
 from hedgerow.estimator.plans import Explanation, Fitted, Model, PublicCoins, RawPlan
-from hedgerow.file_objects import Place
+from hedgerow.files import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
@@ -309,7 +309,7 @@ class PrivateEstimator(Exported, Planned):
         Raises
         ------
         ConfigurationError
-            If the model has parts that are not of this library's private trees.
+            If the model is of a published form.
 
         Examples
         --------
@@ -328,8 +328,8 @@ class PrivateEstimator(Exported, Planned):
         explained = getattr(self.model_, "explained", None)
         if explained is None:
             raise ConfigurationError(
-                f"{type(self).__name__} ({self.variant}) is not explained record by record: its model is not made of this "
-                "library's private trees. Fit a booster, a forest or a tree in its private form."
+                f"{type(self).__name__} ({self.variant}) is not explained: a printed form predicts, and no more. "
+                "Fit it in its private form."
             )
         found: Explanation = explained(X)
         return found

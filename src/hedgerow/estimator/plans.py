@@ -143,9 +143,13 @@ class Model(ABC):
     def vote_steps(self) -> float:
         return VOTE_STEPS
 
+    def sums(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
+        """Return the sums of votes of records by their codes, (records, columns)."""
+        return self.form.sums(codes)
+
     def staged_sums(self, X: Any) -> Iterator[Integers]:
         """Yield the sums of votes of records, (records, columns), after each round; the array is used again."""
-        yield self.form.sums(self.encoder.transform(X))
+        yield self.sums(self.encoder.transform(X))
 
     def answer(self, sums: Integers) -> Floats:
         """Return the probabilities, or the outcomes, of sums of votes."""
@@ -153,7 +157,7 @@ class Model(ABC):
 
     def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
         """Return the values of ``answer`` at the sums of votes of records, (records, columns), record by record."""
-        return self.encoder.answers(X, lambda codes: answer(self.form.sums(codes)))
+        return self.encoder.answers(X, lambda codes: answer(self.sums(codes)))
 
     def probabilities(self, X: Any) -> Floats:
         """Return a classifier's probabilities, (records, classes)."""

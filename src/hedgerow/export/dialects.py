@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.export.spellings import SPACE, WORDS
+from hedgerow.export.readings import SPACE, WORDS
 
 DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 LARGEST_POWER = 62  # of two that is a whole number of 64 bits

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,134 +14,11 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.compiled import for_slices
-from hedgerow.errors import ConfigurationError
 from hedgerow.export import kernels
+from hedgerow.export.readings import Reading, readings_of
 from hedgerow.lazy_values import lazy
-from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
-from hedgerow.schema.cells import MISSING_TEXTS, category_key
-from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
-
-
-@dataclass(frozen=True)
-class NumberReading:
-    """A number's code is how many edges are not above it; what is no number, or a marker, has the code behind the bins.
-
-    Parameters
-    ----------
-    name : str
-        The feature.
-    edges : tuple of float
-        Where bins begin, ascending and finite; a bin holds its lower edge.
-    markers : tuple of float
-        Numbers that stand for a missing cell.
-    unit : {"day", "second"} or None
-        What a date or moment is counted in, rounded down, since 1970; it is given as such a number, and a marker as none.
-    moments : tuple of int
-        Microseconds since 1970 of the moments that stand for a missing cell, for whoever reads dates as text.
-    """
-
-    name: str
-    edges: tuple[float, ...]
-    markers: tuple[float, ...]
-    unit: Unit | None = None
-    moments: tuple[int, ...] = ()
-
-    @property
-    def missing(self) -> int:
-        return len(self.edges) + 1
-
-    @property
-    def n_codes(self) -> int:
-        return len(self.edges) + 2
-
-
-@dataclass(frozen=True)
-class ValueReading:
-    """A category's code is that of its text or number; others have the code of what is undeclared.
-
-    Text is taken without the white space around it. Decimal numbers are compared as float64, true and false being 1 and 0.
-
-    Parameters
-    ----------
-    name : str
-        The feature.
-    values : tuple of bool, int, float or str
-        What is declared, in the order of its codes.
-    texts : tuple of (str, int)
-        The code of each text, those of missing cells among them.
-    numbers : tuple of (float, int)
-        The code of each number.
-    """
-
-    name: str
-    values: tuple[Value, ...]
-    texts: tuple[tuple[str, int], ...]
-    numbers: tuple[tuple[float, int], ...]
-
-    @property
-    def missing(self) -> int:
-        return len(self.values)
-
-    @property
-    def undeclared(self) -> int:
-        return len(self.values) + 1
-
-    @property
-    def n_codes(self) -> int:
-        return len(self.values) + 2
-
-
-Reading = NumberReading | ValueReading
-
-
-def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
-    """Return how an encoder reads each feature.
-
-    Raises
-    ------
-    ConfigurationError
-        If a feature is of a type that no other program is told of yet.
-    SchemaError
-        If the schema holds a text that UTF-8 cannot hold.
-    """
-    schema = encoder.schema
-    schema.check_text()
-    features = schema.features.items()
-    return tuple(
-        _reading(name, feature, tuple(edges.tolist()), schema)
-        for (name, feature), edges in zip(features, encoder.edges, strict=True)
-    )
-
-
-def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Schema) -> Reading:
-    # By the type itself: a type derived from these may read cells in another way.
-    if type(feature) is Date:
-        form = None if feature.date_format is None else DateFormat(feature.date_format)
-        found = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
-        return NumberReading(name, edges, (), feature.unit, tuple(moment for moment in found if moment != NO_MOMENT))
-    if type(feature) in (Numeric, Integer):
-        assert isinstance(feature, Numeric)
-        return NumberReading(name, edges, tuple(dict.fromkeys(feature.number_format.markers(schema.missing).tolist())))
-    if type(feature) in (Categorical, Boolean):
-        assert isinstance(feature, Categorical)
-        return _value_reading(name, feature, schema)
-    raise ConfigurationError(
-        f"feature {name!r} is of the type {type(feature).__name__}, which cannot be told to other programs yet; keep the model "
-        "in hedgerow, by model.save(path)."
-    )
-
-
-def _value_reading(name: str, feature: Categorical, schema: Schema) -> ValueReading:
-    missing = len(feature.values)
-    spellings = {"".join(letters) for letters in product("nN", "aA", "nN")} | MISSING_TEXTS
-    codes = dict.fromkeys(sorted(spellings), missing)
-    keys = {category_key(marker): missing for marker in schema.missing}
-    keys.update((category_key(value), code) for code, value in enumerate(feature.values))
-    codes.update((key, code) for key, code in keys.items() if isinstance(key, str))
-    numbers = tuple((key, code) for key, code in keys.items() if isinstance(key, float))
-    return ValueReading(name, tuple(feature.values), tuple(codes.items()), numbers)
-
+from hedgerow.schema import Encoder
+from hedgerow.schema.features import Value
 
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
@@ -265,19 +141,24 @@ class Trees:
     def add_votes(
         self,
         codes: Codes,
-        votes: Integers,
+        votes: npt.NDArray[np.signedinteger],
         sums: npt.NDArray[np.signedinteger],
         trees: slice = slice(None),
     ) -> None:
-        """Add to ``sums`` (records, columns) the ``votes`` (nodes, columns) of the leaves that records of ``codes`` reach."""
+        """Add to ``sums`` (records, columns) the ``votes`` of the leaves that records of ``codes`` (records, features) reach.
+
+        They are of shape (nodes, columns), or (nodes,): the column to which each leaf gives one vote. A table of votes for labels
+        of many classes would not fit memory.
+        """
         check_shape(codes, (len(codes), self.n_features), "codes (records, features)")
         check_shape(sums, (len(codes), sums.shape[-1]), "sums (records, columns)")
-        check_shape(votes, (len(self.test), sums.shape[1]), "votes (nodes, columns)")
-        kernels.add_votes(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
+        check_shape(votes, (len(self.test), sums.shape[1])[: votes.ndim], "votes (nodes, columns)")
+        kernel = kernels.add_votes if votes.ndim > 1 else kernels.add_labels
+        kernel(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
 
-    def sums_of(self, codes: Codes, votes: Integers) -> Integers:
-        """Return the sums of votes (nodes, columns) of records by their codes (records, features), (records, columns)."""
-        out = np.zeros((len(codes), votes.shape[1]), dtype=np.int64)
+    def sums_of(self, codes: Codes, votes: npt.NDArray[np.signedinteger], columns: int) -> Integers:
+        """Return the sums of votes, as for ``add_votes``, of records by their codes (records, features), (records, columns)."""
+        out = np.zeros((len(codes), columns), dtype=np.int64)
         for_slices(len(codes), lambda rows: self.add_votes(codes[rows], votes, out[rows]))
         return out
 
@@ -437,7 +318,7 @@ class ScoringForm(Trees):
         return tuple(str(label) for label in self.classes)
 
     def sums(self, codes: Codes) -> Integers:
-        return self.sums_of(codes, self.votes)
+        return self.sums_of(codes, self.votes, self.votes.shape[1])
 
     def codes_to_branches(self, test: int) -> Codes:
         row: Codes = self.branch[test, : self.encoder.n_codes[self.feature[test]]]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.export.form import Link, Mean, NumberReading, OutcomeLog, OutcomeRange, Reading, ScoringForm
+from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm
+from hedgerow.export.readings import NumberReading, Reading
 
 JSON_FORMAT = 1  # version of what stands under "answers"
 ENDS = (np.inf, -np.inf)

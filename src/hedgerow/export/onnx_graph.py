@@ -13,18 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, MissingExtraError
-from hedgerow.export.form import (
-    Link,
-    Mean,
-    NumberReading,
-    OutcomeLog,
-    OutcomeRange,
-    Reading,
-    ScoringForm,
-    Softmax,
-    ValueReading,
-)
-from hedgerow.export.spellings import DECIMAL, SPACES, exact_texts, spellings
+from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
+from hedgerow.export.readings import DECIMAL, SPACES, NumberReading, Reading, ValueReading, exact_texts, spellings
 
 
 class GraphWriter:

@@ -6,16 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.dialects import DIALECTS, Dialect
-from hedgerow.export.form import (
-    Mean,
-    NumberReading,
-    OutcomeLog,
-    OutcomeRange,
-    Reading,
-    ScoringForm,
-    Softmax,
-    ValueReading,
-)
+from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
+from hedgerow.export.readings import NumberReading, Reading, ValueReading
 from hedgerow.schema.features import Value
 from hedgerow.schema.formats import SECONDS
 

@@ -49,24 +49,10 @@ class Amount:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The limit on the total cost of all fits of a ledger.
+    """The limit on the sums of all fits of a ledger: of epsilons and deltas, or of rho (zero-concentrated DP).
 
-    Parameters
-    ----------
-    epsilon : Fraction or None
-        The ceiling on the sum of the fits' epsilons; None if the ceiling is a rho.
-    delta : Fraction
-        The ceiling on the sum of the fits' deltas; if the ceiling is a rho, on the deltas of thresholded steps.
-    rho : Fraction or None
-        The ceiling on the sum of the fits' rho (zero-concentrated DP).
-    draws : int
-        The ceiling on the number of normal draws, if the ceiling is a rho.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are.
-    records_per_person : int
-        The number of records of one person that are protected together.
-    person : str or None
-        The column whose values are the persons; None if only the data owner knows the persons.
+    With a rho, ``delta`` limits the deltas of thresholded steps, and ``draws`` the number of normal draws. ``person`` is the
+    column whose values are the persons; None if only the data owner knows them.
     """
 
     epsilon: Fraction | None
@@ -198,7 +184,6 @@ class Ceiling:
         return other
 
     def left(self, spent: Amount) -> Fraction:
-        """Return the remaining budget: an epsilon, or a rho if the ceiling is one."""
         return self.limit - self.counted(spent)
 
     @property
@@ -222,10 +207,7 @@ class Ceiling:
     def epsilon_at(self, delta: object) -> float:
         """Return the smallest epsilon, up to rounding, with which all fits together are (epsilon, delta)-DP.
 
-        Raises
-        ------
-        ConfigurationError
-            If the ceiling implies no epsilon for this delta.
+        ConfigurationError if the ceiling implies none for this delta.
         """
         wanted = exact_delta(delta)
         if self.rho is None:

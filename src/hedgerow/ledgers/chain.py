@@ -47,19 +47,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class ChainLink:
-    """One link of a ledger's chain.
+    """One link of a ledger's chain, numbered from 0.
 
-    Parameters
-    ----------
-    ledger : str
-        The ledger's name.
-    number : int
-        Its number in the chain, from 0.
-    previous, hash : str
-        The hash of the previous link, and its own: SHA-256 over the store's id, the ledger, the number, the previous hash and
-        the body.
-    body : str
-        What happened, as canonical JSON.
+    ``hash`` is SHA-256 over the store's id, the ledger, the number, the previous hash and the body: what happened, as
+    canonical JSON.
     """
 
     ledger: str
@@ -168,12 +159,7 @@ def compare(
 ) -> None:
     """Raise LedgerDamaged unless a ledger and one of its shares have the same entries for the share's plans.
 
-    Parameters
-    ----------
-    above, below : tuple of str and list of dict
-        The name of the ledger and the contents of its links, and those of the share.
-    parents : mapping
-        For every ledger of the store, the ledger of which it is a share.
+    Each is a name and the contents of its links. ``parents`` names for every ledger of the store the one of which it is a share.
     """
     (parent, whole), (share, part) = above, below
 
@@ -417,7 +403,6 @@ class Books:
         return parents, {name: own, **{other: self.written(other) for other in others}}
 
     def _row(self, name: str, *, lock: bool = False) -> Any:
-        """Return a ledger's row in the table of ledgers; None if there is none, or if no ledger can have the name."""
         if not is_name(name):
             return None
         query = sa.select(heads).where(heads.c.name == name)

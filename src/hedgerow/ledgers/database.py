@@ -48,13 +48,7 @@ SPECIAL = frozenset("@?#")  # never in the name of a host or database: they are 
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a store: the path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either.
-
-    Parameters
-    ----------
-    given : str
-        What the user passed. A path is made absolute.
-    """
+    """The address of a store: the absolute path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either."""
 
     given: str
 
@@ -114,7 +108,6 @@ class Address:
 
     @property
     def is_secret(self) -> bool:
-        """Whether the address itself contains a credential."""
         if self.given.startswith(ENVIRONMENT):
             return False
         url = self.url()
@@ -200,15 +193,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Database:
-    """Transactions on a store.
-
-    Every transaction opens its own connection, so no connection is shared with another thread or a forked process.
-
-    Parameters
-    ----------
-    address : Address
-        The address of the store.
-    """
+    """Transactions on a store. Each opens its own connection, so none is shared with another thread or a forked process."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -234,7 +219,6 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection that sees one state of the store."""
         with self._transaction(reading=True, create=False) as connection:
             yield connection
 
@@ -355,7 +339,6 @@ class _Connection(sqlite3.Connection):
 
 
 def _begins_as_sqlite(path: Path | None) -> bool:
-    """Return whether a file begins as every SQLite file does."""
     try:
         with open(str(path), "rb") as file:
             return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
@@ -490,7 +473,6 @@ def identify(connection: Connection, address: object, known: str | None) -> str:
 
 
 def make(connection: Connection, address: object, known: str | None) -> str:
-    """Return the store's id. If there is no store, create one."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
     if not sa.inspect(connection).has_table(store.name):

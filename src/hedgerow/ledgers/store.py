@@ -203,7 +203,6 @@ class LedgerStore:
 
     @contextmanager
     def _reading(self) -> Iterator[Books]:
-        """Yield the ledgers for reading."""
         with self._database.reading() as connection:
             yield Books(connection, self.address, identify(connection, self.address, self._id))
 
@@ -228,7 +227,6 @@ class LedgerStore:
             raise unknown(name, self.address)
 
     def _reopened(self) -> bool:
-        """Return whether the store exists now."""
         if self._database.exists:
             self._id = stored_id(self._database, self._id)
         return self._id is not None

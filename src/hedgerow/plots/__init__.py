@@ -6,8 +6,8 @@ scikit-learn.
 """
 
 from hedgerow.plots.card import Page
-from hedgerow.plots.explanation import ExplanationDisplay, ImportancesDisplay
 from hedgerow.plots.features import FeatureDisplay
+from hedgerow.plots.model import ExplanationDisplay, ImportancesDisplay, TreeDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
@@ -16,7 +16,6 @@ from hedgerow.plots.report import (
     ResidualDisplay,
     ROCDisplay,
 )
-from hedgerow.plots.tree import TreeDisplay
 from hedgerow.plots.utility import AuditDisplay, PrivacyUtilityDisplay
 
 __all__ = [

@@ -17,14 +17,6 @@ LONGEST = 34  # characters of a cell or an answer in a picture
 NO_MATPLOTLIB = 'a picture needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
 
 
-def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
-    """Return ``ax``, or the axes of a new pyplot figure of this size in inches, which a notebook displays."""
-    if ax is not None:
-        return ax
-    _, axes = _pyplot().subplots(figsize=size, layout="constrained")
-    return axes
-
-
 def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
@@ -47,7 +39,9 @@ class Display:
         ax : matplotlib axes or None
             The axes to draw on. None makes a new figure, which a notebook displays.
         """
-        self.ax_ = ax = new_axes(ax, self._size())
+        if ax is None:
+            _, ax = _pyplot().subplots(figsize=self._size(), layout="constrained")
+        self.ax_ = ax
         self.figure_ = ax.figure
         self._draw(ax)
         return self

@@ -28,8 +28,8 @@ from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import StoredLedger
 from hedgerow.plots.axes import BLUE, GREY, new_figure, png_bytes
-from hedgerow.plots.explanation import ImportancesDisplay
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
+from hedgerow.plots.model import ImportancesDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
@@ -159,30 +159,9 @@ def _hanging(line: str) -> str:
 def write_card(
     estimator: PrivateEstimator, page: Page, ledger: Ledger | None = None, report: Card | None = None
 ) -> None:
-    """Write the card of a fitted model on a page. It is computed from released values only and costs nothing.
+    """Write the card of a fitted model on a page, with a report on it and the ledger of its records if they are given.
 
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        The model.
-    page : Page
-        The page to write on. Pictures are drawn if matplotlib is installed.
-    ledger : Ledger or None
-        The ledger of the model's records, whose entries are listed.
-    report : ReportCard, RegressionCard or None
-        The result of a private evaluation of the model.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> from hedgerow.plots import Page
-    >>> X = np.random.default_rng(0).uniform(0, 1, (200, 1))
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.ForestClassifier(schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
-    >>> page = Page("A model")
-    >>> write_card(model, page)
-    >>> "<h2>What it guarantees</h2>" in page.html()
-    True
+    It is computed from released values only and costs nothing. Pictures are drawn if matplotlib is installed.
     """
     _about(estimator, page)
     _schema(estimator, page)

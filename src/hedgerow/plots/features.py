@@ -77,19 +77,9 @@ class PairPanel:
 def feature_panels(
     estimator: Any, features: str | Iterable[str | tuple[str, str]] | None = None
 ) -> tuple[FeaturePanel | PairPanel, ...]:
-    """Return the panels of a fitted booster of one-feature trees.
+    """Return the panels of features, and of pairs of features, of a booster all of whose trees test one feature.
 
-    Parameters
-    ----------
-    estimator : HedgerowClassifier, HedgerowRegressor or another booster
-        The model. All trees of another booster must test one feature.
-    features : str, or iterable of names and pairs of names, or None
-        The features and pairs to show. None: the six features of the largest importances.
-
-    Raises
-    ------
-    ConfigurationError
-        If the model has no curves, or there is no such feature.
+    Without ``features`` they are the six of the largest importances. A model without curves is refused.
     """
     model, names = estimator.model_, list(estimator.schema_.names)
     if not isinstance(model, AdditiveModel) and not (isinstance(model, BoostedModel) and _is_of_stumps(model)):

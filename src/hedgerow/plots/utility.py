@@ -32,15 +32,7 @@ class Line:
 def lines_of(
     rows: Iterable[Mapping[str, Any]], *, measure: str = "accuracy", x: str = "epsilon", label: str = "system"
 ) -> tuple[Line, ...]:
-    """Return one line per label from rows of single runs. Rows without the measure are left out.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        For example the lines of a CSV file; numbers may be text.
-    measure, x, label : str
-        The names of the three columns.
-    """
+    """Return one line per label from rows of single runs, whose numbers may be text. Rows without the measure are left out."""
     runs: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row.get(measure) not in (None, ""):
@@ -103,34 +95,6 @@ class PrivacyUtilityDisplay(Display):
     ) -> Self:
         """Make the display of rows of single runs, such as the lines of a CSV file; see ``lines_of``."""
         return cls(lines_of(rows, measure=measure, x=x, label=label), measure=measure, x=x, **settings)
-
-    @classmethod
-    def from_estimators(
-        cls,
-        estimators: Mapping[str, Any],
-        X: Any,
-        y: Any,
-        X_test: Any,
-        y_test: Any,
-        *,
-        epsilons: Sequence[float] = (0.1, 0.25, 0.5, 1.0),
-        runs: int = 5,
-        **settings: Any,
-    ) -> Self:
-        """Fit each estimator ``runs`` times at each epsilon and make the display of its test accuracy.
-
-        Every fit is another query of the records ``X``, and the accuracy is a query of ``X_test`` without noise. Use public
-        records, or records for which the sum of these epsilons is acceptable.
-        """
-        from sklearn.base import clone
-
-        rows = [
-            {"system": name, "epsilon": epsilon, "accuracy": fitted.score(X_test, y_test)}
-            for name, estimator in estimators.items()
-            for epsilon in epsilons
-            for fitted in (clone(estimator).set_params(epsilon=epsilon).fit(X, y) for _ in range(runs))
-        ]
-        return cls.from_rows(rows, **settings)
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw it and return the display; ``ax`` are the axes to draw on, and None makes a new figure."""

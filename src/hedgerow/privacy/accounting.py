@@ -273,7 +273,6 @@ class Cost:
         return gaussian_delta(float(remaining), _root(self.mu_squared)) if self.mu_squared else 0.0
 
     def delta_of_draws(self, epsilon: Fraction) -> float:
-        """Return what the approximate draws add to delta at epsilon."""
         return float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
 
     def _of_thresholds(self, epsilon: Fraction) -> Fraction:
@@ -313,7 +312,6 @@ def _root(mu_squared: Fraction) -> float:
 
 
 def _sums_of_pure(epsilon: Fraction, *, ranged: bool) -> dict[str, Any]:
-    """Return the sums of an epsilon-DP step; ``ranged`` if its loss stays within an interval of length epsilon."""
     return {
         "epsilon": epsilon,
         "mu_squared": NONE,
@@ -360,7 +358,6 @@ def _cost_of_step(step: Pure | Gaussian) -> Cost:
 
 
 def unprotected(event: Event) -> tuple[str, ...]:
-    """Return the reasons of all unprotected steps in an event, each once, in order."""
     match event:
         case Unprotected():
             return (event.reason,)

@@ -189,12 +189,8 @@ def _read_starts(values: list[Any]) -> tuple[Start, ...]:
 def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
     """Return the starts of a fit that starts from a model with this certificate: the model, then its own starts.
 
-    ``public`` says that the caller states the records of all of them to be public.
-
-    Raises
-    ------
-    ConfigurationError
-        If there are more than a certificate lists.
+    ``public`` says that the caller states the records of all of them to be public. ConfigurationError if they are too many to
+    list.
     """
     if len(certificate.starts) >= MOST_LISTED:
         raise ConfigurationError(
@@ -235,11 +231,7 @@ def certify(
     """Return the certificate of a plan that is about to run; ``schema`` is None if no schema is used to read records.
 
     ``person`` names the column of persons, None if there is none. ``starts`` are the models from which a fit starts.
-
-    Raises
-    ------
-    BudgetExceeded
-        If the protected steps of the plan cost more than the claim, which is a bug.
+    BudgetExceeded is a bug: the protected steps of the plan cost more than the claim.
     """
     certificate = Certificate(
         system,
@@ -263,7 +255,6 @@ def certify(
 
 
 def warn_of_delta(delta: Fraction, stacklevel: int) -> None:
-    """Warn if delta is so large that whole records may be revealed."""
     if delta >= WEAK_DELTA:
         warnings.warn(
             f"delta is {decimal_text(delta)}, the probability with which the guarantee may fail: whoever published each record "

@@ -69,14 +69,9 @@ class Claim:
         return cost(event).under(self.adjacency, self.records_per_person)
 
     def rho(self, build: Callable[[Fraction], Event]) -> Fraction:
-        """Return nearly the largest rho for which the claim covers the event that ``build`` makes of it.
+        """Return nearly the largest rho for which the claim covers the event that ``build`` makes of it, or raise NoAmountError.
 
         Of plans that cost at most the rho that they are built for: it is worked out in floats, and verified exactly.
-
-        Raises
-        ------
-        NoAmountError
-            If the claim covers the event of no rho that the samplers can draw for.
         """
         group = self.records_per_person * (1 if self.adjacency == "add-remove" else 2)
         sampler = cost(build(Fraction(1))).delta_of_draws(self.epsilon)
@@ -116,13 +111,10 @@ class Claim:
     def largest(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.
 
-        It is the last of 2**20 amounts that are evenly between one that the claim covers and its double, which it does not. The
-        event's cost must grow with the amount.
+        Or raise NoAmountError.
 
-        Raises
-        ------
-        NoAmountError
-            If the claim covers the event of no amount that the samplers can draw for.
+        It is the last of 2**20 amounts that are evenly between one that the claim covers and its double, which it does not.
+        The event's cost must grow with the amount.
         """
         build(Fraction(1))  # an error that no amount mends is raised as it is, not as NoAmountError
 
@@ -176,15 +168,10 @@ CHANGE = {"add-remove": "added or removed", "replace-one": "replaced by another"
 
 @dataclass(frozen=True)
 class Unit:
-    """One record, or one person.
+    """One record, or one person of at most so many records.
 
-    Parameters
-    ----------
-    records : int
-        How many records of one person are protected together.
-    person : str or None
-        The column whose values are the persons, "" where it has no name. None: no column tells persons apart, and that nobody has
-        more records is the owner's promise.
+    ``person`` is the column whose values are the persons, "" where it has no name. None: no column tells persons apart, and that
+    nobody has more records is the owner's promise.
     """
 
     records: int = 1
@@ -192,7 +179,6 @@ class Unit:
 
     @property
     def who(self) -> str:
-        """Whom the guarantee is for: a record, or a person."""
         return "person" if self.records > 1 or self.person is not None else "record"
 
     @property
@@ -201,7 +187,6 @@ class Unit:
         return self.records > 1 and self.person is None
 
     def neighbors(self, adjacency: Adjacency) -> str:
-        """Return in words how neighboring data sets differ."""
         change = f"one {self.who} {CHANGE[adjacency]}"
         if self.who == "record":
             return change

@@ -27,8 +27,6 @@ from hedgerow.texts import short_repr
 
 @dataclass(frozen=True, repr=False)
 class Event:
-    """The parent of all events."""
-
     __repr__ = short_repr
 
 

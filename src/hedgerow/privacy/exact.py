@@ -22,12 +22,9 @@ MOST_BITS = 3500
 
 
 def exact(value: object, name: str = "epsilon") -> Fraction:
-    """Return a budget as a fraction; a float is read as its shortest decimal, so 0.1 is exactly 1/10.
+    """Return a budget as a fraction, or raise ConfigurationError.
 
-    Raises
-    ------
-    ConfigurationError
-        If the value is not a finite number from 1e-9 to 1e9, or has more than a thousand digits.
+    A float is read as its shortest decimal, so 0.1 is exactly 1/10.
     """
     number = _fraction(value)
     if number is None or not SMALLEST <= number <= LARGEST:
@@ -39,13 +36,7 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
 
 
 def exact_delta(value: object) -> Fraction:
-    """Return a delta as a fraction; 0 is allowed.
-
-    Raises
-    ------
-    ConfigurationError
-        If the value is not a number from 0 to below 1, or has more than a thousand digits.
-    """
+    """Return a delta as a fraction, or raise ConfigurationError; 0 is allowed."""
     number = _fraction(value)
     if number is not None and 0 <= number < 1:
         return number
@@ -91,8 +82,6 @@ def check_positive(what: str, budget: Fraction, change: Fraction | int) -> None:
 
 
 class Dyadic(NamedTuple):
-    """The number ``numerator / 2**bits``."""
-
     numerator: int
     bits: int
 

@@ -38,24 +38,12 @@ PUBLIC = "whose records, and those of every model that it started from, are publ
 
 @dataclass(frozen=True)
 class Start:
-    """A model from which a fit started.
+    """A model from which a fit started, by its class and the first digits of its certificate's digest.
 
-    Parameters
-    ----------
-    model : str
-        The class of the model, and the first digits of its certificate's digest.
-    claim : Claim or None
-        What its own fit promised; None if version 0.3 described it for another unit than one record.
-    person : str or None
-        The column of persons of its fit.
-    reasons : tuple of str
-        Why its own fit has no guarantee; empty if it has one. Its own starts are not counted here.
-    public : bool
-        Whether the caller of the fit, or of a fit between the two, stated that its records are public.
-    more : tuple of str
-        The first digits of certificates whose cost adds to its own: of a released schema, or of a search.
-    text : str or None
-        The description by version 0.3, if it is all that is known.
+    ``claim`` and ``person`` are those of its own fit; None if version 0.3 described it, in ``text``, for another unit than
+    one record. ``reasons`` say why its own fit has no guarantee; its own starts are not counted here. ``public``: the caller
+    of the fit, or of a fit between the two, stated that its records are public. ``more`` are the first digits of certificates
+    whose cost adds to its own: of a released schema, or of a search.
     """
 
     model: str
@@ -89,7 +77,6 @@ class Start:
     def of_fit(
         cls, model: str, claim: Claim, person: str | None, reasons: tuple[str, ...], more: tuple[str, ...]
     ) -> Start:
-        """Return the start that a fitted model is, by its certificate."""
         return cls(model, claim, person, tuple(shortened(reason, MOST_REASON) for reason in reasons), more=more)
 
     def to_dict(self) -> dict[str, Any] | str:
@@ -148,19 +135,16 @@ class Start:
 
 
 def claim_in_words(claim: Claim, unit: Unit) -> str:
-    """Return an epsilon, a delta and for whom they are."""
     return f"epsilon = {decimal_text(claim.epsilon)}, delta = {decimal_text(claim.delta)}, for {unit.neighbors(claim.adjacency)}"
 
 
 def short_text(value: object) -> str:
-    """Return a text of a file, or raise TypeError."""
     if not isinstance(value, str) or len(value) > LONGEST_WORDS:
         raise TypeError("no short text")
     return value
 
 
 def whole_number(value: object) -> int:
-    """Return a number of records of a file, or raise TypeError."""
     if type(value) is not int or not 1 <= value < LARGEST_INTEGER:
         raise TypeError("no number of records")
     return value
@@ -242,7 +226,6 @@ class Guarantee:
 
     @property
     def holds(self) -> bool:
-        """Whether the fit is (epsilon, delta)-differentially private as claimed."""
         return not self.reasons
 
     @property

@@ -223,7 +223,6 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
 
 
 def numeric_markers(missing: Sequence[str], read: Callable[[str], float] = number) -> npt.NDArray[np.float64]:
-    """Return the numbers among markers of missing cells."""
     markers = np.array([read(marker) for marker in missing], dtype=np.float64)
     return markers[~np.isnan(markers)]
 
@@ -354,7 +353,6 @@ class CategoryReader:
         return (CellCache(self.code) if cache is None else cache).codes(cells, np.int32)
 
     def codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-        """Return the codes of float64 values; NaN is missing."""
         absent = np.isnan(values)
         if not self._keys.size:
             return np.where(absent, self.missing, self.undeclared).astype(np.int32)

@@ -126,7 +126,6 @@ class _Tally:
 
     @property
     def seen(self) -> list[int]:
-        """The number of cells of each declared value."""
         counts: list[int] = self._counts[: len(self.values)].tolist()
         return counts
 
@@ -199,7 +198,6 @@ class Checker:
         self._records = 0
 
     def add(self, columns: Mapping[str, Cells], labels: Cells | None) -> None:
-        """Count a block of records by the names of their features."""
         for name, tally in self._features.items():
             tally.add(columns[name])
         if self._labels is not None and labels is not None:
@@ -301,7 +299,6 @@ def check_records(
     person: str | None,
     target: str | None,
 ) -> SchemaReport:
-    """Return the disagreements of records, and of their labels unless ``y`` is None, with a schema; see ``Schema.check``."""
     X, _ = without_column(X, person)
     X, own = split_target(X, target)
     y = own if y is None else y
@@ -320,10 +317,9 @@ def check_records(
 
 
 class UnreadColumns:
-    """Checks blocks of records to be predicted.
+    """Reads columns of records to be predicted, to warn of those of which nothing is read.
 
-    A column is read until a fifth of its present cells so far are in order. So the check of valid records takes hardly any
-    time.
+    A column is read until a fifth of its present cells so far are in order: hardly any of valid records.
     """
 
     def __init__(self, features: Mapping[str, Feature], missing: Sequence[str]) -> None:
@@ -331,7 +327,6 @@ class UnreadColumns:
         self._tallies = {name: _Tally(feature, missing, spellings=False) for name, feature in features.items()}
 
     def add(self, X: Any) -> None:
-        """Check a block of records; errors as in ``read_columns``."""
         if all(map(_in_order, self._tallies.values())):
             return
         columns = read_columns(X, self._features)

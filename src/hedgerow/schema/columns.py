@@ -94,18 +94,10 @@ def read_columns(
 ) -> Columns:
     """Return ``X`` as columns in the order of the schema's features.
 
-    Parameters
-    ----------
-    X
-        A pandas, polars or pyarrow table or a mapping of columns (matched by name, in any order), or a 2-D array or a
-        list of rows (matched by position). If features are given, a row that is not a list, tuple or 1-D array with one cell
-        for each is read as a record whose cells are all missing. This depends on that record alone.
-    features
-        The schema's features; None accepts any columns.
-    allow_empty
-        Whether there may be no rows.
-    check_types
-        Whether to refuse a column whose type cannot hold declared cells. If not, all its cells are unreadable.
+    ``X`` is a pandas, polars or pyarrow table or a mapping of columns (matched by name, in any order), or a 2-D array or a
+    list of rows (matched by position). If features are given, a row that is not a list, tuple or 1-D array with one cell for
+    each is read as a record whose cells are all missing. This depends on that record alone. Without ``check_types``, a column
+    of a type that cannot hold declared cells is not refused: all its cells are missing.
 
     Raises
     ------
@@ -170,7 +162,6 @@ def _refuse_objects(rows: Sequence[Any]) -> None:
 
 
 def _check_column_type(name: str, holds: Holds, feature: Feature | None) -> None:
-    """Raise SchemaError if a column's type cannot be read, or cannot hold what the schema declares for the column."""
     if holds == "unreadable":
         raise SchemaError(
             f"the column {name!r} has a type whose cells are {NOT_READ}, so none could be read. Pass a column of numbers or text "
@@ -184,7 +175,6 @@ def _check_column_type(name: str, holds: Holds, feature: Feature | None) -> None
 
 
 def _check_label_type(entry: Feature, holds: Holds) -> None:
-    """Raise SchemaError if the type of the labels excludes all classes or, if an outcome is declared, all numbers."""
     kind = {"numbers": "numbers", "times": "dates or times"}.get(holds, NOT_READ)
     if isinstance(entry, Numeric):
         if holds in ("unreadable", "times"):
@@ -251,7 +241,6 @@ def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
 
 
 def _as_part(column: Any) -> AnyPart:
-    """Return one column as a series or a 1-D array."""
     listed = as_list(column)
     if listed is not None:
         return object_array(listed, len(listed))
@@ -285,7 +274,6 @@ def as_list(values: Any) -> Sequence[Any] | None:
 
 
 def as_series(column: Any) -> nw.Series[Any] | None:
-    """Return a column as a series of narwhals, or None if it is no series."""
     if isinstance(column, np.ndarray):
         return None
     pyarrow, pandas = get_pyarrow(), get_pandas()
@@ -316,7 +304,6 @@ def _plain(array: Any) -> tuple[Cells, Holds]:
 
 
 def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -> tuple[list[str], list[Any]]:
-    """Return the columns in the schema's order, after a check that they are the schema's features."""
     by_name = dict(zip(found, parts, strict=True))
     if len(by_name) < len(found):
         raise _named_twice()
@@ -401,7 +388,6 @@ def _from_lists(rows: Sequence[Any], names: Sequence[str] | None) -> Columns:
 
 
 def _common_width(rows: Sequence[Any]) -> int:
-    """Return how many cells each row has, if there is no schema."""
     if not all(isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim) for row in rows):
         raise _not_a_table("X is a list of cells or of rows of an unknown type")
     widths = {len(row) for row in rows}
@@ -442,12 +428,9 @@ def read_labels(y: Any, entry: Feature | None = None) -> Cells:
 
 
 def label_part(y: Any, entry: Feature | None = None) -> AnyPart:
-    """Return the labels as a column.
+    """Return the labels as a column, or raise ConfigurationError unless there is one.
 
-    Raises
-    ------
-    ConfigurationError
-        If ``y`` is absent or has more than one column, or if its type cannot hold what ``entry`` declares. None accepts any.
+    SchemaError if its type cannot hold what ``entry`` declares.
     """
     if y is None:
         raise ConfigurationError(
@@ -460,7 +443,6 @@ def label_part(y: Any, entry: Feature | None = None) -> AnyPart:
 
 
 def one_column(y: Any, what: str = "y") -> AnyPart:
-    """Return the labels, or another single column, as a series or a 1-D array."""
     listed = as_list(y)
     if listed is not None:
         return object_array(listed, len(listed))
@@ -480,9 +462,9 @@ def one_column(y: Any, what: str = "y") -> AnyPart:
 
 
 def check_same_order(X: Any, other: Any, what: str) -> None:
-    """Raise ConfigurationError if pandas objects have the same index in different orders, because rows are matched by position.
+    """Raise ConfigurationError if pandas objects have one index in different orders, because rows are matched by position.
 
-    Indexes of which one has a label that the other lacks are not compared: one part may have been given a new index.
+    If one index has a label that the other lacks, they are not compared: one part may have been given a new index.
     """
     pandas = get_pandas()
     if pandas is None or not all(isinstance(given, pandas.DataFrame | pandas.Series) for given in (X, other)):
@@ -497,13 +479,7 @@ def check_same_order(X: Any, other: Any, what: str) -> None:
 
 
 def read_records(X: Any, y: Any, features: Mapping[str, Feature], entry: Feature | None) -> tuple[Columns, Cells]:
-    """Return at least one record as columns in the order of the schema's features, and the labels, as ``entry`` declares them.
-
-    Raises
-    ------
-    SchemaError, ConfigurationError
-        As ``read_columns`` and ``read_labels`` do, and if there is not one label per record.
-    """
+    """Return at least one record as columns in the order of the features, and one label for each; errors as in both readers."""
     check_same_order(X, y, "y")
     columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)
     if columns.n_rows != len(labels):

@@ -68,14 +68,10 @@ class Encoder:
     def __init__(self, schema: Schema, max_bins: int) -> None:
         self.schema = schema
         self.max_bins = max_bins
-        features = schema.features.items()
-        counts = [_n_codes(name, feature, max_bins) for name, feature in features]
-        self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
+        entries = [_codes_and_edges(name, feature, max_bins) for name, feature in schema.features.items()]
+        self.n_codes: npt.NDArray[np.int64] = np.array([count for count, _ in entries], dtype=np.int64)
         self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
-        none = np.empty(0, dtype=np.float64)
-        self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(
-            feature.bin_edges(max_bins) if isinstance(feature, Numeric) else none for _, feature in features
-        )
+        self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges for _, edges in entries)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._markers = numeric_markers(schema.missing)
@@ -122,7 +118,16 @@ class Encoder:
             If the columns of ``X`` are not those of the schema. No content of a cell is an error.
         """
         columns = read_columns(X, self.schema.features, allow_empty=allow_empty)
-        return _Pass(self, columns).encode(0, columns.n_rows, threads)
+        one_pass, n_rows = _Pass(self, columns), columns.n_rows
+        codes: Codes = np.empty((n_rows, len(columns.names)), dtype=self.dtype)
+
+        def fill(first: int) -> None:
+            last = min(first + BLOCK_ROWS, n_rows)
+            one_pass.fill(first, last, codes[first:last])
+
+        few = threads is None and n_rows * one_pass.n_machine < SMALL_CELLS
+        for_each(range(0, n_rows, BLOCK_ROWS), fill, threads=1 if few else threads)
+        return codes
 
     def answers(
         self,
@@ -178,16 +183,20 @@ class Encoder:
         return read_through(part, 0, len(part), self._label_reader.labels)
 
 
-def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
-    plain_bins = isinstance(feature, Numeric) and feature.cuts is None
-    # Too many equal bins are refused before their edges take memory.
-    count = max_bins + 1 if plain_bins and max_bins >= MOST_CODES else feature.n_codes(max_bins)
+def _codes_and_edges(name: str, feature: Feature, max_bins: int) -> tuple[int, npt.NDArray[np.float64]]:
+    if isinstance(feature, Categorical):
+        count, edges = len(feature.values) + 2, np.empty(0, dtype=np.float64)
+    elif feature.cuts is None and max_bins >= MOST_CODES:  # refused before the edges take memory
+        count, edges = max_bins + 1, np.empty(0, dtype=np.float64)
+    else:
+        edges = feature.bin_edges(max_bins)
+        count = len(edges) + 2
     if count > MOST_CODES:
         raise SchemaError(
             f"feature {name!r} needs {count} codes, and a feature has at most {MOST_CODES}, so that counts of all its codes fit "
             "memory. Declare fewer values, or lower max_bins."
         )
-    return count
+    return count, edges
 
 
 class _Pass:
@@ -206,26 +215,14 @@ class _Pass:
             for feature in encoder.schema.features.values()
         ]
         machine = [i for i in read if columns.holds_machine_numbers(i) and self._own[i] is None]
+        self.n_machine = len(machine)
         self._objects = sorted({*read} - {*machine})
         self._reading_objects = Lock()
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
         self._categorical = [i for i in machine if encoder._readers[i] is not None]
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
-    def encode(self, start: int, stop: int, threads: int | None) -> Codes:
-        n_features = len(self._columns.names)
-        codes: Codes = np.empty((stop - start, n_features), dtype=self._encoder.dtype)
-
-        def fill(first: int) -> None:
-            last = min(first + BLOCK_ROWS, stop)
-            self.fill(first, last, codes[first - start : last - start])
-
-        few = threads is None and (stop - start) * (n_features - len(self._objects)) < SMALL_CELLS
-        for_each(range(start, stop, BLOCK_ROWS), fill, threads=1 if few else threads)
-        return codes
-
     def fill(self, first: int, last: int, codes: Codes) -> None:
-        """Write the codes of the rows from ``first`` up to ``last``."""
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
                 self._encode_objects(first, last, codes)
@@ -287,23 +284,11 @@ class _Pass:
 def slots_of(
     edges: npt.NDArray[np.float64], starts: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return the index by which ``bin_columns`` finds the edges near a value.
+    """Return the index by which ``bin_columns`` finds the edges near a value: low, slots_by_unit, before and halvings.
 
-    Parameters
-    ----------
-    edges : ndarray of shape (edges of all features,)
-        Ascending within each feature.
-    starts : ndarray of shape (features + 1,)
-        The position of each feature's first edge.
-
-    Returns
-    -------
-    low, slots_by_unit : ndarray of shape (features,)
-        A value's slot is floor((value - low) slots_by_unit), within 0 and ``SLOTS`` - 1.
-    before : ndarray of shape (features, SLOTS)
-        The number of edges of the feature in the slots before each slot.
-    halvings : ndarray of shape (features,)
-        How many halvings separate the edges of the fullest slot.
+    ``edges`` (edges of all features,) ascend within each feature, whose first is at ``starts`` (features + 1,). A value's
+    slot is floor((value - low) slots_by_unit), within 0 and ``SLOTS`` - 1. ``before`` (features, SLOTS) is the number of
+    edges in the slots before each, and ``halvings`` (features,) how many halvings separate the edges of the fullest slot.
     """
     counts = np.diff(starts)
     features = np.flatnonzero(counts)
@@ -327,8 +312,6 @@ def label_reader(schema: Schema) -> ClassReader | OutcomeReader:
 
 
 class ClassReader:
-    """Read the cells of labels as positions of the classes; -1 if a cell is none of them."""
-
     def __init__(self, classes: Sequence[object], missing: Sequence[object]) -> None:
         self._reader = CategoryReader(classes, missing)
 
@@ -339,7 +322,6 @@ class ClassReader:
 
 
 def category_readers(schema: Schema) -> list[CategoryReader | None]:
-    """Return a reader per feature, None for a numeric one."""
     return [
         CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
         for feature in schema.features.values()

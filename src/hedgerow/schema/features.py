@@ -296,7 +296,6 @@ Feature = Numeric | Categorical
 
 
 def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
-    """Return public values as Python scalars, after a check that they are distinct in records."""
     plural = "classes" if noun == "class" else f"{noun}s"
     if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
         raise SchemaError(
@@ -363,7 +362,6 @@ def _texts(ends: list[float]) -> list[str]:
 
 
 def origin_text(origin: Origin, release: str | None) -> str:
-    """Return the origin of an entry for its repr; empty if the entry was given."""
     if origin == "given":
         return ""
     return f", origin={origin!r}" + ("" if release is None else f", release={release!r}")

@@ -67,19 +67,9 @@ NO_MOMENT = -(2**62)  # earlier than any date
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """The format of numbers in text.
+    """The format of numbers in text: the decimal separator, and the separator of groups of three digits.
 
-    Parameters
-    ----------
-    decimal : {".", ","}
-        The decimal separator.
-    thousands : str
-        The separator of groups of three digits: "", ".", ",", " " (of any width) or "'"; not the decimal separator.
-
-    Raises
-    ------
-    SchemaError
-        If a separator is another character, or both are the same.
+    Such a space is of any width.
     """
 
     decimal: str = "."
@@ -123,7 +113,6 @@ class NumberFormat:
         return number_by(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
-        """Read a 1-D array of cells as float64: NaN if missing or not a number in this format."""
         if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + "M":
             return numbers(cells)
         return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
@@ -139,16 +128,8 @@ PLAIN = NumberFormat()
 class DateFormat:
     """The format of dates in text, such as "%d.%m.%Y".
 
-    Parameters
-    ----------
-    text : str
-        ``%d`` day, ``%m`` month, ``%Y`` year, ``%y`` the last two digits of a year from 1969 to 2068, ``%H`` hour, ``%M`` minute,
-        ``%S`` second. Any other character matches itself. Leading zeros of days, months and hours are optional.
-
-    Raises
-    ------
-    SchemaError
-        If day, month or year is missing, a part is repeated, or ISO 8601 text would be ambiguous.
+    ``%d`` day, ``%m`` month, ``%Y`` year, ``%y`` the last two digits of a year from 1969 to 2068, ``%H`` hour, ``%M`` minute,
+    ``%S`` second. Any other character matches itself. Leading zeros of days, months and hours are optional.
     """
 
     text: str
@@ -251,7 +232,6 @@ class DateReader:
 
 
 def check_delimiter(delimiter: Any) -> None:
-    """Raise SchemaError unless this is None or a character that can separate cells."""
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise SchemaError(
             f"delimiter is {shown(delimiter)}, but it separates the cells of CSV files. Pass one character, such as ';' or '\\t'."

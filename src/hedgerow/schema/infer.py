@@ -82,7 +82,6 @@ def guess_feature(cells: Cells, max_categories: int) -> Feature:
 
 
 def is_truth(cell: Any) -> bool:
-    """Return whether a cell is a truth value, or a word for one as written in files."""
     if type(cell) in (str, np.str_):
         return cell.strip(SPACE).lower() in ("true", "false")
     return type(cell) in (bool, np.bool_)
@@ -113,7 +112,6 @@ def plain_values(cells: Cells) -> Cells:
 
 
 def guess_range(cells: Cells) -> Numeric:
-    """Return the range of the numbers among cells, of whole numbers if all are whole."""
     values = numbers(cells)
     values = values[np.isfinite(values)]
     if not values.size:
@@ -149,7 +147,6 @@ def _moments(cells: Cells) -> set[int]:
 
 
 def _dates(moments: set[int]) -> Date:
-    """Return the range of moments, of days if none has a time of day."""
     unit: Unit = "day" if all(moment % (10**6 * SECONDS["day"]) == 0 for moment in moments) else "second"
     low, high, last = (moment // (10**6 * SECONDS[unit]) for moment in (min(moments), max(moments), microseconds(LAST)))
     if high <= low:  # a single value: any range with it is valid

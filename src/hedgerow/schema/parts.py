@@ -32,21 +32,10 @@ Read = Callable[[int, int], Cells]
 class Part:
     """One column of a table. How its cells are read follows once from its type.
 
-    Attributes
-    ----------
-    length
-        Number of cells.
-    read
-        Returns the cells from one row up to another, as machine numbers or as Python objects. No cell makes it fail or
-        print. Values without a Python object are None.
-    is_machine
-        Whether the cells are read as machine numbers.
-    holds
-        What all cells hold, by the type. Times are dates or moments, which are no numbers.
-    whole
-        For integers: reads them with all their digits. (With missing cells among them, ``read`` returns 64-bit floats.)
-    distinct
-        For text: reads it as distinct cells and the position of each cell among these; None if that fails.
+    ``read`` returns the cells from one row up to another, as machine numbers (if ``is_machine``) or as Python objects. No
+    cell makes it fail or print. Values without a Python object are None. ``holds`` is what all cells hold by the type. Of
+    integers, ``whole`` reads all digits (with missing cells among them, ``read`` returns 64-bit floats). Of text,
+    ``distinct`` reads distinct cells and the position of each cell among these; None if that fails.
     """
 
     length: int
@@ -101,7 +90,6 @@ def series_part(series: nw.Series[Any]) -> AnyPart:
 
 
 def _plain_part(series: nw.Series[Any]) -> Part:
-    """Return a series of numbers, truth values or objects, which narwhals can read."""
     dtype, count = series.dtype, len(series)
 
     def objects(start: int, stop: int) -> Cells:
@@ -164,14 +152,12 @@ def _pandas_part(native: Any) -> AnyPart:
 
 
 def _coded_part(values: AnyPart, codes: npt.NDArray[Any]) -> Part:
-    """Return a pandas column of categories. Its values are read by their own type."""
     cells = values if isinstance(values, np.ndarray) else values.read(0, len(values))
     table = np.concatenate([typed_objects(cells), object_array([None], 1)])  # the code -1 finds the last one
     return Part(len(codes), lambda start, stop: table[codes[start:stop]], holds=part_holds(values))
 
 
 def chunked(array: Any) -> Any:
-    """Return a pyarrow array in chunks, which narwhals knows."""
     pyarrow = get_pyarrow()
     return pyarrow.chunked_array([array]) if isinstance(array, pyarrow.Array) else array
 

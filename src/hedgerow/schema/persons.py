@@ -73,17 +73,7 @@ EXACT_BITS = {id(kind): np.finfo(kind).nmant + 1 for kind in FLOATS}  # of the i
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The person of each record.
-
-    Parameters
-    ----------
-    name : str
-        The column's name; "" if it has none.
-    cells : ndarray of shape (records,), or None
-        The ids; None if the records themselves hold them.
-    missing : tuple of str
-        Further markers of a missing cell.
-    """
+    """The ids of the records' persons; None if the records themselves hold them. ``name`` is the column's, "" if it has none."""
 
     name: str
     cells: Cells | None = field(repr=False)
@@ -179,14 +169,7 @@ def _of_text(text: str) -> str:
 def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
     """Return 128 bits of each cell by a keyed hash of its id, equal if and only if ids are equal; zeros if there is no id.
 
-    Parameters
-    ----------
-    cells : ndarray of shape (records,)
-        The cells of ids.
-    key : bytes
-        32 bytes. Without the key the bits tell nothing.
-    missing : sequence of str
-        Further markers of a missing cell.
+    Without the key, which has 32 bytes, the bits tell nothing.
     """
 
     def hashed(cell: object) -> tuple[int, int]:
@@ -243,10 +226,7 @@ def split_target(X: Any, target: str | None) -> tuple[Any, Any]:
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
     """Return records without the column of persons, and that column or the given one.
 
-    Raises
-    ------
-    ConfigurationError
-        If the schema names a column of persons, ``person``, and there is none, another one, or two.
+    Raise ConfigurationError if the schema names a column of persons, ``person``, and there is none, another one, or two.
     """
     X, own = without_column(X, person)
     if person is None:
@@ -310,7 +290,6 @@ def read_groups(
 
 
 def another_person(person: str, name: str) -> ConfigurationError:
-    """Return the error for a column of persons that is not the schema's."""
     return ConfigurationError(
         f"The schema says that {person!r} tells persons apart, but {name!r} was passed. A guarantee is for the persons of one "
         "column: leave it out, or pass a schema that names it."

@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
-from hedgerow.file_objects import Place, is_path, place_name, write_object
-from hedgerow.files import atomic_file
+from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
@@ -423,7 +422,6 @@ class Schema:
         return Schema.from_dict, (self.to_dict(),)
 
     def _columns(self) -> list[tuple[str, Any]]:
-        """Return what is declared besides features, labels and markers, by name."""
         return [(name, value) for name in COLUMNS if (value := getattr(self, name)) not in (None, 1)]
 
     def __repr__(self) -> str:
@@ -450,7 +448,6 @@ class Schema:
 
 
 def _checked_labels(classes: Any, outcome: Any, origin: Origin, release: str | None) -> Feature:
-    """Return the entry of the labels."""
     if (classes is None) == (outcome is None):
         raise SchemaError(
             f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}, but a label is "

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.file_objects import Place, place_name, read_place
+from hedgerow.files import Place, place_name, read_place
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Boolean, Date, Integer
 
@@ -141,7 +141,6 @@ def _no_schema(place: str, what: str) -> FileFormatError:
 
 
 def entry_of(feature: Feature) -> dict[str, Any]:
-    """Return a feature as JSON-able values."""
     entry: dict[str, Any] = {}
     if isinstance(feature, Date):
         low, high = feature.ends
@@ -187,14 +186,12 @@ def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
 
 
 def read_outcome(entry: Any, place: str) -> Feature:
-    """Return the outcome that ``entry_of`` wrote; ``place`` names the schema in errors."""
     if not isinstance(entry, Mapping) or "name" in entry:
         raise SchemaError(f"{place}: outcome is no table of a range. Write [outcome] and below it low and high.")
     return read_entry({**entry, "name": "outcome"}, f"{place}: outcome")
 
 
 def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], place: str) -> None:
-    """Raise SchemaError if a key is missing or unknown."""
     for key in sorted(needed - set(values)):
         raise SchemaError(f"{place} lacks {key!r}, which it needs. Add it.")
     for key in sorted(set(values) - needed - allowed):

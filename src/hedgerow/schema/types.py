@@ -40,7 +40,6 @@ class _Whole(Numeric):
     below = 0.0  # the distance from the start of a bin to its first whole number
 
     def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
-        """Return the inner cut points of at most ``max_bins`` bins, ascending. Every bin has a whole number."""
         if self.cuts is not None:
             return super().bin_edges(max_bins)
         count = int(self.high - self.low) + 1
@@ -51,11 +50,9 @@ class _Whole(Numeric):
         return np.asarray(self.low + firsts - self.below, dtype=np.float64)
 
     def _has_value_from(self, cut: float) -> bool:
-        """Whether the bin from a cut, or from the low end, to the high end has values: the high end itself is one."""
         return cut <= self.high
 
     def interval_label(self, first: int, last: int, max_bins: int) -> str:
-        """Return what the bins from ``first`` to ``last`` mean together, such as "3 to 5"."""
         ends = [self.low, *self.bin_edges(max_bins).tolist(), self.high + 1]
         low, high = math.ceil(ends[first]), math.ceil(ends[last + 1]) - 1
         if low > high:  # between cut points without a whole number between them
@@ -63,12 +60,10 @@ class _Whole(Numeric):
         return self.count_text(low) if low == high else f"{self.count_text(low)} to {self.count_text(high)}"
 
     def edge_label(self, edge: float) -> str:
-        """Return an upper bound of all values below an edge, as text."""
         return self.count_text(math.ceil(edge))
 
     @abstractmethod
-    def count_text(self, count: int) -> str:
-        """Return a whole number as text for labels."""
+    def count_text(self, count: int) -> str: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -333,7 +328,6 @@ def grid_of(outcome: Numeric) -> OutcomeGrid:
 
 
 def check_outcome(outcome: Feature) -> Numeric:
-    """Return an entry that can be an outcome, or raise SchemaError."""
     if isinstance(outcome, Categorical) or not isinstance(outcome, Numeric) or isinstance(outcome, Date):
         raise SchemaError(
             f"The outcome is {outcome!r}, but it is a number with a public range. Pass hr.Numeric(low, high), or hr.Integer(low, "

@@ -77,7 +77,6 @@ class CSVFormat:
 
 @contextmanager
 def open_csv(path: str | PathLike[str], form: CSVFormat) -> Iterator[CSVFile]:
-    """Open a CSV file; errors as in ``open_table``."""
     with open(path, "rb") as file:
         yield CSVFile(file, form, str(path))
 
@@ -195,7 +194,6 @@ def check_is_text(head: bytes, place: str) -> None:
 
 
 def is_text(head: bytes) -> bool:
-    """Return whether a file's first bytes are not those of another kind of file."""
     try:
         check_is_text(head, "")
     except FileFormatError:

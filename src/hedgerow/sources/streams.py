@@ -46,11 +46,9 @@ class Layout:
 
     @property
     def _others(self) -> tuple[str, ...]:
-        """The columns that are no features."""
         return (self.label, *self.drop) if self.group is None else (self.label, *self.drop, self.group)
 
     def block(self, batch: Any, share: float | None) -> Block:
-        """Return a batch as a block; ``share`` of all bytes was read up to its end."""
         return Block(*self.split(batch), share, self.groups(batch))
 
     def groups(self, batch: Any) -> Any:
@@ -69,7 +67,6 @@ class Layout:
         return frame.drop(list(self._others)).to_native(), frame[self.label].to_native()
 
     def check(self, names: Iterable[str]) -> None:
-        """Raise SchemaError unless the columns that this names are there."""
         there = set(names)
         lacking = [name for name in self._others if name not in there]
         if lacking:
@@ -106,20 +103,16 @@ class Stream(Protocol):
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
 
-    def blocks(self, layout: Layout) -> Iterator[Block]:
-        """Yield all records in their order."""
+    def blocks(self, layout: Layout) -> Iterator[Block]: ...
 
     def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables, labels and all, to be predicted; ``form`` is how CSV is declared to be."""
 
 
 def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
-    """Return the files that a pattern (in the order of their names), a folder's of that ending, or a list of paths names.
+    """Return the files that a path, a pattern (in the order of their names), a folder or a list of paths names.
 
-    Raises
-    ------
-    ConfigurationError
-        When there is none, or one stands there twice, or what is given names no files.
+    Of a folder these are the files of that ending. ConfigurationError if there is none, or one is named twice.
     """
     named: list[Any]
     several = isinstance(paths, Iterable) and _constructor_of(paths) is None and not _is_table(paths)
@@ -159,7 +152,6 @@ FRAMES = {
 
 
 def check_source(constructor: str, given: Any) -> None:
-    """Raise ConfigurationError unless ``from_dask`` or ``from_spark`` gets a frame of its engine."""
     if _constructor_of(given) != constructor:
         what = "a dask.dataframe.DataFrame" if constructor == "from_dask" else "a pyspark.sql.DataFrame"
         raise _of_another_kind(constructor, what, given)
@@ -220,7 +212,6 @@ class Files:
         self._seen = [_status(path) for path in paths]
 
     def check_unchanged(self) -> None:
-        """Raise ConfigurationError where a file is not what it was."""
         for path, seen in zip(self.paths, self._seen, strict=True):
             with naming(path):
                 status = _status(path)
@@ -231,7 +222,6 @@ class Files:
                 )
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
         self.check_unchanged()
         is_empty = True
         ids: dict[str | None, Path] = {}
@@ -256,11 +246,9 @@ class Files:
             raise _no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
-        """Yield all records in their order."""
         return (layout.block(batch, share) for batch, share in self._batches(layout.form, []))
 
     def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
-        """Yield all records in their order as tables."""
         tables: list[TableFile] = []
         for batch, _ in self._batches(form, tables):
             yield batch
@@ -353,7 +341,6 @@ class Batches:
 
     @property
     def again(self) -> bool:
-        """Whether they can be read more than once."""
         return not self._once
 
     def check(self, schema: Schema, layout: Layout) -> None:
@@ -372,11 +359,9 @@ class Batches:
             raise _no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
-        """Yield all records in their order."""
         return (layout.block(batch, None) for batch in self.tables())
 
     def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
-        """Yield all records in their order as tables."""
         head, rest = self._first(), self._rest
         self._head = None
         return chain(head, rest)
@@ -429,7 +414,6 @@ def _is_table(given: Any) -> bool:
 
 
 def _batches(given: Any) -> Iterator[Any]:
-    """Return an iterator over tables."""
     if callable(given) and not hasattr(given, "__arrow_c_stream__"):
         return _batches(given())
     _check_batches(given)
@@ -451,7 +435,6 @@ def _check_batches(given: Any) -> None:
 
 
 def _each(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the tables of an iterable."""
     for batch in batches:
         if not _is_table(batch):
             raise ConfigurationError(

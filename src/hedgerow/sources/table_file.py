@@ -95,7 +95,6 @@ class TableFile(ABC):
 
 @contextmanager
 def open_parquet(path: str | PathLike[str]) -> Iterator[ParquetFile]:
-    """Open a Parquet file; errors as in ``open_table``."""
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
@@ -175,7 +174,6 @@ def _cells(column: Any) -> npt.NDArray[Any]:
 
 
 def places_of(names: Sequence[str]) -> dict[str, list[int]]:
-    """Return over which columns each name stands."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         places.setdefault(name, []).append(place)

@@ -26,16 +26,8 @@ def is_parquet(path: str | PathLike[str]) -> bool:
 def open_table(path: str | PathLike[str], form: CSVFormat = COMMAS) -> AbstractContextManager[TableFile]:
     """Open a file of records, read the names of its columns and leave the records to ``TableFile.blocks``.
 
-    Raises
-    ------
-    SchemaError
-        When the header is absent; never because of what a record holds.
-    FileFormatError
-        When the first bytes or the header of a file are not those of CSV in its encoding, or a Parquet file is none or damaged.
-    MissingExtraError
-        When pyarrow is not installed.
-    OSError
-        When the file cannot be read.
+    Raise SchemaError when the header is absent, FileFormatError when the first bytes or the header are not those of CSV in its
+    encoding, or a Parquet file is none or damaged; never because of what a record holds.
     """
     return open_parquet(path) if is_parquet(path) else open_csv(path, form)
 

@@ -11,7 +11,7 @@ from hedgerow.archive import read_archive
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import FORMATS, PrivateEstimator, follows_schema, restored
-from hedgerow.file_objects import Place, place_name
+from hedgerow.files import Place, place_name
 from hedgerow.schema import Schema
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -34,13 +34,13 @@ OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 class ForestModel(Model):
     """A grown forest that reads raw records by its schema.
 
-    ``votes`` (nodes, classes) are those of each leaf, of whose sums ``link`` makes probabilities. ``surveyed`` says whether the
-    encoder's cut points were released by a survey.
+    ``votes`` (nodes, classes) are those of each leaf, of whose sums ``link`` makes probabilities; None: each tree has one vote.
+    ``surveyed`` says whether the encoder's cut points were released by a survey.
     """
 
     encoder: Encoder
     forest: Forest
-    votes: Integers
+    votes: Integers | None
     link: Link
     surveyed: bool = False
 
@@ -50,31 +50,23 @@ class ForestModel(Model):
 
     @lazy
     def form(self) -> ScoringForm:
-        return self.forest.trees.scoring(self.encoder, self.votes, self.link)
+        votes = self.forest.label_votes(len(self.encoder.schema.classes)) if self.votes is None else self.votes
+        return self.forest.trees.scoring(self.encoder, votes, self.link)
 
-    def staged_sums(self, X: Any) -> Iterator[Integers]:
-        codes = self.encoder.transform(X)
-        sums = np.zeros((len(codes), self.votes.shape[1]), dtype=np.int64)
-        for tree in range(len(self.forest.roots)):
-            self.form.add_votes(codes, self.votes, sums, slice(tree, tree + 1))
-            yield sums
+    def sums(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
+        if self.votes is not None:
+            return self.forest.trees.sums_of(codes, self.votes, self.votes.shape[1])
+        n_classes, trees = len(self.encoder.schema.classes), len(self.forest.roots)
+        return self.forest.trees.sums_of(codes, self.forest.label, n_classes) * (trees * n_classes) + trees
+
+    def answer(self, sums: Integers) -> Floats:
+        return self.link(sums)
 
     def importances(self) -> Floats:
-        return self.form.importances()
+        return self.forest.trees.importances()
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return self.forest.to_arrays() | (merged_to_arrays(self.encoder) if self.surveyed else {})
-
-
-def label_votes(forest: Forest, n_classes: int) -> tuple[Integers, Mean]:
-    """Return the votes (nodes, classes) of trees that have one vote each, and the link from their sums to probabilities.
-
-    All classes together have one vote more, divided evenly, so that no class is impossible because no tree named it.
-    """
-    trees = len(forest.roots)
-    votes = forest.label_votes(n_classes) * (trees * n_classes)
-    votes[forest.test < 0] += 1
-    return votes, Mean(trees * n_classes * (trees + 1))
 
 
 def smoothed_votes(forest: Forest, pseudo_count: float, weights: ClassWeights | None = None) -> tuple[Integers, Mean]:
@@ -110,13 +102,14 @@ class ForestPlan:
 
     def model(self, forest: Forest) -> ForestModel:
         soft, weights = self._schedule.recipe.soft, self._schedule.recipe.weights
-        n_classes = len(self.encoder.schema.classes)
+        trees, n_classes = len(forest.roots), len(self.encoder.schema.classes)
+        one_vote = Mean(trees * n_classes * (trees + 1))
         if forest.counts is None or not (soft or weights):
-            return ForestModel(self.encoder, forest, *label_votes(forest, n_classes))
+            return ForestModel(self.encoder, forest, None, one_vote)
         votes, link = smoothed_votes(forest, PSEUDO_COUNT / float(self._schedule.sampling.budget.amount), weights)
         if weights:  # a leaf's label is what it says
             forest = replace(forest, label=np.where(forest.test < 0, votes.argmax(axis=1), -1).astype(np.int32))
-        return ForestModel(self.encoder, forest, *((votes, link) if soft else label_votes(forest, n_classes)))
+        return ForestModel(self.encoder, forest, *((votes, link) if soft else (None, one_vote)))
 
     def fit(self, curator: Queryable) -> ForestModel:
         return self.model(self.grow(curator))
@@ -172,7 +165,7 @@ class SurveyedForestPlan:
 
     def fit(self, curator: Queryable) -> ForestModel:
         histograms = self._survey.histograms(curator.open_round(Ones()))
-        curator.doubts += self._survey.column_doubts(histograms)
+        curator.doubts += self._survey.column_warnings(histograms)
         merges = self._survey.merged(histograms, self._size["max_bins"])
         curator.merge(merges)
         return replace(self._forest(self.encoder.merged(merges)).fit(curator), surveyed=True)
@@ -197,14 +190,11 @@ class HardRecords:
 
 @dataclass(frozen=True, eq=False)
 class TreeVotes:
-    """What the leaves of released trees vote, (nodes, classes): a value of its own, which a worker can be sent."""
+    """What the leaves of released trees vote, as for ``Trees.add_votes``: a value of its own, which a worker can be sent."""
 
     trees: Trees
-    votes: Integers
-
-    @property
-    def columns(self) -> int:
-        return int(self.votes.shape[1])
+    votes: npt.NDArray[np.signedinteger]
+    columns: int
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
         self.trees.add_votes(codes, self.votes, margins)
@@ -224,7 +214,7 @@ class TwoPhasePlan:
 
     def fit(self, curator: Queryable) -> ForestModel:
         first = self._first.grow(curator)
-        curator.update_margins(TreeVotes(first.trees, first.label_votes(curator.n_classes)))
+        curator.update_margins(TreeVotes(first.trees, first.label, curator.n_classes))
         second = self._second.grow(curator, HardRecords(self._easy))
         return self._first.model(Forest.joined(first, second))
 

@@ -99,10 +99,14 @@ class Forest:
         )
 
     def label_votes(self, n_classes: int) -> Integers:
-        """Return one vote of each leaf for its label, (nodes, classes)."""
+        """Return the votes (nodes, classes) of trees that have one vote each.
+
+        All classes together have one vote more, divided evenly, so that no class is impossible because no tree named it.
+        """
         votes = np.zeros((self.n_nodes, n_classes), dtype=np.int64)
         leaves = np.flatnonzero(self.test < 0)
-        votes[leaves, self.label[leaves]] = 1
+        votes[leaves] = 1
+        votes[leaves, self.label[leaves]] += len(self.roots) * n_classes
         return votes
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:

@@ -39,13 +39,7 @@ CHECK = (
 
 
 class ClassEvidence:
-    """What all released counts say of the classes.
-
-    Parameters
-    ----------
-    n_classes : int
-        The number of classes.
-    """
+    """What all released counts say of the classes."""
 
     def __init__(self, n_classes: int) -> None:
         self.sums = np.zeros(n_classes)
@@ -89,7 +83,7 @@ def _clear(counts: int) -> float:
     return math.log(counts / (2 * CHANCE)) / math.sqrt(2)
 
 
-def class_doubts(classes: Sequence[Value], evidence: ClassEvidence, *, so_far: bool = False) -> tuple[str, ...]:
+def class_warnings(classes: Sequence[Value], evidence: ClassEvidence, *, so_far: bool = False) -> tuple[str, ...]:
     """Return a warning that names the classes of which no released count stands out from its noise, if there are any."""
     places = np.flatnonzero(evidence.hidden)
     if not len(places):
@@ -116,7 +110,7 @@ def _names(values: Sequence[object]) -> str:
     return listed([shortened(value, LONGEST_NAME) if isinstance(value, str) else value for value in values])
 
 
-def column_doubts(
+def column_warnings(
     encoder: Encoder,
     histograms: Mapping[int, Integers],
     deviation: float,
@@ -124,20 +118,11 @@ def column_doubts(
     *,
     what: str = "counts",
 ) -> tuple[str, ...]:
-    """Return a warning for each feature that was hardly read, or whose numbers are nearly all in an end bin, by released counts.
+    """Return a warning for each feature that was hardly read, or whose numbers are nearly all in an end bin.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        Whose bins were counted.
-    histograms : mapping of int to ndarray of shape (codes,)
-        The noisy counts by the places of the features.
-    deviation : float
-        The standard deviation of the noise of each count.
-    total : (float, float), optional
-        The noisy number of records and the standard deviation of its noise, where it was released as well.
-    what : str
-        What was released: counts, or sums that grow with each record.
+    ``histograms`` are noisy counts by the places of features, whose noise has this standard deviation; ``total`` is the noisy
+    number of records and the deviation of its noise, where it was released as well. ``what`` was released: counts, or sums that
+    grow with each record.
     """
     if not histograms:
         return ()
@@ -155,7 +140,7 @@ def column_doubts(
             )
             continue
         if not isinstance(kind, Numeric):
-            found += _category_doubts(kind, shown, counts, (records, spread), deviation, what)
+            found += _category_warnings(kind, shown, counts, (records, spread), deviation, what)
             continue
         noise = math.hypot(deviation, CROWDED * deviation, CROWDED * spread)
         for side, count in _narrow_ends(kind, encoder.edges[place], counts):
@@ -168,7 +153,7 @@ def column_doubts(
     return tuple(found)
 
 
-def _category_doubts(
+def _category_warnings(
     kind: Any, shown: str, counts: Integers, total: tuple[float, float], deviation: float, what: str
 ) -> Iterator[str]:
     """Yield a warning if cells are clearly undeclared, or no count at all stands out."""
@@ -221,21 +206,13 @@ def _narrow_ends(kind: Feature, edges: npt.NDArray[np.float64], counts: Integers
             yield side, float(count)
 
 
-def outcome_doubts(
+def outcome_warnings(
     outcome: Numeric, ends: tuple[Floats, Floats], counts: Floats | Integers, deviation: float
 ) -> tuple[str, ...]:
     """Return a warning if nearly all outcomes lie at the ends of their range, or in one cell of it, by released counts.
 
-    Parameters
-    ----------
-    outcome : Numeric
-        The range. An outcome beyond it counts at its end.
-    ends : (ndarray of shape (counts,), ndarray of shape (counts,))
-        Between which outcomes each count lies, in the outcome's unit, both included.
-    counts : ndarray of shape (counts,)
-        The noisy counts.
-    deviation : float
-        The standard deviation of the noise of each count.
+    An outcome beyond the range counts at its end. ``ends`` are between which outcomes each noisy count lies, in the outcome's
+    unit, both included; the noise of each count has this standard deviation.
     """
     (first, last), low, high = ends, outcome.low, outcome.high
     cell = high / CELLS - low / CELLS

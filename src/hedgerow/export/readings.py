@@ -1,0 +1,187 @@
+"""How the cells of a feature become codes, for other programs, and the spellings of a category as regular expressions.
+
+These are written in what RE2, Python and others read alike: every letter that is not a plain one stands as its number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
+from hedgerow.schema.cells import MISSING_TEXTS, category_key
+from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
+
+
+@dataclass(frozen=True)
+class NumberReading:
+    """A number's code is how many edges are not above it; what is no number, or a marker, has the code behind the bins.
+
+    Parameters
+    ----------
+    name : str
+        The feature.
+    edges : tuple of float
+        Where bins begin, ascending and finite; a bin holds its lower edge.
+    markers : tuple of float
+        Numbers that stand for a missing cell.
+    unit : {"day", "second"} or None
+        What a date or moment is counted in, rounded down, since 1970; it is given as such a number, and a marker as none.
+    moments : tuple of int
+        Microseconds since 1970 of the moments that stand for a missing cell, for whoever reads dates as text.
+    """
+
+    name: str
+    edges: tuple[float, ...]
+    markers: tuple[float, ...]
+    unit: Unit | None = None
+    moments: tuple[int, ...] = ()
+
+    @property
+    def missing(self) -> int:
+        return len(self.edges) + 1
+
+    @property
+    def n_codes(self) -> int:
+        return len(self.edges) + 2
+
+
+@dataclass(frozen=True)
+class ValueReading:
+    """A category's code is that of its text or number; others have the code of what is undeclared.
+
+    Text is taken without the white space around it. Decimal numbers are compared as float64, true and false being 1 and 0.
+
+    Parameters
+    ----------
+    name : str
+        The feature.
+    values : tuple of bool, int, float or str
+        What is declared, in the order of its codes.
+    texts : tuple of (str, int)
+        The code of each text, those of missing cells among them.
+    numbers : tuple of (float, int)
+        The code of each number.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    texts: tuple[tuple[str, int], ...]
+    numbers: tuple[tuple[float, int], ...]
+
+    @property
+    def missing(self) -> int:
+        return len(self.values)
+
+    @property
+    def undeclared(self) -> int:
+        return len(self.values) + 1
+
+    @property
+    def n_codes(self) -> int:
+        return len(self.values) + 2
+
+
+Reading = NumberReading | ValueReading
+
+
+def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
+    """Return how an encoder reads each feature.
+
+    Raises
+    ------
+    ConfigurationError
+        If a feature is of a type that no other program is told of yet.
+    SchemaError
+        If the schema holds a text that UTF-8 cannot hold.
+    """
+    schema = encoder.schema
+    schema.check_text()
+    features = schema.features.items()
+    return tuple(
+        _reading(name, feature, tuple(edges.tolist()), schema)
+        for (name, feature), edges in zip(features, encoder.edges, strict=True)
+    )
+
+
+def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Schema) -> Reading:
+    # By the type itself: a type derived from these may read cells in another way.
+    if type(feature) is Date:
+        form = None if feature.date_format is None else DateFormat(feature.date_format)
+        found = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
+        return NumberReading(name, edges, (), feature.unit, tuple(moment for moment in found if moment != NO_MOMENT))
+    if type(feature) in (Numeric, Integer):
+        assert isinstance(feature, Numeric)
+        return NumberReading(name, edges, tuple(dict.fromkeys(feature.number_format.markers(schema.missing).tolist())))
+    if type(feature) in (Categorical, Boolean):
+        assert isinstance(feature, Categorical)
+        return _value_reading(name, feature, schema)
+    raise ConfigurationError(
+        f"feature {name!r} is of the type {type(feature).__name__}, which cannot be told to other programs yet; keep the model "
+        "in hedgerow, by model.save(path)."
+    )
+
+
+def _value_reading(name: str, feature: Categorical, schema: Schema) -> ValueReading:
+    missing = len(feature.values)
+    spellings = {"".join(letters) for letters in product("nN", "aA", "nN")} | MISSING_TEXTS
+    codes = dict.fromkeys(sorted(spellings), missing)
+    keys = {category_key(marker): missing for marker in schema.missing}
+    keys.update((category_key(value), code) for code, value in enumerate(feature.values))
+    codes.update((key, code) for key, code in keys.items() if isinstance(key, str))
+    numbers = tuple((key, code) for key, code in keys.items() if isinstance(key, float))
+    return ValueReading(name, tuple(feature.values), tuple(codes.items()), numbers)
+
+
+SPACE = " \t\n\r\x0b\x0c"  # what stands around text without being part of it
+SPACES = r"[ \t\n\r\x0b\x0c]*"
+# Decimal numbers that cannot be too large or too small for a float, and those that are zero to one. What neither holds (exponents
+# far beyond 100 behind many digits) is no number here; nobody declares such a category.
+FEW, MANY = r"[0-9]{1,20}(?:\.[0-9]{0,200})?|\.[0-9]{1,20}", r"0*[0-9]{1,200}(?:\.[0-9]{0,200}0*)?|\.[0-9]{1,200}0*"
+DECIMAL = rf"[+-]?(?:(?:{MANY})(?:[eE][+-]?0*[0-9]{{1,2}})?|(?:{FEW})[eE][+-]?0*(?:1[0-9]{{2}}|2[0-7][0-9]))"
+ZERO = rf"[+-]?(?:(?:0+(?:\.0*)?|\.0+)(?:[eE][+-]?[0-9]+)?|(?:{FEW})[eE]-0*(?:3[5-9][0-9]|[4-9][0-9]{{2}}|[1-9][0-9]{{3,}}))"
+
+WORDS = {
+    1.0: ("true",),
+    0.0: ("false",),
+    math.inf: ("inf", "infinity", "+inf", "+infinity"),
+    -math.inf: ("-inf", "-infinity"),
+}
+
+
+def exact_texts(reading: ValueReading) -> dict[str, int]:
+    """Return the code of every text that is one as it stands, the usual spellings of numbers among them."""
+    texts = dict(reading.texts)
+    for number, code in reading.numbers:
+        texts.update(dict.fromkeys(_usual(number), code))
+    return texts
+
+
+def _usual(number: float) -> Iterable[str]:
+    yield repr(number)
+    if number.is_integer() and abs(number) < 1e16:
+        yield str(int(number))
+    yield from (word for low in WORDS.get(number, ()) for word in (low, low.capitalize(), low.upper()))
+
+
+def spellings(reading: ValueReading) -> Iterator[tuple[str, int]]:
+    """Yield a regular expression for each text of a reading and each word for a number, with its code; decimals are no words."""
+    for text, code in reading.texts:
+        yield _escaped(text), code
+    for number, code in reading.numbers:
+        for word in WORDS.get(number, ()):
+            yield "".join(map(_either_case, word)), code
+        if number == 0:
+            yield ZERO, code
+
+
+def _escaped(text: str) -> str:
+    return "".join(letter if letter.isascii() and letter.isalnum() else rf"\x{{{ord(letter):x}}}" for letter in text)
+
+
+def _either_case(letter: str) -> str:
+    return f"[{letter}{letter.upper()}]" if letter.isalpha() else _escaped(letter)

@@ -42,7 +42,7 @@ Y = np.where(X["a"] > 0.5, "yes", "no")
 SCHEMA = hr.Schema(
     {
         "a": hr.Numeric(0, 1),
-        "b": hr.Categorical(["u", "v", "w"], [["u", "v"], "w"]),
+        "b": hr.Categorical(["u", "v", "w"]),
         "c": hr.Numeric(-5, 5, [-1.0, 0.0, 2.5]),
     },
     classes=["no", "yes"],
@@ -74,7 +74,6 @@ def base_files(folder: Path) -> dict[str, bytes]:
         "hedgerow with delta": _small("hedgerow", delta=1e-6, schema=THREE),
         "hedgerow by itself": _small("hedgerow", n_estimators=None, max_bins=None),
         "boosted with delta": _small("dp-adaboost", delta=1e-6, schema=THREE),
-        "sorted": _small("forest", candidates="grouped", schema=THREE),
         "labels": _small("forest", leaf="label", voting="hard", adjacency="replace-one"),
     }
     with warnings.catch_warnings():

@@ -13,7 +13,7 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 import hedgerow as hr
-from hedgerow.engines import held
+from hedgerow.engines import store
 from hedgerow.lazy_values import lazy
 from hedgerow.ledgers import database
 from hedgerow.ledgers.ledger import repeats
@@ -70,7 +70,7 @@ def test_a_process_that_is_forked_gets_its_own_lazy_values():
     assert ends_in_a_fork(lambda: Slow(True).value, computing, go_on, lambda: Slow(False).value)
 
 
-@pytest.mark.parametrize("lock", [global_compiler_lock, repeats._lock, held._LOCK, database._ALONE])
+@pytest.mark.parametrize("lock", [global_compiler_lock, repeats._lock, store._LOCK, database._ALONE])
 def test_a_fork_waits_for_locks_of_the_process(lock):
     if not hasattr(os, "fork"):
         pytest.skip("no fork")

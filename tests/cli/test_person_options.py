@@ -199,7 +199,7 @@ def test_a_schema_that_names_persons_is_all_that_commands_need(visits, run):
     for command in (
         ("train", "visits.csv", *common),
         ("train", "visits.parquet", *common, "--holdout", "0.3", "--holdout-epsilon", "1"),
-        ("search", "visits.csv", *common, "--try", "max_depth=1,2"),
+        ("search", "visits.csv", *common, "--try", "max_bins=8,16"),
         ("evaluate", "m.h", "visits.csv", "--epsilon", "1"),
         ("evaluate", "m.h", "part-*.csv", "--epsilon", "1", "--person", "id"),
     ):

@@ -40,6 +40,7 @@ def patients(tmp_path, monkeypatch):
 
 RELEASE = ("--target", "ill", "--numeric", "age", "--date", "admitted", "--categorical", "smokes", "--delta", 1e-6)
 SEARCH = ("--schema", "patients.toml", "--epsilon", 4, "--try", "max_depth=1,3", "--param", "n_estimators=5")
+SEARCH += ("--system", "edprf")
 
 
 def test_a_schema_is_released_of_a_pattern(patients, answer, run):
@@ -88,7 +89,7 @@ def test_a_search_writes_a_model(patients, answer, run):
     booked = ["--ledger", "budgets.db", "--dataset", "people"]
     result = run("search", "part-*.csv", *SEARCH, "--out", "m.hedgerow", *booked)
     assert result.exit_code == 0, result.output
-    assert "best of the candidates: max_depth=" in result.stdout
+    assert "best of the candidates of EDPRFClassifier: max_depth=" in result.stdout
     assert "Privacy certificate of PrivateSearchCV" in result.stdout
     model = hr.load("m.hedgerow")
     assert model.certificate_.holds
@@ -108,7 +109,7 @@ def test_a_search_writes_a_model(patients, answer, run):
         (("search", "patients.csv", *SEARCH, "--try", "depth=2", "--out", "m"), "no parameter 'depth'"),
         (("search", "patients.csv", *SEARCH, "--try", "max_bins", "--out", "m"), "no '='"),
         (("search", "patients.csv", *SEARCH, "--try", "max_bins=few,4", "--out", "m"), "takes"),
-        (("search", "patients.csv", *SEARCH[:4], "--try", "max_depth=1", "--out", "m"), "1 candidates"),
+        (("search", "patients.csv", *SEARCH[:4], "--try", "max_bins=8", "--out", "m"), "1 candidates"),
         (("search", "patients.csv", *SEARCH, "--refit", 2, "--out", "m"), "refit"),
         (("schema", "release", "p*", "--epsilon", 1, *RELEASE, "--out", "s.toml"), "others; name those of one kind"),
         (

@@ -15,7 +15,6 @@ CASES = {
     "hedgerow, delta": ("hedgerow", DELTA),
     "smooth-boost, delta": ("smooth-boost", DELTA),
     "forest, per record": ("forest", {"assignment": "per-record", "n_estimators": 5}),
-    "forest, poisson": ("forest", {"assignment": "poisson", "n_estimators": 3}),
     "dpada": ("dpada", {"n_estimators": 4}),
     "edprf, replace-one": ("edprf", {"adjacency": "replace-one"}),
     STARTED: ("hedgerow", DELTA),

@@ -109,7 +109,7 @@ def test_a_model_holds_released_values_only(kind):
     model = kind(schema=TWO).fit(X, Y)
     assert set(vars(model)) == {*model.get_params(), "_fitted"}
     assert set(vars(model._fitted)) == {"schema", "certificate", "model", "parameters", "named", "coins"}
-    assert set(vars(model.model_)) == {"encoder", "forest", "share", "surveyed"}
+    assert set(vars(model.model_)) == {"encoder", "forest", "link", "surveyed", "votes"}
     assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label", "counts", "votes"}
 
 

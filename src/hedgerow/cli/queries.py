@@ -240,7 +240,7 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
 
 
 @click.command()
-@options("schema", "target", "param")
+@options("schema", "target", "system", "param")
 @click.option(
     "--try",
     "tried",
@@ -249,7 +249,6 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
     metavar="NAME=VALUE,...",
     help="The values of a parameter to try; repeatable. Every combination is a candidate.",
 )
-@click.option("--system", default="edprf", show_default=True, help="One of hedgerow.list_systems().")
 @click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
 @query_options(
     "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
@@ -260,7 +259,7 @@ def search(
     target: str | None,
     pairs: Sequence[str],
     tried: Sequence[str],
-    system: str,
+    system: str | None,
     refit: float,
 ) -> None:
     """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
@@ -273,8 +272,8 @@ def search(
     """
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
-    kind = system_class(system)
     schema = load_schema(schema_path, target, query.person)
+    kind = system_class(system or default_system(schema))
     searched = PrivateSearchCV(
         kind(schema=schema, **read_parameters(kind, pairs)),
         _grid(kind, tried),
@@ -297,7 +296,7 @@ def search(
             write_json({"model": str(query.out), "best_params": best, "certificate": certificate_values(certificate)})
         else:
             shown = ", ".join(f"{name}={value}" for name, value in best.items())
-            click.echo(f"{certificate}\n\nbest of the candidates: {shown}")
+            click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
         click.echo(f"wrote {query.out}", err=True)
 
 

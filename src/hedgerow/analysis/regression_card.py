@@ -210,7 +210,7 @@ class RegressionCard(Card):
         if name != "rmse":
             return super().interval(name, level, sampling=sampling)
         low, high = self._interval("mse", level, sampling)  # the root has no slope at zero
-        return math.sqrt(low), math.sqrt(high)
+        return math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
 
     def quantile(self, share: float) -> float:
         """Return a quantile of the residuals: about this share, from 0 to 1, is not above it. It is the upper end of a bin."""

@@ -5,12 +5,16 @@ sides of one and of two cuts, strict rounds, three classes, constraints, weights
 """
 
 import json
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.archive import read_archive, write_archive
+from hedgerow.errors import FileFormatError
 
 FOLDER = Path(__file__).parent / "fixtures" / "models-0.2.0"
 SAID = json.loads((FOLDER / "predictions.json").read_text("utf-8"))
@@ -58,3 +62,28 @@ def test_a_model_is_written_anew_and_says_the_same(name, tmp_path):
     again = hr.load(tmp_path / "again.hedgerow")
     assert np.array_equal(again.predict_proba(records()), model.predict_proba(records()))
     assert again.certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        (hr.ForestClassifier, {"assignment": "poisson"}, "an option that went: assignment is 'poisson'"),
+        (hr.ForestClassifier, {"subspace": "sqrt"}, "another subspace than 'all'"),
+        (hr.RandomTreesClassifier, {"rule": "cuts"}, "another rule than 'chunks'"),
+        (hr.ForestClassifier, {"subspace": "all"}, None),
+    ],
+)
+def test_a_file_with_an_option_that_went_is_refused_by_a_sentence(kind, change, words, tmp_path):
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    X, y = np.linspace(0, 1, 200)[:, None], ["no", "yes"] * 100
+    path = tmp_path / "model"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kind(schema=schema, n_estimators=2, max_depth=2, random_state=0).fit(X, y).save(path)
+    document, arrays = read_archive(path)
+    write_archive(path, {**document, "parameters": {**document["parameters"], **change}}, dict(arrays))
+    if words is None:
+        assert hr.load(path).predict(X).shape == (200,)
+        return
+    with pytest.raises(FileFormatError, match=re.escape(words)):
+        hr.load(path)

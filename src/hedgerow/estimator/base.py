@@ -381,7 +381,13 @@ class PrivateEstimator(Exported, Planned):
                         f"the model was fitted with another {name} than {kept!r}, which is all that this version has. Load it "
                         "with the version that wrote it, or fit it again."
                     )
-            estimator = plain(cls(**parameters))
+            try:
+                estimator = plain(cls(**parameters))
+            except ConfigurationError as error:
+                raise FileFormatError(
+                    f"the model file is damaged, or an earlier version wrote it with an option that went: {error} Load it with "
+                    "that version, or fit it again."
+                ) from error
             claimed = certificate.system, certificate.variant, certificate.claim
             if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
                 raise FileFormatError(

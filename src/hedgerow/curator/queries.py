@@ -229,6 +229,9 @@ class CompareMinorities(Release):
     def statistics(self, mechanism: AtMost, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
         yield (Minority().of(table.answer(ClassCounts(nodes))),)
 
+    def answer(self, drawn: Sequence[Any], table: Table) -> Truth:
+        return np.asarray(drawn[0], dtype=np.bool_)
+
 
 @dataclass(frozen=True, eq=False)
 class SelectSpecializations(Release):

@@ -46,11 +46,7 @@ def inferred_outcome_schema(X: Any, y: Any) -> Schema:
 
 def _checked(X: Any, y: Any) -> Any:
     """Return the labels as one column, after scikit-learn's checks of the records."""
-    columns = read_columns(X, allow_empty=False)
-    if any(columns.cells(i, 0, 1).dtype.kind == "c" for i in range(len(columns.names))):
-        raise ConfigurationError(
-            "Complex data not supported: a schema cannot be inferred from complex numbers. Pass real ones."
-        )
+    read_columns(X, allow_empty=False)
     return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
 
 

@@ -111,6 +111,8 @@ def read_columns(
         return X
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise ConfigurationError("X is a sparse matrix, but every cell of a record is encoded. Pass X.toarray().")
+    if check_types and isinstance(X, np.ndarray) and X.dtype.kind == "c":
+        raise SchemaError("Complex data not supported: pass the real and the imaginary parts as columns of their own.")
     if isinstance(X, Mapping):
         columns = _from_mapping(X, names)
     elif (frame := as_frame(X, "X")) is not None:

@@ -41,6 +41,7 @@ class LeastSquares:
     unit = 1.0
     prior = LOG_ODDS
     opening = Ones()
+    vote_steps = VOTE_STEPS
     scores = property(lambda self: self)
 
     def start(self, released, deviation):
@@ -53,8 +54,8 @@ class LeastSquares:
     def votes(self, steps):
         return np.trunc(np.clip(steps, -1, 1) * VOTE_STEPS).astype(np.int64)
 
-    def probabilities(self, margins):
-        second = (1 + np.clip(margins, -1, 1)) / 2
+    def answer(self, margins):
+        second = (1 + np.clip(margins / VOTE_STEPS, -1, 1)) / 2
         return np.hstack([1 - second, second])
 
     def __call__(self, margins, labels):

@@ -165,7 +165,6 @@ COLUMNS = {
     "bytes": np.array([b"a", b"b"]),
     "objects": np.array(["a", 8], object),
     "dates": DATES,
-    "durations": DATES - DATES[0],
     "masked": np.ma.masked_array([7, 8], [False, True]),
     "rows": np.array([[7, 8], [9, 10]]),
     "pandas integers": pd.Series([7, 8], name="who"),

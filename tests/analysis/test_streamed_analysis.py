@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -120,7 +121,11 @@ def test_a_search_is_that_of_a_frame(people, tmp_path, grid, refit):
 
 
 def spilling(records, folder):
-    return replace(records, _source=replace(records._source, memory=0, spill=folder))
+    """The same records, of which nothing stays in memory."""
+    source = copy(records._source)
+    for name, value in {"memory": 0, "spill": folder}.items():  # past the check of what a user may pass
+        object.__setattr__(source, name, value)
+    return replace(records, _source=source)
 
 
 @pytest.mark.full
@@ -143,11 +148,11 @@ def test_a_search_that_breaks_off_leaves_no_codes_on_disk_while_its_error_is_hel
     spill.mkdir()
     records = spilling(next(sources(people, tmp_path)), spill)
 
-    def lost(self, *about):
+    def lost(*about):
         assert list(spill.iterdir()) != []
         raise hr.EngineError("lost")
 
-    monkeypatch.setattr("hedgerow.analysis.trials.Trials.scored", lost)
+    monkeypatch.setattr("hedgerow.analysis.search.ModelScores", lost)
     with pytest.raises(hr.EngineError, match="lost") as caught:
         hr.PrivateSearchCV(*GRIDS["read alike"], epsilon=2).fit(records)
     assert caught.tb is not None  # which holds what the search held

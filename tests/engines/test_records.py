@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 import traceback
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +37,10 @@ def small_partitions(monkeypatch):
 
 def spilling(records, folder):
     """The same records, of which nothing stays in memory."""
-    return replace(records, _source=replace(records._source, memory=0, spill=folder))
+    source = copy(records._source)
+    for name, value in {"memory": 0, "spill": folder}.items():  # past the check of what a user may pass
+        object.__setattr__(source, name, value)
+    return replace(records, _source=source)
 
 
 @pytest.mark.parametrize("case", thinned(CASES, 3))

@@ -132,7 +132,7 @@ def test_typed_tables_give_the_codes_of_the_definition(drawn):
 
 
 def refused_as_a_type(dtype):
-    return dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype)
+    return dtype.kind in "mMc" or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype)
 
 
 @settings(deadline=None)  # the first call may compile

@@ -229,7 +229,7 @@ def test_what_a_fitted_model_holds_is_known():
     assert set(vars(model)) == {*model.get_params(), "_fitted"}
     assert set(vars(model._fitted)) == {"schema", "certificate", "model", "parameters", "named", "coins"}
     assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label"}
-    assert set(vars(model.model_)) == {"encoder", "forest", "share", "surveyed"}
+    assert set(vars(model.model_)) == {"encoder", "forest", "link", "surveyed", "votes"}
 
 
 def test_two_models_of_different_records_differ_in_released_values_only():

@@ -108,7 +108,7 @@ def test_a_signal_is_found():
     records = [(a, b, b) for a in (0, 1) for b in (0, 1) for _ in range(200)]
     forest = grow(records, Randomness(0), depth=1, epsilon=Fraction(5))
     assert forest.test[0] == 1
-    votes = forest.votes(np.array([[0, 0], [0, 1]], dtype=np.uint8), 2)
+    votes = forest.trees.sums_of(np.array([[0, 0], [0, 1]], dtype=np.uint8), forest.label, 2)
     assert votes.tolist() == [[1, 0], [0, 1]]
 
 
@@ -122,7 +122,7 @@ def test_votes_agree_with_a_plain_walk():
             while forest.test[node] >= 0:
                 node = forest.first_child[node] + record[forest.candidates.feature[forest.test[node]]]
             expected[row, forest.label[node]] += 1
-    assert np.array_equal(forest.votes(codes, 3), expected)
+    assert np.array_equal(forest.trees.sums_of(codes, forest.label, 3), expected)
 
 
 def test_removing_a_record_moves_no_other_record_to_another_tree():

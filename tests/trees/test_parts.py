@@ -416,9 +416,9 @@ def test_noisy_histograms_charge_the_noise_of_as_many_features_as_a_node_may_tes
     split = NoisyHistograms(budget=Budget(ONE))
     curator = Queryable(make_table(records_of(50), N_CODES, N_CLASSES), ONE, Randomness(0))
     sensitivities = []
-    original = curator.histogram
-    curator.histogram = lambda nodes, asked, noise: (
-        sensitivities.append((noise.sensitivity, asked.sum(axis=1).tolist())) or original(nodes, asked, noise)
+    original = curator.answer
+    curator.answer = lambda query, noise: (
+        sensitivities.append((noise.sensitivity, query.asked.sum(axis=1).tolist())) or original(query, noise)
     )
     root = curator.assign(PerRecordCoin(3))
     offered = np.array([[True] * 4, [True, False, True, False], [True, True, True, True]])

@@ -419,3 +419,12 @@ def test_a_histogram_of_a_node_is_read_once_for_all_its_specializations_and_neve
     assert all(drawn[2].dtype == np.bool_ for drawn in curator._randomness.drawn)
     assert scores[0] == scores[1] != scores[2]
     assert Counted.asked == 2
+
+
+def test_a_histogram_keeps_the_features_that_it_was_made_with():
+    """They decide the charge before the draw and what is released after it, so nobody may change them in between."""
+    asked = np.array([[True, False]])
+    query = Histogram(Nodes(0, np.array([0])), asked)
+    asked[:] = True
+    assert query.asked.tolist() == [[True, False]]
+    assert not query.asked.flags.writeable

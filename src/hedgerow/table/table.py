@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, Truth
+from hedgerow.arrays import Integers, Truth, frozen_copy
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 
@@ -228,6 +228,10 @@ class Histogram(Query):
     asked: Truth | None = None
 
     purpose, reads_codes = "histograms", True
+
+    def __post_init__(self) -> None:
+        if self.asked is not None:  # a read-only copy: what is charged is what is released
+            object.__setattr__(self, "asked", frozen_copy(self.asked, np.asarray(self.asked).dtype))
 
     def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
         return len(self.of), int(n_codes.sum()), n_classes

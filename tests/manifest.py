@@ -86,8 +86,11 @@ def write() -> None:
     if pytest.main(["-m", "", "--collect-only", "-p", "no:terminal"], plugins=[found]):
         sys.exit("pytest cannot collect the tests: `pytest --collect-only` says why")
     before = read() if MANIFEST.exists() else {}
-    counts = found.counts | {file: before[file] for file in found.skipped & before.keys()}
-    MANIFEST.write_text("".join(f"{file} {of[QUICK]} {of[FULL]}\n" for file, of in sorted(counts.items())))
+    kept = {file: before[file] for file in found.skipped & before.keys()}
+    lines = [f"{file} {of[QUICK]} {of[FULL]}\n" for file, of in sorted((found.counts | kept).items())]
+    MANIFEST.write_text("".join(lines))
+    if kept:
+        sys.exit(f"not counted, for want of a package: {', '.join(sorted(kept))}")
 
 
 if __name__ == "__main__":

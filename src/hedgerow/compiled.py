@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import parent_process
-from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit
@@ -41,12 +40,6 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
             say_that_nothing_is_kept()
     compiled_kernel: Callable[..., Any] = kernel
     return compiled_kernel
-
-
-def kept_in(kernel: Any) -> Path | None:
-    """Return the folder of a kernel's compiled code, None where nothing is kept."""
-    path = getattr(kernel._cache, "cache_path", None)
-    return None if path is None else Path(path)
 
 
 class Kept(FunctionCache):  # type: ignore[misc]

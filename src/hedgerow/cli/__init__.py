@@ -267,7 +267,6 @@ COMMANDS = {
     "schema": ("hedgerow.cli", "Draft or release a schema, or check one."),
     "reproduce": ("hedgerow.cli.audit", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
-    "doctor": ("hedgerow.cli.doctor", "Check the installation and a ledger store."),
 }
 
 

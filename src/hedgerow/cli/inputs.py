@@ -10,8 +10,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, get_type_hints
@@ -77,25 +77,25 @@ def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[
     A file that lacks all of them is refused: its first line is then a record, which must not be shown.
     """
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
-    there = places_of(header)
-    lacking = [name for name in wanted if name not in there]
+    lacking, extra = lacking_and_extra(header, wanted, data)
     if len(lacking) == len(wanted):
         raise SchemaError(
             f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
             "above it; otherwise pass the right --separator, or the schema of this file."
         )
-    check_single(wanted, there, data)
-    return lacking, [name for name in there if name not in wanted]
+    return lacking, extra
 
 
-def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data: Path) -> None:
-    """Raise SchemaError if a file has a column that is read more than once; ``there`` gives the positions of each name."""
+def lacking_and_extra(header: Sequence[str], wanted: Iterable[str], data: Path) -> tuple[list[str], list[str]]:
+    """Return the wanted columns that a file lacks, and its others; raise SchemaError if it has a wanted one twice."""
+    there, wanted = places_of(header), list(wanted)
     for name in wanted:
         if len(places := there.get(name, ())) > 1:
             raise SchemaError(
                 f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so either could be meant. "
                 "Rename or drop one."
             )
+    return [name for name in wanted if name not in there], [name for name in there if name not in wanted]
 
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
@@ -350,13 +350,15 @@ def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 class Spending:
-    """Fit a model and save it. An error within the context states what of ``claim`` was spent, and whether there is a model."""
+    """Fit a model and save it, or ask another query that costs ``claim``: an error within the context states what was spent.
 
-    def __init__(self, claim: str, out: Path) -> None:
-        self._claim = claim
-        self._out = out
+    ``out`` is the model's file, if there is one, and ``begun`` says what an error may have broken off.
+    """
+
+    def __init__(self, claim: str, out: Path | None = None, begun: str = "The fit had begun") -> None:
+        self._claim, self._out, self._begun = claim, out, begun
         self._watch = Watch()
-        self._fitted = False
+        self._done = False
         self._asked: str | None = None
         self._file: os.stat_result | None = None
 
@@ -365,20 +367,26 @@ class Spending:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
         refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
-        if error is None or (refused and not self._fitted):
+        if error is None or (refused and not self._done):
             return
         asked = (
             "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
         )
         raise BrokenOff(error, self._outcome() + asked) from error
 
-    def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
-        """Fit the model; records that are read block by block, which have no ``y`` beside them, show their progress."""
+    @contextmanager
+    def watching(self, X: Any, y: Any) -> Iterator[Any]:
+        """Watch a query; records that are read block by block, which have no ``y`` beside them, are yielded with progress."""
         with self._watch, ShareProgress() as progress:
-            model.fit(X.with_progress(progress) if y is None else X, y, groups)
-        self._fitted = True
+            yield X.with_progress(progress) if y is None else X
+        self._done = True
+
+    def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
+        with self.watching(X, y) as records:
+            model.fit(records, y, groups)
 
     def save(self, model: PrivateEstimator, *, force: bool) -> None:
+        assert self._out is not None
         with atomic_file(self._out, replace=force) as part:
             model.save(part)
             self._file = part.stat()
@@ -391,8 +399,10 @@ class Spending:
     def _outcome(self) -> str:
         if not self._watch.begun:
             return "Nothing was spent."
-        if not self._fitted:
-            return f"The fit had begun: count {self._claim} as spent. No model was written."
+        if self._out is None or not self._done:
+            return f"{self._begun}: count {self._claim} as spent." + (
+                "" if self._out is None else " No model was written."
+            )
         if not self._is_there():
             return f"{self._claim} was spent, but no model was written."
         return (
@@ -402,7 +412,7 @@ class Spending:
     def _is_there(self) -> bool:
         """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""
         try:
-            return self._file is not None and os.path.samestat(self._file, self._out.stat())
+            return self._out is not None and self._file is not None and os.path.samestat(self._file, self._out.stat())
         except OSError:
             return False
 

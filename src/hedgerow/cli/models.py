@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import ShareProgress, check_single, model_values, tree_lines, write_json
+from hedgerow.cli.inputs import ShareProgress, lacking_and_extra, model_values, tree_lines, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -35,7 +35,7 @@ from hedgerow.files import atomic_file
 from hedgerow.plots.model import tree_values
 from hedgerow.schema.check import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import TableFile, places_of, unread
+from hedgerow.sources.table_file import TableFile, unread
 from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
@@ -158,9 +158,7 @@ def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float 
 
 def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence[str], data: Path) -> None:
     """Raise SchemaError unless a file has the features, of types that can be read, and the columns to keep."""
-    there = places_of(table.header)
-    check_single(estimator.schema_.names, there, data)
-    lacking = [name for name in estimator.schema_.names if name not in there]
+    lacking, _ = lacking_and_extra(table.header, estimator.schema_.names, data)
     if lacking:
         wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
         raise SchemaError(
@@ -168,10 +166,9 @@ def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence
             "(empty cells are read as missing), or pass the right --separator."
         )
     table.check_types(estimator.schema_)
-    lacking = [name for name in keep if name not in there]
+    lacking, _ = lacking_and_extra(table.header, keep, data)
     if lacking:
         raise SchemaError(f"{data} has no column {listed(lacking)}, which --keep names. Name one of its columns.")
-    check_single(keep, there, data)
 
 
 def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:

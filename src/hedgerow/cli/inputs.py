@@ -90,7 +90,8 @@ def lacking_and_extra(header: Sequence[str], wanted: Iterable[str], data: Path) 
     """Return the wanted columns that a file lacks, and its others; raise SchemaError if it has a wanted one twice."""
     there, wanted = places_of(header), list(wanted)
     for name in wanted:
-        if len(places := there.get(name, ())) > 1:
+        places = there.get(name, [])
+        if len(places) > 1:
             raise SchemaError(
                 f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so either could be meant. "
                 "Rename or drop one."

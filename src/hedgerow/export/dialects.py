@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from hedgerow.errors import ConfigurationError
@@ -21,8 +20,8 @@ DAY = "(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 LONGEST_NAME = 63  # bytes
 
 
-class Dialect(ABC):
-    """One engine's SQL."""
+class Dialect:
+    """One engine's SQL. This is that of DuckDB 1 and later, and the others write what differs."""
 
     double = "DOUBLE"  # the type float64
 
@@ -36,37 +35,43 @@ class Dialect(ABC):
         _refuse_nul(text)
         return "'" + text.replace("'", "''") + "'"
 
-    @abstractmethod
     def number(self, value: float) -> str:
-        """Return exactly this float64."""
+        """Return exactly this float64. DuckDB reads a literal with an exponent as one, and rounds it correctly."""
+        text = repr(float(value))
+        if "inf" in text:
+            return f"CAST('{text}' AS DOUBLE)"
+        return text if "e" in text else f"{text}e0"
 
-    @abstractmethod
     def text_of(self, cell: str) -> str:
         """Return a cell as text without the white space around it, NULL where there is none."""
+        return f"trim(CAST({cell} AS VARCHAR), {_characters('chr')})"
 
-    @abstractmethod
     def number_of(self, cell: str) -> str:
         """Return the number that a cell holds or spells as a decimal or a word, as float64; NULL where it does not."""
+        word = self.words(self.text_of(cell), "NULL")  # DuckDB looks at text only where the cell is no number
+        return f"nullif(coalesce(TRY_CAST({cell} AS DOUBLE), {word}), CAST('nan' AS DOUBLE))"
 
-    @abstractmethod
     def decimal_of(self, cell: str, text: str) -> str:
         """Return the number that a cell holds or spells as a category does; ``text`` is its ``text_of``."""
+        number = f"CASE WHEN regexp_full_match({text}, {self.literal(DECIMAL)}) THEN TRY_CAST({text} AS DOUBLE) END"
+        return self.words(text, number)
 
-    @abstractmethod
     def moment_text_of(self, cell: str) -> str:
         """Return a cell as the text that a date or a moment of any type has, NULL where there is none."""
+        text = self.text_of(cell)  # DuckDB writes an offset with hours alone where these are whole
+        whole = f"regexp_replace({text}, '([+-][0-9]{{2}})$', '\\1:00')"
+        return f"CASE WHEN typeof({cell}) = 'TIMESTAMP WITH TIME ZONE' THEN {whole} ELSE {text} END"
 
-    @abstractmethod
     def day_of(self, text: str) -> str:
         """Return the days since 1970 of a text of the form 2024-12-31; NULL where there is no such day."""
+        return f"CAST(TRY_CAST({text} AS DATE) - DATE '1970-01-01' AS BIGINT)"
 
-    @abstractmethod
     def whole_of(self, text: str) -> str:
         """Return the whole number of some digits."""
+        return f"TRY_CAST({text} AS BIGINT)"
 
-    @abstractmethod
     def greatest(self, values: Sequence[str]) -> str:
-        """Return the largest of some values."""
+        return f"greatest({', '.join(values)})"
 
     def matches(self, text: str, pattern: str) -> str:
         """Return whether a text as a whole has a form: letters, and sets of letters in brackets."""
@@ -77,68 +82,29 @@ class Dialect(ABC):
         return f"exp({value})"
 
     def words(self, text: str, otherwise: str) -> str:
+        """Return the number of a word, such as true or infinity, and ``otherwise`` for any other text."""
         rules = "".join(
             f" WHEN {self.literal(word)} THEN {self.number(number)}" for number, own in WORDS.items() for word in own
         )
         return f"CASE lower({text}){rules} ELSE {otherwise} END"
 
 
-class DuckDB(Dialect):
-    """DuckDB 1 and later."""
-
-    def number(self, value: float) -> str:
-        """Return exactly this float64: a literal with an exponent is one, and is rounded correctly."""
-        text = repr(float(value))
-        if "inf" in text:
-            return f"CAST('{text}' AS DOUBLE)"
-        return text if "e" in text else f"{text}e0"
-
-    def text_of(self, cell: str) -> str:
-        return f"trim(CAST({cell} AS VARCHAR), {_characters('chr')})"
-
-    def number_of(self, cell: str) -> str:
-        """Return the number that a cell holds; only what is none is looked at as text."""
-        word = self.words(self.text_of(cell), "NULL")
-        return f"nullif(coalesce(TRY_CAST({cell} AS DOUBLE), {word}), CAST('nan' AS DOUBLE))"
-
-    def decimal_of(self, cell: str, text: str) -> str:
-        """Return the number that the text of a cell spells: what is cast from a number is one."""
-        number = f"CASE WHEN regexp_full_match({text}, {self.literal(DECIMAL)}) THEN TRY_CAST({text} AS DOUBLE) END"
-        return self.words(text, number)
-
-    def moment_text_of(self, cell: str) -> str:
-        """Return the text of a cell; a moment with an offset is written with hours alone where these are whole."""
-        text = self.text_of(cell)
-        whole = f"regexp_replace({text}, '([+-][0-9]{{2}})$', '\\1:00')"
-        return f"CASE WHEN typeof({cell}) = 'TIMESTAMP WITH TIME ZONE' THEN {whole} ELSE {text} END"
-
-    def day_of(self, text: str) -> str:
-        return f"CAST(TRY_CAST({text} AS DATE) - DATE '1970-01-01' AS BIGINT)"
-
-    def whole_of(self, text: str) -> str:
-        return f"TRY_CAST({text} AS BIGINT)"
-
-    def greatest(self, values: Sequence[str]) -> str:
-        return f"greatest({', '.join(values)})"
-
-
 class SQLite(Dialect):
     """SQLite 3.35 and later, where each cell has a type of its own."""
 
     def number(self, value: float) -> str:
-        """Return exactly this float64: SQLite may read long decimals a little wrong, and divides powers of two exactly."""
+        # SQLite may read long decimals a little wrong, and divides by powers of two exactly.
         if value in (float("inf"), float("-inf")):
             return "9e999" if value > 0 else "-9e999"
         if float(value).is_integer() and abs(value) < 1 << 53:
             return f"{int(value)}.0"
         top, bottom = float(value).as_integer_ratio()
-        power, result = bottom.bit_length() - 1, ""
+        power = bottom.bit_length() - 1
         while abs(top) >= 1 << 53 and top % 2 == 0:
             top, power = top // 2, power - 1
-        sign = "/" if power > 0 else "*"
-        for step in _steps(abs(power)):
-            result += f" {sign} {1 << step}"
-        return f"(CAST({top} AS REAL){result} /* {float(value)!r} */)"
+        sign, (whole, rest) = "/" if power > 0 else "*", divmod(abs(power), LARGEST_POWER)
+        steps = [LARGEST_POWER] * whole + [rest] * (rest > 0)
+        return f"(CAST({top} AS REAL){''.join(f' {sign} {1 << step}' for step in steps)} /* {float(value)!r} */)"
 
     def text_of(self, cell: str) -> str:
         return f"trim(CAST({cell} AS TEXT), {_characters('char')})"
@@ -147,30 +113,25 @@ class SQLite(Dialect):
         return self.decimal_of(cell, self.text_of(cell))
 
     def decimal_of(self, cell: str, text: str) -> str:
-        """Return the number that a cell holds, or that its text spells.
-
-        Text that is a number as a whole becomes one before it is compared with a number, and other text is above every number.
-        """
+        # Text that is a number as a whole becomes one before it is compared with a number; other text is above every number.
         number = f"CASE WHEN {text} <= CAST(9e999 AS REAL) THEN CAST({text} AS REAL) END"
         return f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN CAST({cell} AS REAL) ELSE {self.words(text, number)} END"
 
     def moment_text_of(self, cell: str) -> str:
-        """Return the text of a cell: the engine has no other dates."""
-        return self.text_of(cell)
+        return self.text_of(cell)  # SQLite has no other dates
 
     def day_of(self, text: str) -> str:
-        """Return the days since 1970 of a text; the engine reads 2024-02-30 as the first of March, which is another text."""
+        # SQLite reads 2024-02-30 as the first of March, which is another text.
         return f"CASE WHEN date(julianday({text})) = {text} THEN CAST(julianday({text}) - 2440587.5 AS INTEGER) END"
 
     def whole_of(self, text: str) -> str:
         return f"CAST({text} AS INTEGER)"
 
     def greatest(self, values: Sequence[str]) -> str:
-        """Return the largest of some values; SQLite compares 127 at once at most."""
-        most = 100
+        most = 100  # SQLite compares 127 at once at most
         groups = [values[start : start + most] for start in range(0, len(values), most)]
-        found = [f"max({', '.join(group)})" if len(group) > 1 else group[0] for group in groups]
-        return found[0] if len(found) == 1 else self.greatest(found)
+        largest = [f"max({', '.join(group)})" if len(group) > 1 else group[0] for group in groups]
+        return largest[0] if len(largest) == 1 else self.greatest(largest)
 
 
 class PostgreSQL(Dialect):
@@ -183,7 +144,6 @@ class PostgreSQL(Dialect):
     double = "DOUBLE PRECISION"
 
     def identifier(self, name: str) -> str:
-        """Return a name; the server would silently shorten a longer one."""
         if len(name.encode()) > LONGEST_NAME:
             raise ConfigurationError(
                 f"the name {name!r} has more than {LONGEST_NAME} bytes, to which PostgreSQL shortens names; use a shorter one."
@@ -191,23 +151,21 @@ class PostgreSQL(Dialect):
         return super().identifier(name)
 
     def literal(self, text: str) -> str:
-        """Return a text; a backslash is one under each setting of the server."""
-        literal = super().literal(text)
+        literal = super().literal(text)  # a backslash is one under each setting of the server
         return "E" + literal.replace("\\", "\\\\") if "\\" in text else literal
 
     def number(self, value: float) -> str:
-        """Return exactly this float64; a bare literal would be a decimal."""
-        return f"CAST('{float(value)!r}' AS {self.double})"
+        return f"CAST('{float(value)!r}' AS {self.double})"  # a bare literal would be a decimal
 
     def text_of(self, cell: str) -> str:
-        """Return a cell as text without the white space around it, compared letter by letter."""
+        # Compared letter by letter, whatever the server's collation is.
         return f'(btrim(CAST({cell} AS TEXT), {_characters("chr")}) COLLATE "C")'
 
     def number_of(self, cell: str) -> str:
         return self.decimal_of(cell, self.text_of(cell))
 
     def decimal_of(self, cell: str, text: str) -> str:
-        """Return the number that the text of a cell spells; a float32 is written with the digits that tell it from others."""
+        # A float32 is written with the digits that tell it from other float32s.
         number = f"CAST({text} AS {self.double})"
         single = f"pg_typeof({cell}) = CAST('real' AS regtype)"
         usual = f"CASE WHEN {single} THEN CAST(CAST({text} AS REAL) AS {self.double}) ELSE {number} END"
@@ -229,11 +187,11 @@ class PostgreSQL(Dialect):
         )
 
     def moment_text_of(self, cell: str) -> str:
-        """Return the text of a cell, a date in ISO 8601 under each setting of the server."""
+        # JSON writes a date in ISO 8601 under each setting of the server.
         return f"(btrim(to_jsonb({cell}) #>> '{{}}', {_characters('chr')}) COLLATE \"C\")"
 
     def day_of(self, text: str) -> str:
-        """Return the days since 1970 of a text: the first of its month exists, and the day is in that month."""
+        # The first of the month exists, and the day must be in that month.
         day = f"(CAST(substr({text}, 1, 8) || '01' AS DATE) + (CAST(substr({text}, 9, 2) AS INTEGER) - 1))"
         counted = f"CAST({day} - DATE '1970-01-01' AS BIGINT)"
         inside = f"CASE WHEN to_char({day}, 'YYYY-MM-DD') = {text} THEN {counted} END"
@@ -242,23 +200,15 @@ class PostgreSQL(Dialect):
     def whole_of(self, text: str) -> str:
         return f"CASE WHEN {self.matches(text, '[0-9]{1,18}')} THEN CAST({text} AS BIGINT) END"
 
-    def greatest(self, values: Sequence[str]) -> str:
-        return f"greatest({', '.join(values)})"
-
     def matches(self, text: str, pattern: str) -> str:
         return f"{text} ~ '^({pattern})$'"
 
     def exponential(self, value: str) -> str:
-        """Return e to the power of a value; e to -700 stands for what is smaller, of which some would end the statement."""
+        # e to -700 stands for what is smaller, of which some would end the statement.
         return f"exp(greatest({value}, {self.number(-700)}))"
 
 
-DIALECTS: Mapping[str, Dialect] = {"duckdb": DuckDB(), "postgresql": PostgreSQL(), "sqlite": SQLite()}
-
-
-def _steps(power: int) -> list[int]:
-    """Return powers that are small enough, and add up to one."""
-    return [LARGEST_POWER] * (power // LARGEST_POWER) + [power % LARGEST_POWER] * (power % LARGEST_POWER > 0)
+DIALECTS: Mapping[str, Dialect] = {"duckdb": Dialect(), "postgresql": PostgreSQL(), "sqlite": SQLite()}
 
 
 def _characters(function: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.dialects import DIALECTS, Dialect
@@ -14,6 +14,7 @@ from hedgerow.schema.formats import SECONDS
 DIGIT, DIGITS = "[0-9]", "0123456789"
 TWO = DIGIT * 2
 ZONES = (f"[+-]{TWO}{TWO}", f"[+-]{TWO}:{TWO}", f"[+-]{TWO}:{TWO}:{TWO}")
+SEPARATOR = ",\n    "  # between the columns of a step
 SHORT = 12  # letters of what may be written again and again
 MOST_LEAVES = 200_000  # of all trees and classes together; engines parse no statement of hundreds of megabytes
 
@@ -62,8 +63,9 @@ def _is_moment(sql: Dialect, i: int) -> str:
     )
 
 
-def count_of(sql: Dialect, i: int, reading: NumberReading) -> str:
+def count_of(sql: Dialect, i: int, reading: Reading) -> str:
     """Return the column v, the days or seconds of a moment as a number, NULL where there is none or it is a marker."""
+    assert isinstance(reading, NumberReading)
     assert reading.unit is not None
     second = 10**6
     missing = "".join(
@@ -75,34 +77,10 @@ def count_of(sql: Dialect, i: int, reading: NumberReading) -> str:
 
 
 def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = ()) -> str:
-    """Return a form as one SELECT statement, without a semicolon.
-
-    Parameters
-    ----------
-    form : ScoringForm
-        The model.
-    table : str or sequence of str
-        The table's name, or its parts, such as ("main", "people").
-    dialect : {"duckdb", "postgresql", "sqlite"}
-        The engine.
-    keep : sequence of str
-        Columns of the table that stand before the answers.
-
-    Raises
-    ------
-    ConfigurationError
-        If the dialect is unknown, names cannot be told apart, or the model is too large for a statement.
-    """
+    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers."""
     if dialect not in DIALECTS:
         raise ConfigurationError(f"dialect is {dialect!r}; pass one of {', '.join(map(repr, DIALECTS))}.")
     form = form.merged()
-    _check(form)
-    writer = Writer(DIALECTS[dialect], form, tuple(keep))
-    parts = [table] if isinstance(table, str) else list(table)
-    return writer.statement(parts)
-
-
-def _check(form: ScoringForm) -> None:
     seen: dict[str, str] = {}
     for reading in form.readings:
         other = seen.setdefault(reading.name.casefold(), reading.name)
@@ -117,6 +95,7 @@ def _check(form: ScoringForm) -> None:
             f"the model has {leaves} votes of leaves, and a statement holds {MOST_LEAVES}; fit fewer or smaller trees, or use "
             "to_onnx."
         )
+    return Writer(DIALECTS[dialect], form, tuple(keep)).statement([table] if isinstance(table, str) else list(table))
 
 
 class Writer:
@@ -134,19 +113,18 @@ class Writer:
         prefix = "hedgerow_"
         while any(part.casefold().startswith(prefix) for part in table):
             prefix += "_"
-        steps = self._dated() if any(map(_is_date, self._form.readings)) else []
-        steps += [("numbers", self._numbers(), steps[-1][0] if steps else "cells"), ("codes", self._codes(), "numbers")]
-        steps += [("votes", self._votes(), "codes"), *self._shares()]
+        codes = [*self._kept, *(f"{self._code(i, reading)} AS c{i}" for i, reading in enumerate(self._form.readings))]
+        sums = [*self._kept, *(f"{_added(self._trees(column))} AS s{column}" for column in self._columns)]
+        steps = self._dated() if any(reading.unit for reading in self._form.readings) else []
+        steps += [("numbers", self._numbers(), steps[-1][0] if steps else "cells"), ("codes", codes, "numbers")]
+        steps += [("votes", sums, "codes"), *self._shares()]
         parts = [("cells", self._cells(), f"{'.'.join(map(self.sql.identifier, table))} AS t")]
         parts += [(name, columns, f"{prefix}{source}") for name, columns, source in steps]
         text = ",\n".join(
-            f"{prefix}{name} AS MATERIALIZED (\n  SELECT {self._list(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
+            f"{prefix}{name} AS MATERIALIZED (\n  SELECT {SEPARATOR.join(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
             for name, columns, source in parts
         )
-        return f"WITH {text}\nSELECT {self._list(self._answers())}\nFROM {prefix}{steps[-1][0]}"
-
-    def _list(self, columns: Sequence[str]) -> str:
-        return ",\n    ".join(columns)
+        return f"WITH {text}\nSELECT {SEPARATOR.join(self._answers())}\nFROM {prefix}{steps[-1][0]}"
 
     def _cells(self) -> list[str]:
         """Return the cells as numbers or text; a name of no column is an error, since the table is named before it."""
@@ -155,7 +133,7 @@ class Writer:
         ]
         for i, reading in enumerate(self._form.readings):
             cell = f"t.{self.sql.identifier(reading.name)}"
-            if _is_date(reading):
+            if reading.unit:
                 columns.append(f"{self.sql.moment_text_of(cell)} AS v{i}")
             elif isinstance(reading, NumberReading):
                 columns.append(f"{self.sql.number_of(cell)} AS v{i}")
@@ -168,23 +146,17 @@ class Writer:
         before, after = [*self._kept], [*self._kept]
         for i, reading in enumerate(self._form.readings):
             raw = [f"r{i}"] if isinstance(reading, ValueReading) and reading.numbers else []
-            before += zones(i) if _is_date(reading) else [*raw, f"v{i}"]
-            after += moments(self.sql, i) if _is_date(reading) else [*raw, f"v{i}"]
+            before += zones(i) if reading.unit else [*raw, f"v{i}"]
+            after += moments(self.sql, i) if reading.unit else [*raw, f"v{i}"]
         return [("zones", before, "cells"), ("moments", after, "zones")]
 
     def _numbers(self) -> list[str]:
         columns = [*self._kept]
         for i, reading in enumerate(self._form.readings):
-            columns.append(
-                count_of(self.sql, i, reading) if isinstance(reading, NumberReading) and reading.unit else f"v{i}"
-            )
+            columns.append(count_of(self.sql, i, reading) if reading.unit else f"v{i}")
             if isinstance(reading, ValueReading) and reading.numbers:
                 columns.append(f"{self.sql.decimal_of(f'r{i}', f'v{i}')} AS n{i}")
         return columns
-
-    def _codes(self) -> list[str]:
-        codes = [f"{self._code(i, reading)} AS c{i}" for i, reading in enumerate(self._form.readings)]
-        return [*self._kept, *codes]
 
     def _code(self, i: int, reading: Reading) -> str:
         number = self.sql.number
@@ -197,13 +169,8 @@ class Writer:
         texts = "".join(f" WHEN {self.sql.literal(text)} THEN {code}" for text, code in reading.texts)
         return f"CASE WHEN v{i} IS NULL THEN {reading.missing} ELSE CASE v{i}{texts} ELSE {rest} END END"
 
-    def _votes(self) -> list[str]:
-        sums = [f"{_added(list(self._of_trees(column)))} AS s{column}" for column in self._columns]
-        return [*self._kept, *sums]
-
-    def _of_trees(self, column: int) -> Iterator[str]:
-        for root in self._form.roots.tolist():
-            yield f"CAST({self._node(root, column)} AS BIGINT)"
+    def _trees(self, column: int) -> list[str]:
+        return [f"CAST({self._node(root, column)} AS BIGINT)" for root in self._form.roots.tolist()]
 
     def _node(self, node: int, column: int) -> str:
         """Return what a node gives to a class, or to the prediction."""
@@ -213,21 +180,20 @@ class Writer:
         children = [self._node(child, column) for child in form.children(node).tolist()]
         if len(set(children)) == 1:
             return children[0]
-        branches = form.codes_to_branches(test).tolist()
-        groups: dict[str, list[int]] = {}
-        for one, branch in enumerate(branches):
-            groups.setdefault(children[branch], []).append(one)
+        groups: dict[str, list[int]] = {}  # the codes that lead to the same
+        for code, branch in enumerate(form.codes_to_branches(test).tolist()):
+            groups.setdefault(children[branch], []).append(code)
         *some, (last, _) = sorted(groups.items(), key=lambda group: len(group[1]))
         if not some:  # no code leads elsewhere
             return last
-        code = f"c{int(form.feature[test])}"
+        column_of_codes = f"c{int(form.feature[test])}"
         if all(len(codes) == 1 or len(given) < SHORT for given, codes in some):
             rules = "".join(f" WHEN {one} THEN {given}" for given, codes in some for one in codes)
-            return f"CASE {code}{rules} ELSE {last} END"
+            return f"CASE {column_of_codes}{rules} ELSE {last} END"
         # The group first, so that no branch is written twice. Lists after IN would be joins to DuckDB, hundreds of them.
         places = "".join(f" WHEN {one} THEN {place}" for place, (_, codes) in enumerate(some) for one in codes)
         rules = "".join(f" WHEN {place} THEN {given}" for place, (given, _) in enumerate(some))
-        return f"CASE CASE {code}{places} END{rules} ELSE {last} END"
+        return f"CASE CASE {column_of_codes}{places} END{rules} ELSE {last} END"
 
     def _shares(self) -> list[tuple[str, list[str], str]]:
         """Return the steps from sums of votes to probabilities p0, p1 and so on, beside the largest sum m."""
@@ -275,20 +241,14 @@ class Writer:
 
     def _answers(self) -> list[str]:
         """Return the columns of the result: what is kept, and the prediction, or the label and the probabilities by class."""
+        kept = [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
         if isinstance(self._form.link, OutcomeLog | OutcomeRange):
-            return [*self._named_kept(), f"y AS {self.sql.identifier('prediction')}"]
+            return [*kept, f"y AS {self.sql.identifier('prediction')}"]
         labels = [_label(self.sql, label) for label in self._form.labels]
         rules = "".join(f" WHEN s{i} THEN {label}" for i, label in enumerate(labels))  # among equals the first
         names = [self.sql.identifier(f"probability_{label}") for label in self._form.classes]
         given = [f"p{i} AS {name}" for i, name in enumerate(names)]
-        return [*self._named_kept(), f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
-
-    def _named_kept(self) -> list[str]:
-        return [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
-
-
-def _is_date(reading: Reading) -> bool:
-    return isinstance(reading, NumberReading) and reading.unit is not None
+        return [*kept, f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
 
 
 def _added(terms: list[str]) -> str:

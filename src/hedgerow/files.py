@@ -30,20 +30,8 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     When it returns, the file and its name are on disk. A process that is killed leaves at most a file named
     ``.hedgerow-*.tmp`` behind, which may be removed when no command runs in that folder.
 
-    Parameters
-    ----------
-    path : path
-        The file to write. What it replaces hands its permissions on.
-    replace : bool
-        Whether a file that stands there may be replaced. That is decided when the new file takes its place, so of several
-        writers without this right one wins.
-
-    Raises
-    ------
-    FileExistsError
-        When a file stands there that may not be replaced; it is untouched.
-    OSError
-        When the file cannot be written.
+    What it replaces hands its permissions on. Whether a file stands there that may not be replaced (FileExistsError) is decided
+    when the new file takes its place, so one of several writers without ``replace`` wins.
     """
     target = Path(path)
     part = target.with_name(f".hedgerow-{secrets.token_hex(8)}.tmp")
@@ -77,13 +65,7 @@ def write_packed(path: str | os.PathLike[str], text: str) -> None:
 
 
 def read_packed(path: str | os.PathLike[str]) -> str:
-    """Return a text that ``write_packed`` wrote.
-
-    Raises
-    ------
-    ValueError
-        If the file's SHA-256 does not stand beside it.
-    """
+    """Return a text that ``write_packed`` wrote; ValueError if the file's SHA-256 does not stand beside it."""
     import lzma
 
     source = Path(path)
@@ -96,7 +78,6 @@ def read_packed(path: str | os.PathLike[str]) -> str:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """Return the hashes that stand in a folder, by name."""
     path = folder / HASHES
     if not path.exists():
         return {}
@@ -128,7 +109,6 @@ def _replace_own(part: Path, target: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Wait until the content of a file is on disk."""
     with path.open("r+b") as file:
         os.fsync(file.fileno())
 

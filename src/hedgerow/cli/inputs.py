@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, get_type_hints
+from typing import Any, Self, get_type_hints
 
 import click
 
@@ -26,7 +26,6 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
-from hedgerow.plots.model import leaf_text
 from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Encoder, Schema
@@ -72,13 +71,10 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
 
 
 def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
-    """Return the columns that a file lacks and those that the schema does not declare.
-
-    A file that lacks all of them is refused: its first line is then a record, which must not be shown.
-    """
+    """Return the columns that a file lacks and those that the schema does not declare; SchemaError if it lacks all of them."""
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
     lacking, extra = lacking_and_extra(header, wanted, data)
-    if len(lacking) == len(wanted):
+    if len(lacking) == len(wanted):  # the first line is then a record, which must not be shown
         raise SchemaError(
             f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
             "above it; otherwise pass the right --separator, or the schema of this file."
@@ -109,26 +105,26 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
         )
     if lacking:
         raise SchemaError(
-            f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
+            f"{data} lacks {_columns(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
             f"missing), or pass a schema and a target without {it_or_them(lacking)}."
         )
     check_no_index(extra, table.index, str(data))
     if extra:
         person = "; a column of persons is named by --person and not declared as a feature"
         raise SchemaError(
-            f"{data} has {_named(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
+            f"{data} has {_columns(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
             f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
         )
     table.check_types(schema)
 
 
+def _columns(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
 def check_records(lines: int, data: Path | str) -> None:
     if not lines:
         raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
-
-
-def _named(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def records_of(query: Query, target: str, form: CSVFormat, person: str | None = None) -> Records:
@@ -278,8 +274,6 @@ def _value(name: str, text: str, annotation: str) -> Any:
     return text
 
 
-Answer = TypeVar("Answer")
-
 # If a fit ends with one of these, the request was wrong and nothing was charged. An EngineError occurs later.
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
 WIDTH = 20
@@ -336,20 +330,6 @@ def card_values(card: Card) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 
-def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
-    if "branches" not in node:
-        yield f"{'  ' * depth}always: {leaf_text(node)}"
-        return
-    for branch in node["branches"]:
-        below = branch["node"]
-        if "branches" in below:
-            yield f"{'  ' * depth}{branch['when']}"
-            yield from tree_lines(below, depth + 1)
-        else:
-            yield f"{'  ' * depth}{branch['when']}: {leaf_text(below)}"
-
-
 class Spending:
     """Fit a model and save it, or ask another query that costs ``claim``: an error within the context states what was spent.
 
@@ -370,10 +350,10 @@ class Spending:
         refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
         if error is None or (refused and not self._done):
             return
-        asked = (
+        more = (
             "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
         )
-        raise BrokenOff(error, self._outcome() + asked) from error
+        raise BrokenOff(error, self._outcome() + more) from error
 
     @contextmanager
     def watching(self, X: Any, y: Any) -> Iterator[Any]:
@@ -392,10 +372,9 @@ class Spending:
             model.save(part)
             self._file = part.stat()
 
-    def ask(self, claim: str, question: Callable[[], Answer]) -> Answer:
-        """Return the answer to a query about the model, whose cost ``claim`` describes."""
+    def ask(self, claim: str) -> None:
+        """Note that a query about the model, whose cost ``claim`` describes, is about to be made."""
         self._asked = claim
-        return question()
 
     def _outcome(self) -> str:
         if not self._watch.begun:

@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import ShareProgress, lacking_and_extra, model_values, tree_lines, write_json
+from hedgerow.cli.inputs import ShareProgress, lacking_and_extra, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -32,7 +32,7 @@ from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
-from hedgerow.plots.model import tree_values
+from hedgerow.plots.model import leaf_text, tree_values
 from hedgerow.schema.check import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, unread
@@ -265,10 +265,11 @@ def _sizes(estimator: PrivateEstimator) -> dict[str, int | None]:
             sizes["terms_of_the_start"] = len(model.parts[0].terms)
         return {**sizes, **dict.fromkeys(("trees", "nodes", "leaves")), "cells": len(arrays["votes"])}
     if not {"roots", "first_child"} <= set(arrays):
-        cells = (
-            {"cells": len(arrays["counts"]), "specializations": len(arrays["branches"])} if "edges" in arrays else {}
-        )
-        return {**dict.fromkeys(("trees", "nodes", "leaves")), **cells}
+        cells = {} if "edges" not in arrays else {"cells": "counts", "specializations": "branches"}
+        return {
+            **dict.fromkeys(("trees", "nodes", "leaves")),
+            **{name: len(arrays[one]) for name, one in cells.items()},
+        }
     children = arrays["first_child"]  # 0 for a leaf
     rounds = {"rounds": len(arrays["roots"])} if isinstance(estimator, BoostingClassifier) else {}
     return {
@@ -288,6 +289,17 @@ def _tree(estimator: PrivateEstimator, number: int) -> dict[str, Any]:
     if number > trees:
         raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
     return tree_values(forest, number - 1)
+
+
+def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
+    branches = node.get("branches", [{"when": "always", "node": node}])
+    for branch in branches:
+        if "branches" in branch["node"]:
+            yield f"{'  ' * depth}{branch['when']}"
+            yield from tree_lines(branch["node"], depth + 1)
+        else:
+            yield f"{'  ' * depth}{branch['when']}: {leaf_text(branch['node'])}"
 
 
 def _page(contents: Mapping[str, Any]) -> Iterator[str]:

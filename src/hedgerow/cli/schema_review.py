@@ -45,14 +45,10 @@ Cells = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Column:
-    """One column, read by the contents of its cells and not by how a file stores them.
+    """One column, read by the contents of its cells and not by how a file stores them."""
 
-    ``cells`` are machine numbers if (nearly) all present cells are numbers, with NaN for missing cells; otherwise objects, with
-    None for missing cells. ``others`` are present cells that count as missing among numbers.
-    """
-
-    cells: Cells
-    others: Cells
+    cells: Cells  # machine numbers, NaN if missing, where (nearly) all present cells are numbers; otherwise objects or None
+    others: Cells  # present cells that count as missing among numbers
 
 
 @dataclass(frozen=True)
@@ -97,20 +93,20 @@ def draft_schema(
     for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
         if isinstance(feature, Date):
-            notes.append(
-                Note(name, "dates {} to {}".format(*feature.ends), tuple(_ends_of_one(_dates(column.cells, feature))))
-            )
+            dates = feature.reader()(column.cells)
+            oddities = tuple(_ends_of_one(dates[np.isfinite(dates)]))
+            note = Note(name, "dates {} to {}".format(*feature.ends), oddities)
         elif isinstance(feature, Categorical):
             assert isinstance(values, Categorical)
-            notes.append(_note_on_values(name, column.cells, feature, values))
+            note = _note_on_values(name, column.cells, feature, values)
         else:
-            notes.append(_note_on_range(name, column, feature))
-        notes[-1] = _with_doubt(notes[-1], forms[name])
-    notes.append(_with_doubt(_note_on_labels(labels, schema, target), form_of_outcome))
+            note = _note_on_range(name, column, feature)
+        notes.append(_with_question(note, forms[name]))
+    notes.append(_with_question(_note_on_labels(labels, schema, target), form_of_outcome))
     return schema.replace(target=target, missing=missing, person=None if person is None else person.name), notes
 
 
-def _with_doubt(note: Note, form: WrittenForm | None) -> Note:
+def _with_question(note: Note, form: WrittenForm | None) -> Note:
     """Return a note that also asks for the form of its column, if several forms read the same cells."""
     return note if form is None or form.question is None else replace(note, oddities=(*note.oddities, form.question))
 
@@ -211,7 +207,10 @@ def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
     entry = f"range {feature.low:g} to {feature.high:g}"
     distinct = len(np.unique(values))
     whole = bool((values == np.rint(values)).all())
-    others = _on_others(column.others)
+    others = []
+    if len(column.others):
+        texts = listed(sorted(set(map(str, column.others))))
+        others = [f"{counted(len(column.others), 'other cell')} will count as missing: {texts}"]
     if whole and _is_id(distinct, values.size):
         is_id = _is_numbering(values, distinct) or _is_called_id(name)
         guess = "an id?" if is_id else "an amount, or an id to be dropped?"
@@ -222,21 +221,10 @@ def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
     return Note(name, entry, tuple(oddities))
 
 
-def _dates(cells: Cells, feature: Date) -> npt.NDArray[np.float64]:
-    values = feature.reader()(cells)
-    return values[np.isfinite(values)]
-
-
 def _ends_of_one(values: npt.NDArray[np.float64]) -> list[str]:
     """Return a sentence for each end of a range that is the value of a single record."""
     ends = (("low", values.min()), ("high", values.max()))
     return [f"its {side} end is one record's value" for side, end in ends if np.count_nonzero(values == end) == 1]
-
-
-def _on_others(others: Cells) -> list[str]:
-    if not len(others):
-        return []
-    return [f"{counted(len(others), 'other cell')} will count as missing: {listed(sorted(set(map(str, others))))}"]
 
 
 def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Categorical) -> Note:

@@ -20,7 +20,7 @@ from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.schema import Schema, SchemaReport
-from hedgerow.schema.cells import Cells, numbers
+from hedgerow.schema.cells import numbers
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.schema.persons import person_ids
 from hedgerow.sources.csv_file import CSVFormat
@@ -222,11 +222,11 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
             place=f"the column {label!r}",
             remedy="pass the right --target",
         )
-        persons = Persons(schema)
+        ids, key = Counter[bytes](), os.urandom(32)
         for block in chain.from_iterable(table.blocks() for table in tables):
             checker.add(block, block[label] if labeled else None)
             if schema.person in block:
-                persons.add(block[schema.person])
+                ids.update(map(bytes, person_ids(block[schema.person], key, schema.missing)))
         malformed = sum(table.malformed for table in tables)
     report = checker.report(malformed)
     labels = report.labels
@@ -239,7 +239,7 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
         "columns_lacking": lacking,
         "columns_extra": extra,
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
-        "persons": persons.values() if schema.person is not None and schema.person not in lacking else None,
+        "persons": None if schema.person in (None, *lacking) else _persons(ids, schema.records_per_person),
         "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
         "warnings": [*unread(tables), *report.findings],
         "refusal": _refusal(tables, schema, report.records, data),
@@ -274,23 +274,13 @@ def _page(counts: dict[str, Any], report: SchemaReport) -> Iterator[str]:
         )
 
 
-class Persons:
-    """Count the persons of a file, and how many records each has."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._missing, self._most, self._key = schema.missing, schema.records_per_person, os.urandom(32)
-        self._sizes: Counter[bytes] = Counter()
-
-    def add(self, cells: Cells) -> None:
-        self._sizes.update(map(bytes, person_ids(cells, self._key, self._missing)))
-
-    def values(self) -> dict[str, int]:
-        """Return the number of persons, and the number of records that a fit leaves out."""
-        without = self._sizes.pop(bytes(16), 0)
-        sizes = self._sizes.values()
-        return {
-            "persons": len(sizes),
-            "most_records": max(sizes, default=0),
-            "without_id": without,
-            "beyond": sum(max(size - self._most, 0) for size in sizes),
-        }
+def _persons(records: Counter[bytes], most: int) -> dict[str, int]:
+    """Return the number of persons by their ids, and how many records a fit leaves out."""
+    without = records.pop(bytes(16), 0)
+    sizes = records.values()
+    return {
+        "persons": len(sizes),
+        "most_records": max(sizes, default=0),
+        "without_id": without,
+        "beyond": sum(max(size - most, 0) for size in sizes),
+    }

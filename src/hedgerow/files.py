@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -167,8 +168,9 @@ def read_place(place: Place, most: int, remedy: str) -> bytes:
     if not is_path(place, "read"):
         return read_object(place, most, remedy)
     with open(place, "rb") as file:
-        check_size(place, os.fstat(file.fileno()).st_size, most, remedy)
-        content = file.read(most + 1)  # a pipe has no size
+        facts = os.fstat(file.fileno())
+        check_size(place, facts.st_size, most, remedy)
+        content = file.read(facts.st_size if stat.S_ISREG(facts.st_mode) else most + 1)  # a pipe has no size
     check_size(place, len(content), most, remedy)
     return content
 

@@ -85,7 +85,8 @@ def _row(cells: Sequence[object], tag: str) -> str:
     return f'<tr style="background: none">{"".join(shown)}</tr>'
 
 
-WIDTH = 20
+def bar_of(share: float) -> str:
+    return f"[{'#' * int(20 * share):.<20}]"
 
 
 class Progress:
@@ -145,11 +146,10 @@ class Progress:
     def line(self, label: str = "") -> str:
         total, seconds = self._done + self._left.total(), self.seconds_left()
         share = self._done / total if total else 1.0
-        bar = "#" * int(WIDTH * share)
         left = "time left unknown" if seconds is None else f"{duration(seconds)} left"
         left = "done" if self._done == total else left
         # Rounded down, so that 100 % is said of the whole only.
-        return f"[{bar:.<{WIDTH}}] {self._done}/{total} {int(100 * share)} % {left} {label}".rstrip()
+        return f"{bar_of(share)} {self._done}/{total} {int(100 * share)} % {left} {label}".rstrip()
 
     def _show(self, label: str, *, force: bool) -> None:
         now = self._clock()

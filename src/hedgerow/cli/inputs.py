@@ -33,7 +33,7 @@ from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
 from hedgerow.sources.tables import is_parquet, open_table, read_table
 from hedgerow.systems import load
-from hedgerow.texts import it_or_them, listed
+from hedgerow.texts import bar_of, it_or_them, listed
 
 ELSEWHERE = (
     "epsilon",
@@ -276,7 +276,6 @@ def _value(name: str, text: str, annotation: str) -> Any:
 
 # If a fit ends with one of these, the request was wrong and nothing was charged. An EngineError occurs later.
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
-WIDTH = 20
 PAUSE = 0.1  # seconds
 
 
@@ -421,10 +420,10 @@ class ShareProgress:
             sys.stderr.write("\r")
 
     def read(self, share: float | None) -> None:
-        self._show("reading" if share is None else f"{_bar(share)} of the bytes read")
+        self._show("reading" if share is None else f"{bar_of(share)} {int(100 * share):3d} % of the bytes read")
 
     def counted(self, question: int, share: float) -> None:
-        self._show(f"{_bar(share)} of round {question} counted")
+        self._show(f"{bar_of(share)} {int(100 * share):3d} % of round {question} counted")
 
     def _show(self, line: str) -> None:
         if not self._terminal or time.monotonic() < self._next:
@@ -438,7 +437,3 @@ class ShareProgress:
             sys.stderr.write("\r" + line.ljust(self._width))
             sys.stderr.flush()
             self._width = len(line) if line else self._width
-
-
-def _bar(share: float) -> str:
-    return f"[{'#' * int(WIDTH * share):.<{WIDTH}}] {int(100 * share):3d} %"

@@ -35,7 +35,7 @@ from hedgerow.files import atomic_file
 from hedgerow.plots.model import leaf_text, tree_values
 from hedgerow.schema.check import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import TableFile, unread
+from hedgerow.sources.table_file import Columns, TableFile, unread
 from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
@@ -111,13 +111,11 @@ def predict(
             _check_columns(table, estimator, keep, path)
         classes = list(ClassOrder.of(estimator.schema_).classes)
         header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
-        shown = (
-            out is not None or sys.stdout is None or not sys.stdout.isatty()
-        )  # else the predictions show the progress
-        progress = stack.enter_context(ShareProgress(shown=shown))
+        # On a terminal, the predictions themselves show the progress.
+        progress = ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
+        blocks = _blocks(tables, data, stack.enter_context(progress))
         look = UnreadColumns(estimator.schema_.features, estimator.schema_.missing)
-        sizes = [path.stat().st_size for path in data]
-        rows = _rows(estimator, answer, tables, sizes, kept, progress, look)
+        rows = _rows(estimator.schema_.names, answer, blocks, kept, look)
         if as_json:
             name = "probabilities" if proba else "intervals" if level else "predictions"
             _write_json(sys.stdout, classes, rows, name)
@@ -184,28 +182,28 @@ def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequ
     return [*keep, *answers]
 
 
-def _rows(
-    estimator: PrivateEstimator,
-    answer: Answer,
-    tables: Sequence[TableFile],
-    sizes: Sequence[int],
-    keep: Sequence[str],
-    progress: ShareProgress,
-    look: UnreadColumns,
-) -> Iterator[list[Any]]:
-    """Yield one row per record. One block of records is in memory at a time, and is passed to ``look``."""
-    total = max(sum(sizes), 1)
+def _blocks(tables: Sequence[TableFile], data: Sequence[Path], progress: ShareProgress) -> Iterator[Columns]:
+    sizes = [path.stat().st_size for path in data]
     for place, table in enumerate(tables):
         for block in table.blocks():
             share = table.share
-            progress.read(None if share is None else (sum(sizes[:place]) + sizes[place] * share) / total)
-            features = {name: block[name] for name in estimator.schema_.names}
-            look.add(features)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
-                answers = answer(features)
-            kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
-            yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
+            read = None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
+            progress.read(read)
+            yield block
+
+
+def _rows(
+    names: Sequence[str], answer: Answer, blocks: Iterable[Columns], keep: Sequence[str], look: UnreadColumns
+) -> Iterator[list[Any]]:
+    """Yield one row per record. One block of records is in memory at a time, and is passed to ``look``."""
+    for block in blocks:
+        features = {name: block[name] for name in names}
+        look.add(features)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
+            answers = answer(features)
+        kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
+        yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
 
 
 def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:

@@ -326,9 +326,14 @@ class Query:
     force: bool
     as_json: bool
 
-    def ledger(self) -> Ledger | None:
-        """Return the ledger that the command charges, or None."""
-        return ledger_or_none(self.address, self.dataset)
+    def claim(self) -> dict[str, Any]:
+        """Return the budget, whom it protects, and the ledger that is charged, as every query in Python takes them."""
+        return {
+            "epsilon": self.epsilon,
+            "adjacency": self.adjacency,
+            "records_per_person": self.records_per_person,
+            "ledger": ledger_or_none(self.address, self.dataset),
+        }
 
 
 def query_options(
@@ -343,19 +348,8 @@ def query_options(
             command(query=Query(given.pop("data"), **own), **given)
 
         collected.__doc__ = "\n\n".join([cleandoc(command.__doc__ or ""), READS_FILES, CHARGES_FIRST])
-        common = options(
-            "adjacency",
-            "person",
-            "records-per-person",
-            "memory",
-            "spill",
-            "ledger",
-            "dataset",
-            "separator",
-            "force",
-            "json",
-        )
-        result = out_option(out, required=out_required)(common(collected))
+        common = "adjacency person records-per-person memory spill ledger dataset separator force json".split()
+        result = out_option(out, required=out_required)(options(*common)(collected))
         if delta is not None:
             result = delta_option(delta)(result)
         return files_argument(epsilon_option(epsilon, required=True)(result))

@@ -96,29 +96,12 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
         raise click.UsageError(
             f"{model} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
-    ledger = query.ledger()
+    claim, form = query.claim(), CSVFormat.of(schema, query.separator)
     check_stdout()
-    X, y, groups = given(
-        query,
-        schema.target,
-        CSVFormat.of(schema, query.separator),
-        lambda t, p: check_columns(t, schema, p),
-        schema.person,
-    )
+    X, y, groups = given(query, schema.target, form, lambda t, p: check_columns(t, schema, p), schema.person)
     spending = Spending(f"epsilon {query.epsilon:g}", begun="The query may have been made")
     with spending, spending.watching(X, y) as records:
-        card = evaluate_model(
-            estimator,
-            records,
-            y,
-            epsilon=query.epsilon,
-            delta=query.delta or 0.0,
-            bins=bins,
-            adjacency=query.adjacency,
-            ledger=ledger,
-            groups=groups,
-            records_per_person=query.records_per_person,
-        )
+        card = evaluate_model(estimator, records, y, groups=groups, delta=query.delta or 0.0, bins=bins, **claim)
     values = {MODEL: file_digest(model), **card_values(card)}
     if query.as_json:
         write_json(values)
@@ -149,7 +132,7 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
     "Above 0 if values are released: the probability that the value of a single record is shown.",
     "The schema file to write, completely or not at all.",
 )
-def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Sequence[str]) -> None:
+def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Any) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
     What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other
@@ -159,7 +142,7 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
         raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths)
-    ledger = query.ledger()
+    claim = query.claim()
     check_stdout()
     person = [] if query.person is None else [query.person]
     wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
@@ -171,17 +154,14 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
             schema = private_schema(
                 records,
                 None if classes else y,
-                epsilon=query.epsilon,
                 delta=query.delta or 0.0,
                 classes=list(classes) or None,
                 outcome=outcome,
                 target=target,
-                adjacency=query.adjacency,
                 groups=groups,
                 person=query.person,
-                records_per_person=query.records_per_person,
-                ledger=ledger,
-                **columns,  # type: ignore[arg-type]
+                **claim,
+                **columns,
             )
         schema.save(query.out)
     certificate = schema.certificate_
@@ -238,20 +218,11 @@ def search(
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
     schema = load_schema(schema_path, target, query.person)
     kind = system_class(system or default_system(schema))
-    searched = PrivateSearchCV(
-        kind(schema=schema, **read_parameters(kind, pairs)),
-        _grid(kind, tried),
-        epsilon=query.epsilon,
-        refit=refit,
-        adjacency=query.adjacency,
-        records_per_person=query.records_per_person,
-        ledger=query.ledger(),
-    )
+    start = kind(schema=schema, **read_parameters(kind, pairs))
+    searched = PrivateSearchCV(start, _grid(kind, tried), refit=refit, **query.claim())
     check_stdout()
     form = CSVFormat.of(schema, query.separator)
-    X, y, groups = given(
-        query, str(schema.target), form, lambda table, path: check_columns(table, schema, path), schema.person
-    )
+    X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         spending.fit(searched, X, y, groups)
         spending.save(searched.best_estimator_, force=query.force)

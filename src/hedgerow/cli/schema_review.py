@@ -53,7 +53,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Note:
-    """What a data owner should know about one entry: its contents, unusual facts, and whether it looks like an id."""
+    """What a data owner should know about one entry: its contents and unusual facts."""
 
     name: str
     entry: str
@@ -128,7 +128,7 @@ def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
 
 
 def _rank_of(name: str, cells: Cells, sizes: npt.NDArray[np.int64]) -> int:
-    """Return how likely a column identifies persons (0: it does not); ``sizes`` are the numbers of records of each id."""
+    """Return how likely a column identifies persons (0: it does not), by the number of records of each id."""
     words, ids, known = _words_of(name), len(sizes), int(sizes.sum())
     if ids > 1 and len(cells) / 2 < known <= RECORDS_OF_ONE * ids:
         if words & set(PERSON_WORDS) and words <= {*PERSON_WORDS, *ID_WORDS, *NUMBER_WORDS}:
@@ -143,9 +143,10 @@ def _are_ids(cells: Cells) -> bool:
     values = numbers(cells)
     there = values[np.isfinite(values)]
     if IN_MOSTLY * (len(cells) - len(there)) <= len(cells):
-        whole = bool((there == np.rint(there)).all())
-        dotted = cells.dtype.kind == "O" and not whole and len(set(map(str, cells.tolist()))) > len(np.unique(there))
-        return dotted or (whole and _is_numbering(there, len(np.unique(there))))
+        distinct = len(np.unique(there))
+        if (there == np.rint(there)).all():
+            return _is_numbering(there, distinct)
+        return cells.dtype.kind == "O" and len(set(map(str, cells.tolist()))) > distinct  # such as 1.10 and 1.1
     texts = [str(cell).strip() for cell in cells.tolist() if cell is not None]
     plain = sum(not re.search(r"\s", text) and any(map(str.isdigit, text)) for text in texts)
     guessed = guess_feature(object_array(texts, len(texts)), max_categories=2)
@@ -155,23 +156,20 @@ def _are_ids(cells: Cells) -> bool:
 def _note_on_person(name: str, sizes: npt.NDArray[np.int64], records: int) -> Note:
     largest, nobody = int(sizes.max()), records - int(sizes.sum())
     persons = f"{counted(len(sizes), 'person')}, with up to {counted(largest, 'record')} each"
-    entry = f"identifies persons, so it is no feature: {persons}"
-    oddities = []
+    oddities = ["is it a key of rows? If persons have several rows, name the column of persons instead"]
     if largest > 1:
         share = np.count_nonzero(sizes == 1) / len(sizes)
-        oddities.append(
+        oddities = [
             f"records_per_person = 1 reads one record of each person ({share:.0%} have only one), and a larger number reads "
             "more, with more noise"
-        )
-    else:
-        oddities.append("is it a key of rows? If persons have several rows, name the column of persons instead")
+        ]
     if nobody:
         oddities.append(f"{counted(nobody, 'record')} without an id will be left out")
-    return Note(name, entry, tuple(oddities))
+    return Note(name, f"identifies persons, so it is no feature: {persons}", tuple(oddities))
 
 
 def _read(cells: Cells, absent: CategoryReader) -> Column:
-    """Return a column as numbers if at most one in ten of its cells is not a number or is a truth value, else as objects."""
+    """Return a column as numbers if at most one in ten of its cells is something else, else as objects."""
     there = absent.codes(cells) != absent.missing
     values = numbers(cells)
     others = there & np.isnan(values)

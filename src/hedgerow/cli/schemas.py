@@ -111,7 +111,6 @@ def init(
 
 
 def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Columns]:
-    """Return files that were read, and their columns one after another."""
     tables: list[TableFile] = []
     parts: list[Columns] = []
     for path in data:
@@ -125,7 +124,6 @@ def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Colum
 
 
 def _check_header(header: Sequence[str], data: Path) -> None:
-    """Raise SchemaError if the first line does not name columns, as far as can be determined."""
     check_no_name_twice(header, str(data))
     values = numbers(np.array(header, dtype=object))
     odd = [place for place, name in enumerate(header, 1) if not name or np.isfinite(values[place - 1])]
@@ -247,7 +245,7 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
 
 
 def _refusal(tables: Sequence[TableFile], schema: Schema, lines: int, data: Sequence[Path]) -> str | None:
-    """Return the reason why no model could be trained, with the message of ``hedgerow train``."""
+    """Return the message with which ``hedgerow train`` would refuse the files."""
     try:
         for table, path in zip(tables, data, strict=True):
             check_columns(table, schema, path)

@@ -82,8 +82,7 @@ def run_training(
     }
     form = CSVFormat.of(schema, query.separator)
     _warn_of_inferred(schema, schema_path)
-    settings |= {"adjacency": query.adjacency, "records_per_person": query.records_per_person}
-    model = kind(epsilon=query.epsilon, schema=schema, ledger=query.ledger(), **settings)
+    model = kind(schema=schema, **query.claim(), **settings)
     check_stdout()
 
     # A function of its own, because freeing many records takes time, and an interruption then must report the cost.

@@ -35,11 +35,6 @@ RAISE = "if you trust the file, pass more as max_bytes to hedgerow.load"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def document_text(document: Mapping[str, Any]) -> str:
-    """Return a document as an archive holds it."""
-    return json.dumps(document, indent=1)
-
-
 def write_archive(path: Place, document: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a document and arrays to a file, whole or not at all; or to a binary file object."""
     if is_path(path, "write"):
@@ -53,7 +48,7 @@ def write_archive(path: Place, document: Mapping[str, Any], arrays: Arrays) -> N
 
 def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arrays) -> None:
     with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), document_text(document), zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), json.dumps(document, indent=1), zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)

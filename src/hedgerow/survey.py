@@ -144,10 +144,10 @@ class Survey:
         event = self.histogram_noise.event("fine bins of a numeric feature", draws=int(self.encoder.n_codes.max()))
         return Sequence((event,) * len(self.numeric))
 
-    def histograms(self, asked: Round) -> dict[int, Integers]:
+    def histograms(self, ones: Round) -> dict[int, Integers]:
         """Return the noisy counts of the codes of each numeric feature by its place, in a round of ``Ones``."""
         noise = self.histogram_noise
-        return {} if noise is None else {one: asked.sums(Candidate(one), noise)[0, :, 0] for one in self.numeric}
+        return {} if noise is None else {j: ones.sums(Candidate(j), noise)[0, :, 0] for j in self.numeric}
 
     def column_warnings(
         self, histograms: Mapping[int, Integers], records: float | None = None, deviation: float = 0.0

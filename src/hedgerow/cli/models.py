@@ -120,10 +120,10 @@ def predict(
             name = "probabilities" if proba else "intervals" if level else "predictions"
             _write_json(sys.stdout, classes, rows, name)
         elif out is None:
-            _write_csv(sys.stdout, chain([header], rows))
+            csv.writer(sys.stdout, lineterminator="\n").writerows(chain([header], rows))
         else:
             with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
-                _write_csv(file, chain([header], rows))
+                csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
     for warning in [*unread(tables), *look.findings()]:
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
@@ -171,14 +171,13 @@ def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence
 
 def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:
     """Return the names of the output columns, or raise UsageError if two are the same."""
-    answers = (
-        [f"probability_{label}" for label in classes] if proba else ["prediction", *(["low", "high"] if level else [])]
-    )
-    both = [name for name in keep if name in answers]
-    if both:
-        raise click.UsageError(
-            f"--keep {both[0]} names a column that the predictions have, too; rename it in the file."
-        )
+    answers = ["prediction", "low", "high"] if level else ["prediction"]
+    answers = [f"probability_{label}" for label in classes] if proba else answers
+    for name in keep:
+        if name in answers:
+            raise click.UsageError(
+                f"--keep {name} names a column that the predictions have, too; rename it in the file."
+            )
     return [*keep, *answers]
 
 
@@ -204,10 +203,6 @@ def _rows(
             answers = answer(features)
         kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
         yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
-
-
-def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
-    csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], name: str) -> None:

@@ -269,7 +269,7 @@ class ScoringForm(Trees):
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
-        """How other programs read the cells of each feature; raises ConfigurationError where they cannot be told."""
+        """How other programs read the cells of each feature; raises ConfigurationError where one cannot be exported."""
         return readings_of(self.encoder)
 
     @property
@@ -290,7 +290,7 @@ class ScoringForm(Trees):
         return row
 
     def merged(self) -> ScoringForm:
-        """Return a form that says the same with one tree for all that ask the same, whose votes are added up."""
+        """Return a form that says the same with one tree for all that have the same tests, whose votes are added up."""
         together: dict[tuple[int, ...], list[Integers]] = {}
         for root in self.roots.tolist():
             nodes = self._below(root)

@@ -43,7 +43,7 @@ def json_text(document: Mapping[str, Any], form: ScoringForm) -> str:
 
 
 def answers_of(form: ScoringForm) -> dict[str, Any]:
-    """Return how a model answers, as plain values; trees that ask the same are one. ConfigurationError if it is too large."""
+    """Return how a model answers, as plain values; trees of the same tests are one. ConfigurationError if it is too large."""
     size = form.branch.size + form.votes.size
     if size > MOST_VALUES:
         raise ConfigurationError(

@@ -60,7 +60,7 @@ Reading = NumberReading | ValueReading
 
 
 def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
-    """Return how an encoder reads each feature; ConfigurationError if other programs cannot be told of one."""
+    """Return how an encoder reads each feature; ConfigurationError if one cannot be exported."""
     schema = encoder.schema
     schema.check_text()
     features = schema.features.items()
@@ -83,8 +83,8 @@ def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Sche
         assert isinstance(feature, Categorical)
         return _value_reading(name, feature, schema)
     raise ConfigurationError(
-        f"feature {name!r} is of the type {type(feature).__name__}, which cannot be told to other programs yet; keep the model "
-        "in hedgerow, by model.save(path)."
+        f"feature {name!r} is of the type {type(feature).__name__}, which cannot be exported yet; keep the model in hedgerow, "
+        "by model.save(path)."
     )
 
 

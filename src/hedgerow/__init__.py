@@ -12,18 +12,7 @@ from hedgerow.catalogue import REGRESSORS, SYSTEMS, homes_of, imported_on_use
 
 if TYPE_CHECKING:
     from hedgerow import audit as audit, datasets as datasets, engines as engines, mlflow as mlflow, plots as plots
-    from hedgerow.analysis import (
-        FitPlan as FitPlan,
-        HeldOut as HeldOut,
-        PrivateSearchCV as PrivateSearchCV,
-        RegressionCard as RegressionCard,
-        ReleasedSchema as ReleasedSchema,
-        ReportCard as ReportCard,
-        evaluate as evaluate,
-        hold_out as hold_out,
-        plan as plan,
-        private_schema as private_schema,
-    )
+    from hedgerow.analysis import *
     from hedgerow.curator import Curator as Curator
     from hedgerow.engines.records import Records as Records
     from hedgerow.errors import (

@@ -50,6 +50,16 @@ def test_a_hundred_percent_is_said_of_the_whole_only():
     assert " 99 % " in Progress("a", 999, file=io.StringIO()).line()
 
 
+def test_a_group_that_cannot_be_done_leaves_the_total(clock):
+    progress = Progress("aab", file=io.StringIO(), clock=clock)
+    clock.now += 5
+    progress.step("b", "")
+    progress.drop("a")
+    progress.drop("a")
+    assert progress.line() == "[####################] 1/1 100 % done"
+    assert progress.seconds_left() == 0
+
+
 def test_a_log_file_gets_a_line_now_and_then_and_the_last(clock):
     file = io.StringIO()
     with Progress("a" * 100, file=file, clock=clock) as progress:
@@ -74,6 +84,14 @@ def test_a_terminal_gets_one_line_that_covers_the_longer_one_before(clock, monke
     assert "\n" not in "".join(shown)
     assert [len(line) for line in shown] == [len("[" + "." * 20 + "] 0/2 0 % time left unknown"), 59, 59]
     assert shown[-1].rstrip() == "[####################] 2/2 100 % done"
+
+
+def test_a_bar_that_was_cleared_leaves_an_empty_line(clock):
+    file = Terminal()
+    with Progress("a", file=file, clock=clock) as progress:
+        shown = len(file.getvalue()) - 1
+        progress.clear()
+        assert file.getvalue().endswith("\r" + " " * shown + "\r")
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,17 @@ class Progress:
         self._done += 1
         self._show(label, force=not self._left.total())
 
+    def drop(self, group: Hashable) -> None:
+        """Take a group that cannot be done out of the total."""
+        if self._left.pop(group, 0):
+            self._show("", force=not self._left.total())
+
+    def clear(self) -> None:
+        """Make room for a line that something else is about to write."""
+        if self._terminal:
+            self._file.write("\r" + " " * self._width + "\r")
+            self._file.flush()
+
     def seconds_left(self) -> float | None:
         """Return the estimate, or None before the first piece is done: medians of groups, as a first piece may compile."""
         if not self._seen:

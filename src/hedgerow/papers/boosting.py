@@ -532,8 +532,6 @@ class PaperBooster(BoostedSystem):
 
     Parameters
     ----------
-    epsilon, delta, schema, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``BoostedSystem``.
     variant : {"private", "published"}
         "private": the form whose guarantee is proved. "published": the form that the paper prints, for two classes, to fit and
         predict; its certificate says that no guarantee holds, and why.

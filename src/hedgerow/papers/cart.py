@@ -239,12 +239,11 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
               weight. One run of the exponential mechanism selects a test among all cuts and values. No stop rule makes a node
               a leaf. A tree's vote follows from its noisy leaves.
     Published algorithms 1, 3 and 4 as printed, with the circular budget; or as the authors coded them.
+    Defaults  4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published: 10, or 30 as coded with noise
+              in Gini indices; 10 bins.
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperBooster``. Defaults: 4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published:
-        10, or 30 as coded with noise in Gini indices; 10 bins.
     max_depth : int or None
         Maximum number of tests on a path. None: 2 [our choice]; published: 4.
     subspace : int or None
@@ -258,16 +257,6 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     coded_noise : {"votes", "gini"}
         Where the coded form adds noise. "votes": to the trees' predictions, as in the four scripts that draw the paper's figures
         and tables. "gini": to the Gini indices and labels, as in a fifth script.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.CARTDPsAdaBoostClassifier(epsilon=1.0, delta=1e-6, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     max_depth: int | None = parameter(WholeNumber(1, 16, or_none=True), default=None)

@@ -199,12 +199,10 @@ class DPAdaClassifier(PaperBooster):
     Departs   (private) from the paper. Noise is added to what is released, the selection of the stump and its leaves, and not to
               the weights. Rounds that are not paid read nothing and add nothing. Weights are capped and not normalized.
     Published noise on the largest and the smallest weight, in proportions that depend on the weights; everything else exact.
+    Defaults  16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our choice]; published: 50; 10 bins.
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperBooster``. Defaults: 16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our
-        choice]; published: 50; 10 bins.
     schedule : {"all", "swing", "random", "improved"}
         The rounds that are paid: every round; every second round; each round by a fair coin; or the first of each run of such
         coins.
@@ -213,16 +211,6 @@ class DPAdaClassifier(PaperBooster):
     ties : {"each", "shared", "one"}
         Published form: whether records that tie for the largest or the smallest weight each get noise, share one noise, or only
         one of them gets noise.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DPAdaClassifier(epsilon=1.0, schema=schema, schedule="swing", n_estimators=10).fit(X, y)
-    >>> model.certificate_.holds, float(model.certificate_.epsilon)
-    (True, 1.0)
     """
 
     schedule: str = parameter(Choice(tuple(SCHEDULES)), default="all")
@@ -327,26 +315,14 @@ class DPAdaBoostClassifier(PaperBooster):
               records. Weights are capped and not normalized. Votes follow from the noisy leaves alone.
     Published the attribute with the largest exact weighted information gain, noise proportional to the largest weight, exact
               alpha.
+    Defaults  8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16; published: 10; 10 bins [our choice].
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperBooster``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16; published: 10; 10 bins
-        [our choice].
     attribute : {"selected", "random"}
         How the private form selects the attribute. "selected": by permute-and-flip (with ``delta`` above 0 by the exponential
         mechanism) on the weight that majority labels classify correctly, with half of a round's budget. "random": at random, so
         the whole budget is for the leaves, as in the paper.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DPAdaBoostClassifier(epsilon=1.0, schema=schema, attribute="random").fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     attribute: str = parameter(Choice(("selected", "random")), default="selected")

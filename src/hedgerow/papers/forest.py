@@ -446,16 +446,9 @@ class PaperTree(TreeSystem):
 
     Parameters
     ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``.
     variant : {"private", "published"}
         "private": the form whose guarantee is proved. "published": the form that the paper prints, to fit and predict; its
         certificate says that no guarantee holds, and why.
-
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
     """
 
     _published_size: ClassVar[Size]
@@ -474,10 +467,4 @@ class PaperTree(TreeSystem):
 
 
 class PaperForest(PaperTree, ForestSystem):
-    """A forest of a paper.
-
-    Parameters
-    ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperTree`` and ``ForestSystem``.
-    """
+    """A forest of a paper."""

@@ -398,10 +398,6 @@ class DiffGenClassifier(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        The total privacy budget, read as its shortest decimal.
-    schema : Schema or None
-        What is public about the data. None infers it from the records, which voids the guarantee.
     specializations : int or None
         Maximum number of groups that are divided. None: 10 if the add/remove budget is at least 0.5, otherwise 4 [our choice].
     criterion : {"gini", "max"} or None
@@ -412,23 +408,7 @@ class DiffGenClassifier(PrivateClassifier):
         at least 0.5, otherwise 64 [our choice].
     max_bins : int or None
         One more than the number of places where a numeric feature may be cut. None: 16 [our choice].
-    adjacency, records_per_person, random_state, ledger
-        See ``PrivateClassifier``.
 
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["high", "low"])
-    >>> model = hr.DiffGenClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds
-    True
     """
 
     specializations: int | None = parameter(WholeNumber(1, 100, or_none=True), default=None)
@@ -507,13 +487,10 @@ class DTDiffClassifier(DiffGenClassifier):
 
     Parameters
     ----------
-    epsilon, schema, specializations, criterion, max_cells, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``DiffGenClassifier``; max_bins is 64 by default if the add/remove budget is at least 1.
+    max_bins : int or None
+        One more than the number of places where a numeric feature may be cut. None: 64 if the add/remove budget is at least 1,
+        otherwise 16 [our choice].
 
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
 
     Examples
     --------

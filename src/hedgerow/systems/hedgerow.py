@@ -121,9 +121,9 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
 
     Parameters
     ----------
-    epsilon, schema, adjacency, records_per_person, random_state, ledger
-        See ``PrivateEstimator``. The schema needs an ``outcome``, whose range must be public knowledge. Outcomes outside the
-        range are clipped to it, and predictions stay within it.
+    schema : Schema or None
+        What is public about the data. It needs an ``outcome``, whose range must be public knowledge. Outcomes outside the range
+        are clipped to it, and predictions stay within it. None infers it from the records, which voids the guarantee.
     delta : float, default 0.0
         The delta of the guarantee, at least 0 and below 1. A small delta, far below one over the number of records, makes the
         model markedly more accurate.
@@ -150,10 +150,6 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
 
-    Attributes
-    ----------
-    schema_, certificate_, n_features_in_
-        See ``PrivateEstimator``.
 
     Examples
     --------
@@ -281,8 +277,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
 
     Parameters
     ----------
-    epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
-        See ``BoostingClassifier``.
     n_estimators : int or None
         Number of rounds. None: from 2 to 60, by the budget and the noisy numbers of records (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
@@ -312,10 +306,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
 
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
 
     Examples
     --------

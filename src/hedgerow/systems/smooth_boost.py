@@ -25,11 +25,10 @@ class SmoothBoostClassifier(BoostedSystem):
     Releases  ``n_estimators`` trees with noisy weights of the classes in each leaf.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each round, a share of it for the test and the
               rest for the leaves (docs/proofs/boosting.md).
+    Defaults  8 rounds below a budget of 0.5, 60 from 10 on, otherwise 20; 10 bins [our choice].
 
     Parameters
     ----------
-    epsilon, delta, schema, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``BoostedSystem``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 20; 10 bins [our choice].
     weights : {"madaboost", "smoothboost"}
         "madaboost": min(1, exp(-margin / 2)), with votes of the log-odds. "smoothboost": SmoothBoost's, with equal votes.
     max_depth : int

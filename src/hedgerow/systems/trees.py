@@ -55,21 +55,7 @@ class SuLQID3Classifier(TreeSystem):
               for the counts of each feature by code and class (docs/proofs/id3.md).
     Departs   from the framework. A feature's counts are one query, since a record is in only one of them; SuLQ
               queries each count separately. A leaf gets all of the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 2 tests on a path, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.SuLQID3Classifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  2 tests on a path, 5 bins [our choice].
     """
 
     _private_size = Size(1, 2, 5)
@@ -88,21 +74,7 @@ class PINQID3Classifier(TreeSystem):
               by the counts of the features by code and class (docs/proofs/id3.md).
     Departs   from the paper. The number of records with a code is the sum over the classes and not another query. A
               leaf gets all of the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 2 tests on a path, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.PINQID3Classifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  2 tests on a path, 5 bins [our choice].
     """
 
     _private_size = Size(1, 2, 5)
@@ -119,21 +91,7 @@ class DiffPID3Classifier(TreeSystem):
               half for the test (docs/proofs/id3.md).
     Departs   from the paper. The information gain has a public cap in place of the number of records. Selections use
               the one-sided range, which doubles their signal. A leaf gets all of the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 3 tests on a path, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPID3Classifier(epsilon=1.0, schema=schema, max_depth=2).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  3 tests on a path, 5 bins [our choice].
     """
 
     _private_size = Size(1, 3, 5)
@@ -152,21 +110,7 @@ class DiffPC45Classifier(TreeSystem):
     Departs   from the paper. Cuts lie on the grid of the schema's ranges. One selection, at the one-sided range, ranks all cuts
               and categorical features by the largest class of their branches, where the paper makes n + 1. A leaf gets all of
               the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 4 tests on a path, cuts on a grid of 128 cells [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPC45Classifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  4 tests on a path, cuts on a grid of 128 cells [our choice].
     """
 
     _private_size = Size(1, 4, 128)
@@ -199,21 +143,7 @@ class DiffPRFClassifier(ForestSystem):
               records. Selections use the one-sided range, with a public cap on the number of
               records in place of the number. A leaf gets all of the budget that its path has not spent. No noisy number of
               records stops small nodes [our choice].
-
-    Parameters
-    ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``ForestSystem``. Defaults: 3 trees of 3 tests, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPRFClassifier(epsilon=1.0, schema=schema, n_estimators=2).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  3 trees of 3 tests, 5 bins [our choice].
     """
 
     _private_size = Size(3, 3, 5)
@@ -239,21 +169,7 @@ class DiffPRFsClassifier(ForestSystem):
               the grid of the schema's ranges. One selection, at the one-sided range, replaces the paper's n + 1. A leaf gets
               all of the budget that its path has not spent. No noisy number of records stops small nodes [our choice: the
               papers' rule is inferred, and at epsilon / T it turns roots into leaves].
-
-    Parameters
-    ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``ForestSystem``. Defaults: 3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPRFsClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
     """
 
     _private_size = Size(3, 4, 128)
@@ -274,21 +190,7 @@ class RandomTreesClassifier(ForestSystem):
     Departs   from both. Records are assigned to trees independently, not by position or in equal parts. Cuts lie on
               the grid of the schema's ranges. The leaf differs from Fletcher and Islam's, whose noise follows the counts and so
               protects nothing.
-
-    Parameters
-    ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``ForestSystem``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.RandomTreesClassifier(epsilon=1.0, schema=schema, n_estimators=5).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
     """
 
     _private_size = Size(10, 5, 32)

@@ -57,8 +57,6 @@ class AllocationForest(EDPRFClassifier):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, stop, adjacency, records_per_person, random_state, ledger
-        See ``EDPRFClassifier``.
     allocation : {"own", "deng", "tpdprf", "linear"}
         Whose level budgets: eDPRF's; twice the level above; harmonic; or on a line.
     purity_test : bool

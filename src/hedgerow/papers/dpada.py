@@ -7,7 +7,7 @@ Astronautics, 2017.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, cast
 
@@ -126,35 +126,25 @@ def _scale(change: float, mean: float, budget: float) -> float:
 
 
 @dataclass(frozen=True)
-class PerturbExtremes:
-    """Laplace noise on the largest and the least weight of some rounds, cut off at 1/N, before weights are normalized.
+class PrintedDPAda(PrintedBoosting):
+    """AdaBoost with Laplace noise on the largest and the least weight of some rounds, cut off at 1/N, before normalization.
 
     A noisy largest weight below 1/N becomes 1/N, and so does a noisy least weight above it; a noisy least weight below 0
     becomes 0 [inferred, the paper has no rule].
 
-    Parameters
-    ----------
-    schedule : RoundSchedule
-        The rounds after which there is noise.
-    ties : {"each", "shared", "one"}
-        Of all records with the largest (least) weight, each gets noise of its own (the likely reading, since the paper's
-        proof counts them all), all get one noisy value, or only the first one is changed.
-
-    Notes
-    -----
-    The scale on the largest weight is (m / B) (1 - 1 / (N max w)), above 16 at m = 30 and B = 1 for the weights of order
-    1e-4 that thousands of records have: the next stump fits the noise. On Adult as in the paper, at B = 1 and m = 50, the
-    four schedules reach about .5 where all tied records get noise and .67 to .77 where one does; the majority rule has .76
-    and AdaBoost .86, so that no reading of the ties gives the paper's curves, which are close to AdaBoost.
-
-    Where the least weight is 0, its budget is 0 and its scale has no bound: the noisy weight is 1/N or 0 by a fair coin.
+    Of all records with the largest (least) weight each gets noise of its own (``ties``: "each", the likely reading, since the
+    paper's proof counts them all), all get one noisy value ("shared"), or only the first one is changed ("one"). The scale on
+    the largest weight is (m / B) (1 - 1 / (N max w)), above 16 at m = 30 and B = 1 for the weights of order 1e-4 that thousands
+    of records have: the next stump fits the noise. On Adult as in the paper, at B = 1 and m = 50, the four schedules reach about
+    .5 where all tied records get noise and .67 to .77 where one does; the majority rule has .76 and AdaBoost .86, so that no
+    reading of the ties gives the paper's curves, which are close to AdaBoost. Where the least weight is 0, its budget is 0 and
+    its scale has no bound: the noisy weight is 1/N or 0 by a fair coin.
     """
 
-    schedule: RoundSchedule
+    schedule: RoundSchedule = field(default_factory=AfterFirst)  # the rounds after which there is noise
     ties: Ties = "each"
 
-    def apply(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
-        """Return the weights (records,) after noise, normalized."""
+    def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
         mean = 1 / len(weights)
         of_most, of_least = noise_scales(weights, epsilon, rounds)
         most = self._tied(weights >= weights.max() * (1 - EQUAL))
@@ -173,7 +163,7 @@ class PerturbExtremes:
         noise: Floats = randomness.draw(UNIT, np.zeros(records if self.ties == "each" else 1))
         return noise
 
-    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
+    def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
         if self.schedule.most(rounds) == 0:
             return
         scale = decimal_text(rounds / epsilon / EXAMPLE, 3)
@@ -251,8 +241,7 @@ class DPAdaClassifier(PaperBooster):
     _published_size = Size(50, 1, 10)
 
     def _published(self) -> PrintedBoosting:
-        perturbation = PerturbExtremes(SCHEDULES[self.schedule], cast(Ties, self.ties))
-        return PrintedBoosting(ExactStump(), perturbation=perturbation)
+        return PrintedDPAda(ExactStump(), SCHEDULES[self.schedule], cast(Ties, self.ties))
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 16, 40, 100), 1, 10)

@@ -20,9 +20,9 @@ from hedgerow.curator import Curator
 from hedgerow.errors import DatasetError, HedgerowError
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import dpada
-from hedgerow.papers.boosting import LessLogAlpha, PrintedBoosting, PrintedBoostingPlan, Ranked
-from hedgerow.papers.cart import CartTree
-from hedgerow.papers.dpada import ExactStump, PerturbExtremes
+from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, Ranked
+from hedgerow.papers.cart import CartTree, PrintedCart
+from hedgerow.papers.dpada import ExactStump, PrintedDPAda
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.noise import IntervalChoice
 from hedgerow.papers.records import RawRecords
@@ -308,9 +308,9 @@ def raw_numbers() -> Verdict:
 @fact
 def sum_of_rounds() -> Verdict:
     """Add up the budgets of the rounds of a fit as printed, each from the error of the round before."""
-    model, budgets = _cart("published", n_estimators=10).model_, LessLogAlpha()
+    model, printed = _cart("published", n_estimators=10).model_, PrintedCart(CartTree())
     errors = [None, *(float(1 / (1 + np.exp(2 * alpha))) for alpha in model.alphas[:-1])]
-    total = sum(budgets.budget(1.0, 10, error) for error in errors)
+    total = sum(printed.budget(1.0, 10, error) for error in errors)
     return stated(abs(total - 1) < 0.01, f"{len(errors)} rounds spend {total:.2f} at epsilon 1, on made-up records")
 
 
@@ -426,7 +426,7 @@ def steps_of(schedule: str, rounds: int, features: int, records: int) -> int:
     y = np.where((X[:, 0] > 0.5) ^ (generator.uniform(size=records) < 0.3), "yes", "no")
     schema = Schema({f"f{place}": Numeric(0, 1) for place in range(features)}, classes=["no", "yes"])
     stump, randomness = CountedStump(), Randomness(0)
-    counted = PrintedBoosting(stump, perturbation=PerturbExtremes(dpada.SCHEDULES[schedule]))
+    counted = PrintedDPAda(stump, dpada.SCHEDULES[schedule])
     marked = (np.flatnonzero(dpada.SCHEDULES[schedule].marked(rounds, randomness.draw)) + 1).tolist()
     plan = PrintedBoostingPlan(counted, schema, Fraction(1), rounds=rounds, marked=marked)
     fitted = plan.fit_raw(X, y, randomness)

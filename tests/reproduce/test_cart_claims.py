@@ -175,23 +175,6 @@ def test_a_single_run_tells_nothing():
     assert judges.rise([A])(found, "published").answer == "cannot be told"
 
 
-@pytest.mark.parametrize(
-    ("section", "answer"),
-    [
-        ("3.3, property 3", "does not"),
-        ("3.3, equation 8", "does not"),
-        ("2.2", "does not"),
-        ("3.1", "holds"),
-        ("3.3 (2)", "holds"),
-        ("1, contribution 3; 4.2.2", "holds"),
-    ],
-)
-def test_what_is_said_of_the_algorithm(section, answer):
-    [text] = experiments_named(["cart-dps-adaboost/text"])
-    [claim] = [claim for claim in text.claims if claim.section == section]
-    assert claim.check(None, "published").answer == answer
-
-
 def test_the_depth_1_comparison_is_not_turned_around():
     # 4.2.2: at depth 1 "some accuracy of the model is sacrificed" against DP-AdaBoost.
     [fig5] = experiments_named(["cart-dps-adaboost/fig5"])

@@ -5,8 +5,7 @@ import pytest
 from made_up_results import PANEL, results
 from scipy import stats
 
-from hedgerow.errors import DatasetError
-from hedgerow.papers.reproduce import facts, judges, verdicts
+from hedgerow.papers.reproduce import judges, verdicts
 from hedgerow.papers.reproduce.experiment import PaperClaim, Reported
 from hedgerow.papers.reproduce.verdicts import Cell, Contrast
 
@@ -230,17 +229,3 @@ def test_all_points_of_a_form_have_the_runs_of_the_one_with_the_fewest():
     del found._rows[fit.numbered(3).key]
     assert [len(found.cell(PANEL, "a", "published", x).values) for x in (0.1, 0.5, 1.0)] == [3, 3, 3]
     assert found.cell(PANEL, "majority rule", "published", 0.1).certain
-
-
-def test_a_fact_is_the_same_for_all_forms_and_needs_its_data():
-    @facts.fact
-    def even(number):
-        if number is None:
-            raise DatasetError("lost")
-        return verdicts.stated(number % 2 == 0, "counted")
-
-    assert [str(even(number=number)(None, "private")) for number in (2, 3, None)] == [
-        "holds: counted",
-        "does not: counted",
-        "not measured",
-    ]

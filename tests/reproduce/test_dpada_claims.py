@@ -1,9 +1,10 @@
 import itertools
 
+import facts
 import numpy as np
 import pytest
 
-from hedgerow.papers.reproduce import facts, judges
+from hedgerow.papers.reproduce import judges
 from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit
 from hedgerow.papers.reproduce.judges import above
@@ -130,10 +131,9 @@ def test_steps_are_counted_weight_by_weight_and_candidate_by_candidate():
 
 
 def test_steps_that_grow_otherwise_contradict(monkeypatch):
-    check = facts.linear(schedule="all", tolerance=0.05)
-    assert check(None, "published").answer == HOLDS
+    assert facts.linear("all", 0.05).answer == HOLDS
     monkeypatch.setattr(facts, "steps_of", lambda schedule, rounds, features, records: rounds * features * records**2)
-    assert check(None, "published").answer == DOES_NOT
+    assert facts.linear("all", 0.05).answer == DOES_NOT
 
 
 def test_what_was_not_run_is_not_measured():
@@ -163,18 +163,12 @@ def test_what_was_not_run_is_not_measured():
 )
 def test_numbers_of_noisy_rounds(says, answers, monkeypatch):
     monkeypatch.setattr(facts, "ROUNDS", (30,))
-    assert answer(facts.numbers_of_noisy_rounds(says=says), None) == answers
+    assert facts.numbers_of_noisy_rounds(says).answer == answers
 
 
 def test_the_printed_algorithm_perturbs_after_round_1():
     assert set(facts.noisy_rounds("", 30)) == {30}
     assert set(facts.noisy_rounds("all", 30)) == {29}
-
-
-def test_the_guarantee_is_the_private_forms():
-    [theorem2] = experiments_named(["dpada/theorem2"])
-    verdicts = [claim.check(None, "published").answer for claim in theorem2.claims]
-    assert verdicts == [DOES_NOT, HOLDS]
 
 
 def test_both_readings_of_ties_are_asked_the_same():

@@ -40,7 +40,7 @@ MEDIAN_ERROR = math.sqrt(math.pi / 2)  # the standard error of a normal sample's
 CLOSER = (1.0, -1.0, -1.0, 1.0)  # the distance of the first two points less that of the other two
 
 Pairs = Sequence[Sequence[Place]]
-JUDGES: dict[str, Callable[..., Check]] = {}  # by name; `facts.py` adds those that need no runs
+JUDGES: dict[str, Callable[..., Check]] = {}  # by name
 
 
 def judge(find: Callable[..., Verdict]) -> Callable[..., Check]:
@@ -52,6 +52,12 @@ def judge(find: Callable[..., Verdict]) -> Callable[..., Check]:
 
     JUDGES[find.__name__] = of
     return of
+
+
+@judge
+def computed(results: Results, form: Form, answer: Answer, words: str, details: str = "") -> Verdict:
+    """State what needs no runs, as tests/reproduce/ computes it: budgets, guarantees, mechanisms, algorithms and data."""
+    return Verdict(answer, words, details)
 
 
 # One method against others

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
+from hedgerow.papers.reproduce.drawing import TWO_FEATURES
 from hedgerow.papers.reproduce.experiment import FORMS, Form, Results
 from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.papers.reproduce.statements import Paper
 from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, Verdict
 from hedgerow.plots import Page
 from hedgerow.privacy.accounting import unprotected
-from hedgerow.schema import Categorical, Numeric, Schema
 
 WIDTH = 130
 SHARED = "Notes on several experiments"
@@ -194,13 +194,12 @@ def file_name(experiment: str) -> str:
 
 def guarantees(systems: Sequence[str]) -> Guarantees:
     """Return what each form's certificate says at epsilon 1 and default size: whether it holds, and every reason why not."""
-    schema = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
     rows = []
     reasons: list[str] = []
     for system in systems:
         for form in PAPER_AND_PRIVATE:
             # A certificate depends on the schema and the parameters, and on no record: two will do.
-            model = estimator(Fit("", system, form), schema, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
+            model = estimator(Fit("", system, form), TWO_FEATURES, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
             certificate = model.certificate_
             own = unprotected(certificate.event)
             reasons += [reason for reason in own if reason not in reasons]

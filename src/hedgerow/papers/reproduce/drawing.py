@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from hedgerow.estimator import result_of
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Experiment, Form, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit, estimator
@@ -360,8 +361,8 @@ def fitted_rounds(schedule: str, rounds: int, run: int | None, form: str = "publ
 @lru_cache
 def noisy_rounds(schedule: str, rounds: int) -> tuple[int, ...]:
     """Return how many rounds of published models, one for each run, noise followed."""
-    models = [fitted_rounds(schedule, rounds, run)._fitted for run in range(RUNS)]
-    return tuple(sum(marked <= len(fitted.model.alphas) for marked in fitted.coins) for fitted in models)
+    fits = [result_of(fitted_rounds(schedule, rounds, run)) for run in range(RUNS)]
+    return tuple(sum(marked <= len(cast(Any, fit.model).alphas) for marked in fit.coins) for fit in fits)
 
 
 def draw_rounds() -> Any:

@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.inspection import partial_dependence
 
@@ -165,7 +166,7 @@ def test_experiments_keep_bins_of_equal_width_for_pdays(made_up, monkeypatch):
 @pytest.mark.parametrize("as_frame", [True, False])
 def test_partial_dependence_reads_the_numbers_of_a_set_with_words(made_up, as_frame):
     data = load_bank(made_up("BANK", one__csv=BANK + "".join(BANK.splitlines(keepends=True)[1:]) * 20))
-    X = data.frame().drop(columns="y") if as_frame else data.X
+    X = pd.DataFrame(data.X, columns=data.schema.names).infer_objects() if as_frame else data.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few records
         model = hr.EDPRFClassifier(epsilon=1.0, schema=data.schema, n_estimators=2).fit(X, data.y)

@@ -7,18 +7,15 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.datasets.fetch import Source, read_files
-from hedgerow.errors import ConfigurationError, DatasetError
+from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Numeric, Schema
 from hedgerow.texts import short_repr
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,22 +81,6 @@ class Dataset:
         order = np.random.RandomState(seed).permutation(n)
         test, train = order[:size], order[size:]
         return self.X[train], self.X[test], self.y[train], self.y[test]
-
-    def frame(self) -> pd.DataFrame:
-        """Return `X` and `y` as a pandas DataFrame, the label last, under the schema's target name (else ``label``).
-
-        Raises
-        ------
-        DatasetError
-            pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise DatasetError('A frame needs pandas: install it with pip install "hedgerow[demo]".') from error
-        frame = pd.DataFrame(self.X, columns=list(self.schema.features)).infer_objects()
-        frame[self.schema.target or "label"] = self.y
-        return frame
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,17 @@ import hashlib
 import http.client
 import io
 import os
+import re
 import tarfile
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
@@ -38,21 +39,13 @@ MAX_DOWNLOAD = 32 * 2**20
 
 
 def gunzip(content: bytes, max_bytes: int) -> bytes:
-    return _Limit(max_bytes).gunzip(content)
+    return _Unpacking(max_bytes).gunzip(content)
 
 
 def unpack(archive: bytes, names: Iterable[str], max_bytes: int) -> dict[str, bytes]:
-    """Return files of a zip, by name.
+    """Return files of a zip, by name without folders; ``max_bytes`` is all that may be unpacked, archives in it included.
 
-    Parameters
-    ----------
-    archive
-        The zip.
-    names
-        The names of the files, without folders. A file may also lie in the zip as ``name.gz``, or in a zip or tar
-        (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``) in the zip.
-    max_bytes
-        How many bytes may be unpacked in all, those of archives in the archive included.
+    A file may also lie in the zip as ``name.gz``, or in a zip or tar (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``) in the zip.
 
     Raises
     ------
@@ -63,78 +56,57 @@ def unpack(archive: bytes, names: Iterable[str], max_bytes: int) -> dict[str, by
     Exception
         What zipfile, tarfile and gzip raise for a damaged archive, which is of many kinds.
     """
-    search = _Search(names, max_bytes)
-    search.in_zip(archive, NESTED)
-    if search.wanted:
-        raise LookupError(f"it holds no {' and no '.join(search.wanted)}")
-    return search.found
+    wanted = list(names)
+    files = dict(_Unpacking(max_bytes).search("zip", archive, wanted, NESTED))
+    if wanted:
+        raise LookupError(f"it holds no {' and no '.join(wanted)}")
+    return files
 
 
-class _Stream(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class _Limit:
-    """How many bytes may still be unpacked; every stream is read through it."""
+class _Unpacking:
+    """Archives that are read in memory; every stream is read through one limit."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = self.left = max_bytes
 
-    def read(self, stream: _Stream) -> bytes:
-        content = stream.read(self.left + 1)
+    def read(self, opened: AbstractContextManager[Any]) -> bytes:
+        with opened as stream:
+            content: bytes = stream.read(self.left + 1)
         self.left -= len(content)
         if self.left < 0:
             raise ValueError(f"it unpacks to more than {self.max_bytes} bytes")
         return content
 
     def gunzip(self, content: bytes) -> bytes:
-        with gzip.open(io.BytesIO(content)) as stream:
-            return self.read(stream)
+        return self.read(gzip.open(io.BytesIO(content)))
+
+    def search(self, kind: str, content: bytes, wanted: list[str], nested: int) -> Iterator[tuple[str, bytes]]:
+        """Yield the files that are wanted, and take their names off the list."""
+        for path, opened in _members(kind, content):
+            name = PurePosixPath(path).name
+            if name not in wanted:
+                name = re.sub(r"\.gz$", "", re.sub(r"\.tgz$", ".tar.gz", name))
+            suffix = name.rpartition(".")[2]
+            if name in wanted or (wanted and nested and suffix in ("zip", "tar")):
+                inner = self.read(opened())
+                if path.endswith((".gz", ".tgz")) and not path.endswith(name):
+                    inner = self.gunzip(inner)
+                if name in wanted:
+                    wanted.remove(name)
+                    yield name, inner
+                else:
+                    yield from self.search(suffix, inner, wanted, nested - 1)
 
 
-class _Search:
-    """The search for files in an archive: which are wanted still, which are found."""
-
-    def __init__(self, names: Iterable[str], max_bytes: int) -> None:
-        self.wanted = list(names)
-        self.found: dict[str, bytes] = {}
-        self.limit = _Limit(max_bytes)
-
-    def in_zip(self, content: bytes, nested: int) -> None:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for info in archive.infolist():
-                self.visit(info.filename, partial(self.zip_member, archive, info), nested)
-
-    def in_tar(self, content: bytes, nested: int) -> None:
+def _members(kind: str, content: bytes) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the path of each member of an archive, and what opens it. Links and folders of a tar are none."""
+    if kind == "zip":
+        with zipfile.ZipFile(io.BytesIO(content)) as zipped:
+            yield from ((info.filename, partial(zipped.open, info)) for info in zipped.infolist())
+    else:
         # The content is unpacked already: of a gzipped tar, tarfile would unpack all that it skips, without a limit.
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
-            for info in archive:
-                if info.isreg():
-                    self.visit(info.name, partial(self.tar_member, archive, info), nested)
-
-    def visit(self, path: str, member: Callable[[], bytes], nested: int) -> None:
-        """Read a member if it is wanted or may hold what is wanted."""
-        name = PurePosixPath(path).name
-        if name in self.wanted:
-            self.found[name] = member()
-            self.wanted.remove(name)
-        elif name.endswith((".gz", ".tgz")):
-            inside = name.removesuffix(".gz") if name.endswith(".gz") else name.removesuffix(".tgz") + ".tar"
-            self.visit(inside, lambda: self.limit.gunzip(member()), nested)
-        elif self.wanted and nested and name.endswith(".zip"):
-            self.in_zip(member(), nested - 1)
-        elif self.wanted and nested and name.endswith(".tar"):
-            self.in_tar(member(), nested - 1)
-
-    def zip_member(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-        with archive.open(info) as stream:
-            return self.limit.read(stream)
-
-    def tar_member(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
-        stream = archive.extractfile(info)
-        assert stream is not None, "a regular file has content"
-        with stream:
-            return self.limit.read(stream)
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+            yield from ((info.name, partial(tar.extractfile, info)) for info in tar if info.isreg())
 
 
 @dataclass(frozen=True)

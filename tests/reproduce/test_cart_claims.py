@@ -49,7 +49,7 @@ CASES = {
     "rise": (judges.rise([A, B]), {"a": UP, "b": UP}, {"a": UP, "b": DOWN}),
     "flat does not rise": (judges.rise([A]), {"a": UP}, {"a": FLAT}),
     "rise together": (
-        judges.rise_together([[A, B, C]]),
+        judges.rise(rows=[[A, B, C]]),
         {"a": LOW, "b": MIDDLE, "c": HIGH},
         {"a": LOW, "b": MIDDLE, "c": (0.7, 0.7, 0.3)},
     ),

@@ -67,7 +67,7 @@ def test_by_chance_alone_a_true_statement_is_seldom_contradicted():
     for _ in range(400):
         cells = [Cell(tuple(generator.normal(0.5, 0.02, 10))) for _ in range(40)]
         gaps = [verdicts.difference(*pair) for pair in zip(cells[::2], cells[1::2], strict=True)]
-        seen.append(judges.compared(gaps).answer)
+        seen.append(verdicts.judged(gaps, "", ["all"] * len(gaps)).answer)
     assert seen.count("does not") <= 400 * 0.05 + 4 * math.sqrt(400 * 0.05)
     assert seen.count("holds") <= 400 * 0.025 + 4 * math.sqrt(400 * 0.025)
 
@@ -126,13 +126,13 @@ TYPES = {
         {"a": (0.603, 0.596, 0.603), **GOAL},
     ),
     "above the majority rule": (
-        judges.above_majority("a"),
+        judges.above("a", ["majority rule"]),
         {"a": (0.8, 0.8, 0.4), "majority rule": (0.5, 0.5, 0.5)},
         {"a": (0.8, 0.8, 0.6), "majority rule": (0.5, 0.5, 0.5)},
         {"a": (0.502, 0.497, 0.501), "majority rule": (0.5, 0.5, 0.5)},
     ),
     "rises": (judges.rises("a"), {"a": (0.6, 0.5, 0.4)}, {"a": (0.4, 0.5, 0.6)}, {"a": (0.5, 0.5, 0.51)}),
-    "falls": (judges.falls("a"), {"a": (0.4, 0.5, 0.6)}, {"a": (0.6, 0.5, 0.4)}, {"a": (0.5, 0.5, 0.49)}),
+    "falls": (judges.rises("a", sign=-1.0), {"a": (0.4, 0.5, 0.6)}, {"a": (0.6, 0.5, 0.4)}, {"a": (0.5, 0.5, 0.49)}),
     "closest": (
         judges.closest("a", ["b"], "AdaBoost"),
         {"a": (0.6, 0.6, 0.8), "b": (0.85, 0.85, 0.85), "AdaBoost": (0.9, 0.9, 0.9)},
@@ -187,7 +187,7 @@ def test_a_trend_is_that_of_all_points():
 
 def test_a_flat_curve_does_not_rise():
     assert answer(judges.rises("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
-    assert answer(judges.falls("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
+    assert answer(judges.rises("a", sign=-1.0), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
     assert answer(judges.rises("a"), {"a": (0.5, 0.5, 0.5)}) == "cannot be told"
 
 

@@ -56,10 +56,10 @@ UP, DOWN, LEVEL = (0.5, 0.6, 0.7, 0.8), (0.8, 0.7, 0.6, 0.5), (0.6, 0.6, 0.6, 0.
 )
 def test_several_curves_rise_or_fall(second, noise, up, down):
     found = results({"a": UP, "b": second}, noise=noise)
-    assert answer(judges.all_rise(["a", "b"]), found) == up
-    assert answer(judges.all_fall(["a", "b"]), found) == down
+    assert answer(judges.all_change(["a", "b"]), found) == up
+    assert answer(judges.all_change(["a", "b"], sign=-1.0), found) == down
     falling = results({"a": DOWN, "b": tuple(1 - value for value in second)}, noise=noise)
-    assert answer(judges.all_fall(["a", "b"]), falling) == up
+    assert answer(judges.all_change(["a", "b"], sign=-1.0), falling) == up
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,10 @@ def test_several_curves_rise_or_fall(second, noise, up, down):
     ],
 )
 def test_what_falls_on_the_whole(second, noise, answers):
-    assert answer(judges.falls_on_the_whole(["a", "b"]), results({"a": DOWN, "b": second}, noise=noise)) == answers
+    assert (
+        answer(judges.all_change(["a", "b"], sign=-1.0, together=True), results({"a": DOWN, "b": second}, noise=noise))
+        == answers
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,8 +143,8 @@ def test_what_was_not_run_is_not_measured():
     found = results({"a": UP, "b": UP})
     places = [("data", "a")], [("data", "b")]
     checks = (
-        judges.all_rise(["a"]),
-        judges.falls_on_the_whole(["a"]),
+        judges.all_change(["a"]),
+        judges.all_change(["a"], sign=-1.0, together=True),
         judges.above_in_panel("data", ["data"], ["a"]),
         judges.above_on_the_whole("a", ["b"]),
         judges.same("a", "b", 1.0),

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from hedgerow.systems.forest import ForestClassifier as ForestClassifier
     from hedgerow.systems.hedgerow import HedgerowClassifier as HedgerowClassifier
     from hedgerow.systems.hedgerow import HedgerowRegressor as HedgerowRegressor
-    from hedgerow.systems.smooth_boost import SmoothBoostClassifier as SmoothBoostClassifier
+    from hedgerow.systems.trees import SmoothBoostClassifier as SmoothBoostClassifier
     from hedgerow.systems.trees import *
     from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
 

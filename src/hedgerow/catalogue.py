@@ -122,7 +122,7 @@ SYSTEMS = (
     _private(
         "smooth-boost",
         "SmoothBoostClassifier",
-        "smooth_boost",
+        "trees",
         "ours: bounded reweighting of Domingo and Watanabe 2000, Servedio 2003",
         PURE_OR_DELTA,
     ),

@@ -221,7 +221,7 @@ def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of
 
 def test_a_quick_run_says_so_and_has_fewer_points(request_of, tmp_path):
     written = run.reproduce(request_of("paper/fig1", quick=True, seeds=1))
-    assert "nothing to conclude from" in written[-2].read_text()
+    assert "nothing to conclude from" in written[-1].read_text()
     assert {row["x"] for row in csv.DictReader((tmp_path / "out/figures/paper-fig1.csv").read_text().splitlines())} == {
         "1"
     }

@@ -22,6 +22,7 @@ from hedgerow.parameters import (
     RandomSource,
     check_keywords,
     check_parameters,
+    describe,
     parameter,
     rules_of,
 )
@@ -100,6 +101,7 @@ class Planned(ShowsResult):
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
         dataclass(cls, eq=False, repr=False)
+        describe(cls, Planned)
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with an error that names the called class and the alternatives.

@@ -20,6 +20,7 @@ from hedgerow.schema.features import Value
 from hedgerow.texts import html_table, short_repr
 
 INTERVALS = ("95 %, of these records", "95 %, of their population")
+TILTS = np.linspace(0.02, 0.98, 97)  # of an exponential bound, as shares of the largest tilt
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
 
 
@@ -31,6 +32,19 @@ def quantile(level: float, kurtosis: Any) -> Any:
     """
     z = -float(ndtri((1 - level) / 2))
     return z + max(z**3 - 3 * z, 0.0) * kurtosis / 24
+
+
+def geometric_sum_bounds(rate: float, weights: Floats, draws: Any, chance: float) -> Any:
+    """Return what weighted sums of independent two-sided geometric draws pass with at most this chance.
+
+    ``weights`` (kinds,) is the weight of each kind of draw, not all 0, and ``draws`` (..., kinds) their numbers. It is the
+    exponential (Chernoff) bound: the chance that a sum S reaches s is at most ``E[exp(t S)] exp(-t s)`` for every t below the
+    rate over the largest weight, of which the best of a list is taken.
+    """
+    tilt = TILTS * rate / np.abs(weights).max()
+    of_kind = np.abs(weights) * tilt[:, None]
+    log_moment = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(of_kind - rate)) - np.log(-np.expm1(-of_kind - rate))
+    return ((draws @ log_moment.T - math.log(chance)) / tilt).min(axis=-1)
 
 
 class Figure(NamedTuple):

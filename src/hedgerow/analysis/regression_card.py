@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, mean_figure
+from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, geometric_sum_bounds, mean_figure
 from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.released_warnings import outcome_warnings
@@ -20,7 +20,6 @@ from hedgerow.texts import short_repr
 EQUAL = 10  # bins of a prediction of equal width
 NEAR_ZERO = 10  # cut points at halves, quarters and so on of the way to the end that is farthest from zero
 OCTAVES = 12  # by how many factors of two the narrowest bin of residuals is nearer to zero than the widest one's end
-TILTS = np.linspace(0.02, 0.98, 97)  # of the exponential bound, as shares of the rate
 
 
 @dataclass(frozen=True)
@@ -84,21 +83,15 @@ def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats
     """Return what a weighted sum of independent noise passes with at most this chance, which is at most 1/2.
 
     ``weights`` and ``draws`` (kinds,) are the weight of each kind of draw, and how many there are. Rounded normal noise is below
-    a normal of variance sigma^2 + 1/4 in every exponential moment. For geometric noise, of rate sqrt(2) / ``deviation``, it is
-    the exponential bound: the chance that the sum S reaches s is at most ``E[exp(t S)] exp(-t s)`` for every t.
+    a normal of variance sigma^2 + 1/4 in every exponential moment. Geometric noise has the rate sqrt(2) / ``deviation``.
     """
     weights, draws = weights[draws > 0], draws[draws > 0]
-    largest = float(np.max(np.abs(weights), initial=0.0))
-    if largest == 0:
+    if not np.any(weights):
         return 0.0
     if normal:
         spread = math.sqrt((deviation**2 + 0.25) * float((draws * weights**2).sum()))
         return spread * math.sqrt(-2 * math.log(chance))
-    rate = math.sqrt(2) / deviation
-    tilt = TILTS * rate / largest
-    of_kind = np.abs(weights) * tilt[:, None]
-    log_moment = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(of_kind - rate)) - np.log(-np.expm1(-of_kind - rate))
-    return float((((draws * log_moment).sum(axis=1) - math.log(chance)) / tilt).min())
+    return float(geometric_sum_bounds(math.sqrt(2) / deviation, weights, draws, chance))
 
 
 RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts

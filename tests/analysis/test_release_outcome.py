@@ -15,7 +15,8 @@ import hedgerow as hr
 from hedgerow.analysis import private_schema, ranges
 from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.ranges import RangePlan
-from hedgerow.audit import Grid, exact_law, worst_loss
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import exact_law, worst_loss
 from hedgerow.mechanisms import Geometric
 from hedgerow.schema.columns import read_records
 

@@ -15,8 +15,8 @@ from helpers import data_sets, grow, released
 from scipy.stats import chi2
 from seeds import FITS, moved_key
 
-from hedgerow.audit import Grid, Replay, exact_law, open_law, worst_loss
-from hedgerow.audit.exact import sample_law, samples_of, total, worst_event
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import Replay, exact_law, open_law, sample_law, samples_of, total, worst_event, worst_loss
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream

@@ -9,7 +9,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.audit import allowed_rate, membership_attack
+from hedgerow.audit import membership_attack
+from hedgerow.audit.membership import allowed_rate
 
 rng = np.random.default_rng(5)
 X = rng.uniform(0, 1, (1200, 3))
@@ -32,7 +33,6 @@ def test_a_private_classifier_keeps_within_what_epsilon_allows():
     assert not report.finding.refuted
     assert abs(report.auc - 0.5) < 0.1
     assert report.operating[0].true < report.operating[0].allowed
-    assert report.to_dict()["finding"]["refuted"] is False
 
 
 @pytest.mark.parametrize(

@@ -33,44 +33,25 @@ class NeighborPair:
 class Case:
     """A data set and one record more; under replace-one, that record in place of another one.
 
-    Parameters
-    ----------
-    name, words : str
-        The pair, in one word and in a sentence.
-    schema : Schema
-        What is public.
-    base : tuple of Record
-        The records that both data sets have.
-    record : Record
-        The record that the second data set has too.
-    instead : Record
-        Under replace-one, what the first data set has in its place.
-    settings : mapping
-        Parameters under which the pair tells most; a system leaves out what it does not take.
-    epsilon : float
-        A claim at which it tells most.
-    runs : int
-        Trainings on each data set that show it.
-    front : bool
-        Whether the record stands before the others and not behind them.
+    ``words`` says in a sentence what the pair shows. ``settings`` are the parameters, and ``epsilon`` the claim, at which it
+    tells most; a system leaves out what it does not take. ``runs`` are the trainings on each data set that show it.
     """
 
     name: str
     words: str
     schema: Schema
-    base: tuple[Record, ...]
+    base: tuple[Record, ...]  # what both data sets have
     record: Record
-    instead: Record
+    instead: Record  # what the first data set has in its place, under replace-one
     settings: Mapping[str, Any] = field(default_factory=dict)
     epsilon: float = 1.0
     runs: int = 20_000
-    front: bool = False
 
     def pair(self, adjacency: Adjacency) -> NeighborPair:
-        first = self._with(self.instead) if adjacency == "replace-one" else self.base
+        first = (*self.base, self.instead) if adjacency == "replace-one" else self.base
         place = f" It stands in the place of {record_text(self.instead)}." if adjacency == "replace-one" else ""
         return NeighborPair(
-            self.name, self.words + place, adjacency, self._data(first), self._data(self._with(self.record))
+            self.name, self.words + place, adjacency, self._data(first), self._data((*self.base, self.record))
         )
 
     def of_numbers(self) -> Case:
@@ -96,9 +77,6 @@ class Case:
         """The different records of the pair, without labels, in a fixed order: what is asked of a model."""
         cells = sorted({record[:-1] for record in (*self.base, self.record, self.instead)}, key=repr)
         return {name: _column([cell[i] for cell in cells]) for i, name in enumerate(self.schema.names)}
-
-    def _with(self, record: Record) -> tuple[Record, ...]:
-        return (record, *self.base) if self.front else (*self.base, record)
 
     def _data(self, records: tuple[Record, ...]) -> Data:
         columns = {name: _column([record[i] for record in records]) for i, name in enumerate(self.schema.names)}

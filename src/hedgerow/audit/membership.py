@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,32 +54,7 @@ def chance_of_guesses(canaries: int, guesses: int, right: int, epsilon: float, d
 def guessing_bound(
     canaries: int, guesses: int, right: int, *, delta: float = 0.0, confidence: float = CONFIDENCE
 ) -> float:
-    """Return the epsilon that this many right guesses refute, at a confidence; 0 if they refute none.
-
-    Parameters
-    ----------
-    canaries : int
-        Their number.
-    guesses : int
-        The number of canaries with a guess.
-    right : int
-        The number of right guesses.
-    delta : float
-        The delta of the claim.
-    confidence : float
-        The probability that the bound holds.
-
-    Returns
-    -------
-    float
-        A lower bound on epsilon.
-
-    Examples
-    --------
-    >>> from hedgerow.audit import guessing_bound
-    >>> round(guessing_bound(1000, 100, 75, delta=1e-4, confidence=0.95), 3)
-    0.673
-    """
+    """Return the epsilon that this many right guesses refute, at a confidence; 0 if they refute none."""
     risk = 1 - check_confidence(confidence)
 
     def surplus(epsilon: float) -> float:
@@ -301,35 +276,9 @@ class MembershipReport:
 
     __repr__ = short_repr
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "auc": self.auc,
-            "operating": [asdict(point) for point in self.operating],
-            "finding": self.finding.to_dict(),
-        }
-
 
 def allowed_rate(false: float, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest rate of true accusations that (epsilon, delta)-DP allows at a rate of false ones.
-
-    Parameters
-    ----------
-    false : float
-        The rate of false accusations, from 0 to 1.
-    epsilon, delta : float
-        The guarantee.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from hedgerow.audit import allowed_rate
-    >>> round(allowed_rate(0.01, 1.0), 4)
-    0.0272
-    """
+    """Return the largest rate of true accusations that (epsilon, delta)-DP allows at a rate of false ones."""
     factor = math.exp(min(epsilon, 700.0))
     return min(1.0, factor * false + delta, 1 - (1 - false - delta) / factor)
 

@@ -77,14 +77,8 @@ def evaluate(
     bins : int, default 64
         The number of bins, even, from 2 to 1024. They are public: for a classifier of equal width in log-odds; for a regressor
         bins of the residual whose widths grow by a constant factor away from zero.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. Under "replace-one" the query runs at half the budget.
-    random_state : None, int or numpy generator
-        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
-    ledger : Ledger or None
-        The ledger that is charged before any record is read.
-    groups : sequence of length n_samples, optional
-        The person of each record, as for ``fit``. Omit it if the model's schema names a column of X as ``person``.
+    adjacency, random_state, ledger, groups
+        As for an estimator and its ``fit``. The ledger is charged before any record is read.
     records_per_person : int, optional
         The guarantee protects a person, of whom at most this many records are read. None: the model's value.
 

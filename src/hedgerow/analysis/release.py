@@ -273,14 +273,8 @@ def private_schema(
     trimmed, failure : float
         With a probability of ``1 - failure``, at most ``trimmed * n + q`` of these records are beyond each end of each range that
         is guaranteed; ``ranges_`` has n and q. A warning names the other ranges.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. Under "replace-one" the release runs at half the budget.
-    random_state : None, int or numpy generator
-        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
-    ledger : Ledger or None
-        The ledger that is charged before any record is read.
-    groups : sequence of length n_samples, optional
-        The person of each record, as for ``fit``. It is not a column of X.
+    adjacency, random_state, ledger, groups
+        As for an estimator and its ``fit``. The ledger is charged before any record is read.
     person : str, optional
         In place of groups: the column of X that identifies the person. The released schema names this column, or that of groups.
     records_per_person : int, optional

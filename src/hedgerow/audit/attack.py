@@ -61,6 +61,13 @@ class Target:
         ``answer(model)`` returns what the model releases, by name: arrays, numbers or texts.
     settings : str
         The parameters in words.
+
+    Examples
+    --------
+    >>> from hedgerow.audit.attack import Target
+    >>> count = Target("a count", fit=lambda X, y: len(y), answer=lambda model: {"count": model})
+    >>> count.answer(count.fit({}, ["no", "yes"]))
+    {'count': 2}
     """
 
     subject: str
@@ -83,6 +90,14 @@ class Trial:
         The claim that is tested.
     runs : int
         The wanted number of trainings on each of the two data sets.
+
+    Examples
+    --------
+    >>> from hedgerow.audit.attack import Target, Trial
+    >>> from hedgerow.audit.cases import case
+    >>> count = Target("a count", fit=lambda X, y: len(y), answer=lambda model: {"count": model})
+    >>> Trial(count, case("one-leaf").pair("add-remove"), epsilon=1.0).runs
+    20000
     """
 
     target: Target

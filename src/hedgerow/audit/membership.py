@@ -65,12 +65,6 @@ def guessing_bound(
     return LARGEST_EPSILON if surplus(LARGEST_EPSILON) < 0 else float(brentq(surplus, 0.0, LARGEST_EPSILON)) - 1e-9
 
 
-def guessed(scores: Floats, took_part: Truth, high: int, low: int) -> int:
-    """Return the number of right guesses: that the highest scores took part, and that the lowest did not."""
-    order = np.argsort(scores, kind="stable")
-    return int(took_part[order[len(order) - high :]].sum() + (~took_part[order[:low]]).sum())
-
-
 def numbers_of(canaries: int, shares: Shares) -> list[tuple[int, int]]:
     """Return the numbers guessed to have taken part and not to have, for each pair of shares; at least one guess."""
     return [(round(high * canaries) or int(low == 0), round(low * canaries) or int(high == 0)) for high, low in shares]
@@ -81,13 +75,13 @@ def best_bound(
 ) -> tuple[float, int, int]:
     """Return the best bound over several numbers of guesses, each at its part of the risk; then right guesses and guesses.
 
-    ``scores`` must be in random order where they are equal.
+    The highest scores are guessed to have taken part, and the lowest not. Equal ones must be in random order.
     """
-    canaries = len(scores)
+    canaries, ascending = len(scores), took_part[np.argsort(scores, kind="stable")]
     risk = (1 - check_confidence(confidence)) / len(shares)
     bounds = []
     for high, low in numbers_of(canaries, shares):
-        right = guessed(scores, took_part, high, low)
+        right = int(ascending[canaries - high :].sum() + (~ascending[:low]).sum())
         bound = guessing_bound(canaries, high + low, right, delta=delta, confidence=1 - risk)
         bounds.append((bound, right, high + low))
     return max(bounds)

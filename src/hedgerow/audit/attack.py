@@ -187,25 +187,27 @@ def one_batch(target: Target, data: Data, runs: int) -> Columns:
 
 def _run(trials: Sequence[Trial], sizes: Sequence[int], n_jobs: int, progress: bool) -> list[Sides]:
     tasks = [
-        (trial, side, min(BATCH, size - start))
-        for trial, size in enumerate(sizes)
-        for side in (0, 1)
-        for start in range(0, size, BATCH)
+        (trial, side, start) for trial, size in enumerate(sizes) for side in (0, 1) for start in range(0, size, BATCH)
     ]
-    parts: list[tuple[list[Columns], list[Columns]]] = [([], []) for _ in trials]
+    done: dict[tuple[int, int, int], Columns] = {}
     bar = Progress([trial for trial, *_ in tasks]) if progress else None
-    work = (delayed(_one_task)(trials[trial], trial, side, runs) for trial, side, runs in tasks)
+    work = (delayed(_one_task)(task, trials[task[0]], min(BATCH, sizes[task[0]] - task[2])) for task in tasks)
     with bar or nullcontext():
-        for trial, side, columns in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
-            parts[trial][side].append(columns)
+        for task, columns in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
+            done[task] = columns
             if bar is not None:
-                pair = trials[trial].pair
-                bar.step(trial, f"{trials[trial].target.subject}: {pair.name}, {pair.adjacency}")
-    return [(join_columns(first), join_columns(second)) for first, second in parts]
+                trial = trials[task[0]]
+                bar.step(task[0], f"{trial.target.subject}: {trial.pair.name}, {trial.pair.adjacency}")
+
+    def joined(trial: int, side: int) -> Columns:
+        # In the order of the tasks: when one was done must not decide which half of the runs it is in.
+        return join_columns(done[task] for task in tasks if task[:2] == (trial, side))
+
+    return [(joined(trial, 0), joined(trial, 1)) for trial in range(len(trials))]
 
 
-def _one_task(trial: Trial, place: int, side: int, runs: int) -> tuple[int, int, Columns]:
-    return place, side, one_batch(trial.target, (trial.pair.first, trial.pair.second)[side], runs)
+def _one_task(task: tuple[int, int, int], trial: Trial, runs: int) -> tuple[tuple[int, int, int], Columns]:
+    return task, one_batch(trial.target, (trial.pair.first, trial.pair.second)[task[1]], runs)
 
 
 def _judge(trial: Trial, seen: Sides, confidence: float, risk: float) -> Finding:

@@ -14,8 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.analysis import search as searching
 from hedgerow.analysis.search import PrivateSearchCV
-from hedgerow.audit import Replay, exact_law, worst_loss
-from hedgerow.audit.exact import ScriptedCoins, total
+from hedgerow.audit.exact import Replay, ScriptedCoins, exact_law, total, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.table import MemoryTable
 

@@ -17,7 +17,8 @@ from helpers import data_sets, make_table
 from test_audit_parts import TwiceTheNoise, TwiceTheRate
 
 import hedgerow as hr
-from hedgerow.audit import Grid, exact_law, open_law
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import exact_law, open_law
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
 from hedgerow.boosting.plan import UNIT, Lookup
 from hedgerow.curator import Queryable

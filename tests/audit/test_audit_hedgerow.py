@@ -15,8 +15,8 @@ import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
-from hedgerow.audit import Grid, open_law, worst_loss
-from hedgerow.audit.exact import total
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import open_law, total, worst_loss
 from hedgerow.curator import Cut, Queryable, Round, Splits, rounds
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Geometric

@@ -15,7 +15,8 @@ import pytest
 from audit_helpers import FEW, kept, worst_over
 from helpers import BINARY, data_sets, make_table
 
-from hedgerow.audit import Grid, exact_law, open_law, worst_loss
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import exact_law, open_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import cost

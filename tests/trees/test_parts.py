@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow.trees.splits
-from hedgerow.audit import exact_law
+from hedgerow.audit.exact import exact_law
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.mechanisms import (

@@ -250,15 +250,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         For regressors: candidates are compared by the sum of ``min(|y - f|, largest_error)``, in the unit of the outcome, so that
         no record has a large influence. A larger value makes the choice noisier. It is public. None: a tenth of the outcome's
         range.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are.
-    records_per_person : int, optional
-        The guarantee protects a person, of whom at most this many records are read. None: the value in the estimator's schema.
-        It replaces the estimator's own value.
-    random_state : None, int or numpy generator
-        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
-    ledger : Ledger or None
-        The ledger that is charged for the whole search, in one entry, before anything is drawn.
+    adjacency, records_per_person, random_state, ledger
+        As for the estimator, whose own values they replace. The ledger is charged for the whole search, in one entry.
 
     Attributes
     ----------

@@ -204,7 +204,7 @@ def test_bins_are_split_at_the_decision():
 
 def test_noise_for_fewer_cells_is_refused(monkeypatch):
     """The curator refuses a planted bug: noise for one cell where a record of three classes is in four."""
-    monkeypatch.setattr("hedgerow.mechanisms.budget.Budget.noise", lambda self, cells=1: Geometric(self.amount, 1))
+    monkeypatch.setattr("hedgerow.mechanisms.noise.Budget.noise", lambda self, cells=1: Geometric(self.amount, 1))
     with pytest.raises(hr.ConfigurationError, match="4 of the counts"):
         evaluate(MODELS[3], *sample(THREE, 50, 5), epsilon=1, random_state=0)
 

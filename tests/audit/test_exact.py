@@ -21,7 +21,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers.noise import Laplace, Permutation, Resample
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, Recipe, SelectLabel
 from hedgerow.trees.parts import Sampling

@@ -37,7 +37,7 @@ def fitted(kind=hr.ForestClassifier, **parameters):
 
 
 def halve_the_noise(plant):
-    plant.setattr("hedgerow.mechanisms.budget.Geometric", TwiceTheNoise)
+    plant.setattr("hedgerow.mechanisms.noise.Geometric", TwiceTheNoise)
 
 
 def drop_a_level(plant):

@@ -24,8 +24,7 @@ from hedgerow.curator import (
 from hedgerow.curator.rounds import check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.scores import Gini, Majority, Max, Specializations, multiway
 from hedgerow.survey import Ones
 from hedgerow.table import CellCounts, ClassCounts, Histogram, MemoryTable, Sizes

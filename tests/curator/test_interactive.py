@@ -16,8 +16,7 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator, Question, for_learner
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure, cost
 from hedgerow.scores import Gini
 from hedgerow.systems import system_class
 from hedgerow.systems.trees import DiffPC45Classifier, DiffPID3Classifier, PINQID3Classifier, SuLQID3Classifier

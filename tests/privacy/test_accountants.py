@@ -12,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.privacy.accounting import (
+    BoundedRange,
     Cost,
+    Gaussian,
+    Pure,
     amplified,
     concentrated_delta,
     cost,
@@ -20,7 +23,6 @@ from hedgerow.privacy.accounting import (
     mu_squared_of_pure,
     rho_of_pure,
 )
-from hedgerow.privacy.events import BoundedRange, Gaussian, Pure
 
 AMOUNTS = st.fractions(0, 3, max_denominator=1000)
 STEPS = st.one_of(

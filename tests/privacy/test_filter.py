@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import amplified, cost
-from hedgerow.privacy.events import Gaussian, Pure, Sequence, Thresholded
+from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Thresholded, amplified, cost
 from hedgerow.privacy.filter import PrivacyFilter
 
 QUARTER, MILLIONTH = cost(Pure(Fraction(1, 4), "m", "p")), Fraction(1, 10**6)

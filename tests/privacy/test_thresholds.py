@@ -10,8 +10,7 @@ from fractions import Fraction
 import pytest
 
 import hedgerow as hr
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
     Gaussian,
     OneOf,
     Parallel,
@@ -20,6 +19,7 @@ from hedgerow.privacy.events import (
     Sequence,
     Subsampled,
     Thresholded,
+    cost,
     event_from_dict,
     event_to_dict,
 )

@@ -28,7 +28,7 @@ from hedgerow.table import (
     Sums,
     partitioned,
 )
-from hedgerow.table.log import AddVotes, Assign, Merge, Nodes, Sample, Task
+from hedgerow.table.partitioned import AddVotes, Assign, Merge, Nodes, Sample, Task
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 TESTS = multiway(N_CODES)

@@ -14,7 +14,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.persons import Groups
 from hedgerow.table import keep_of
-from hedgerow.table.persons import Keep, least
+from hedgerow.table.reading import Keep, least
 
 
 class Given:
@@ -134,7 +134,7 @@ def test_persons_are_told_apart_by_all_bits_of_their_ids(monkeypatch):
     ids = np.array([[7, 1], [7, 2], [7, 1], [0, 2], [8, 2], [8, 0], [8, 2]], dtype=np.uint64)
     words = np.array([1, 2, 3, 4, 5, 6, 7], dtype=np.uint64)
     assert least(ids, words, 1).tolist() == [True, True, False, True, True, True, False]
-    monkeypatch.setattr("hedgerow.table.persons.person_ids", lambda *given: ids)
+    monkeypatch.setattr("hedgerow.table.reading.person_ids", lambda *given: ids)
     assert kept("abacded", words, 1) == [True, True, False, True, True, True, False]
     for at_once in (1, 3, 100):
         parts = [(0, {"labels": np.zeros(7, dtype=np.int16), "ids": ids.copy()})]

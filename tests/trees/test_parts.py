@@ -30,8 +30,7 @@ from hedgerow.mechanisms import (
 from hedgerow.mechanisms import (
     Geometric as Noise,
 )
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Event, Parallel, Pure
+from hedgerow.privacy.accounting import Event, Parallel, Pure, cost
 from hedgerow.scores import Error, InformationGain, mixed, multiway
 from hedgerow.scores.kernels import CUT, EACH
 from hedgerow.table import MemoryTable

@@ -22,9 +22,8 @@ from hedgerow.curator import Queryable
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, ClassWeights
 from hedgerow.mechanisms import Budget, Noise, PublicChoice
-from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf, Pure, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
 

@@ -28,7 +28,7 @@ from hedgerow.curator import Queryable
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Event, Sequence
+from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.released_warnings import outcome_warnings
 from hedgerow.survey import SurveyRecipe, too_few
 

@@ -19,8 +19,8 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder, Numeric, Schema
 

@@ -28,10 +28,9 @@ from hedgerow.estimator import (
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Unit
-from hedgerow.privacy.events import Event
 from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (

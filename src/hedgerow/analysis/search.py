@@ -39,16 +39,14 @@ from hedgerow.estimator import (
     starts_of,
     with_result,
 )
-from hedgerow.estimator.bases import MetaEstimatorMixin
+from hedgerow.estimator.planning import MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf, Parallel
-from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.guarantee import Start
+from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of

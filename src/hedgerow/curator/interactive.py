@@ -23,10 +23,9 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, RandomSource, Seed, WholeNumber, check_parameters
-from hedgerow.privacy.accounting import Adjacency, check_adjacency
+from hedgerow.privacy.accounting import Adjacency, Event, Pure, check_adjacency
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.released_warnings import class_warnings, column_warnings
 from hedgerow.schema import Encoder, Schema

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from hedgerow.arrays import Integers, Truth, frozen_copy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import AtMost, Noise, Selection
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import CellCounts, ClassCounts, Frontier, Histogram, Query, Table
 

@@ -13,8 +13,7 @@ from hedgerow.curator.queries import check_range
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, Randomness, Selection
-from hedgerow.privacy.accounting import Cost
-from hedgerow.privacy.events import Event
+from hedgerow.privacy.accounting import Cost, Event
 from hedgerow.table import Cells, ChannelRule, CodeGroups
 
 

@@ -20,7 +20,6 @@ from hedgerow.curator.interactive import Curator, for_learner, public_draws, rea
 from hedgerow.curator.sklearn_tools import Call, current_call
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
-from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.planning import (
     Planned,
@@ -32,7 +31,7 @@ from hedgerow.estimator.planning import (
     plan_of,
     run,
 )
-from hedgerow.estimator.plans import Explanation, Fitted, Model, PublicCoins, RawPlan
+from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.files import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, dataclass_transform
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import RULES, Curator
 from hedgerow.curator.sklearn_tools import Call
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator.bases import BaseEstimator
 from hedgerow.estimator.plans import FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
@@ -27,11 +26,37 @@ from hedgerow.parameters import (
 )
 from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import RECORD, Claim, Unit
+from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.privacy.guarantee import Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sklearn.utils import Tags
+
+    class BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **parameters: Any) -> Self: ...
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]: ...
+        def __sklearn_clone__(self) -> Self: ...
+        def __sklearn_tags__(self) -> Tags: ...
+        @property
+        def _repr_html_(self) -> Callable[[], str]: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    class ClassifierMixin:
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class RegressorMixin:
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class MetaEstimatorMixin: ...
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin  # noqa: F401
+
 
 SCHEMA = Instance(
     Schema,

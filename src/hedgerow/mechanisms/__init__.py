@@ -1,7 +1,18 @@
 """Mechanisms: each states its event, draws its own noise exactly, and can say its exact law."""
 
-from hedgerow.mechanisms.budget import Budget, Noise
-from hedgerow.mechanisms.noise import AtMost, Geometric, PassesThreshold, RoundedNormal
+from hedgerow.mechanisms.noise import (
+    SELECTIONS,
+    AtMost,
+    Budget,
+    Exponential,
+    Geometric,
+    Noise,
+    PassesThreshold,
+    PermuteAndFlip,
+    PublicChoice,
+    RoundedNormal,
+    Selection,
+)
 from hedgerow.mechanisms.randomness import (
     Coin,
     Coins,
@@ -12,13 +23,6 @@ from hedgerow.mechanisms.randomness import (
     Randomness,
     WeightedCoin,
     Words,
-)
-from hedgerow.mechanisms.selection import (
-    SELECTIONS,
-    Exponential,
-    PermuteAndFlip,
-    PublicChoice,
-    Selection,
 )
 
 __all__ = [

@@ -1,21 +1,27 @@
-"""Adding noise to integers: the two-sided geometric and the rounded normal."""
+"""Noise on integers, choices by scores, and the budgets that buy them: pure epsilon, or rho of zero-concentrated DP."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, check_shape
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.events import Gaussian, Pure, Thresholded
+from hedgerow.privacy.accounting import BoundedRange, Event, Gaussian, Pure, Thresholded
+from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
 RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
@@ -220,3 +226,241 @@ class RoundedNormal:
     def quantile(self, chance: float) -> int:
         """Return the least positive integer that the noise alone reaches with at most this probability."""
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
+
+
+Scores = npt.NDArray[np.int64]
+Probabilities = npt.NDArray[np.float64]
+
+SELECTION_RATE_BITS = 120
+
+
+@dataclass(frozen=True)
+class Selection(ABC):
+    """A mechanism that chooses by integer scores.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The budget, an upper bound on the cost under add/remove adjacency.
+    score_range : int
+        R, the largest spread of the scores' changes when one record is added: for one-sided scores the largest change,
+        not twice that (docs/proofs/selection.md).
+
+    Notes
+    -----
+    The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``event`` states what the rounded
+    rate costs. One record replaced costs twice as much.
+    """
+
+    epsilon: Fraction
+    score_range: int
+
+    name = "selection"
+    ranged: ClassVar[bool] = False  # whether the loss stays within an interval of length epsilon
+
+    def __post_init__(self) -> None:
+        check_positive("a selection", self.epsilon, self.score_range)
+
+    @lazy
+    def rate(self) -> Dyadic:
+        return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=SELECTION_RATE_BITS)
+
+    @abstractmethod
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+
+    @abstractmethod
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        """Return the probability of each candidate of one row."""
+
+    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
+        """Return what ``sample`` takes for tests that are ``offered`` (rows, candidates) and have public base weights."""
+        return offered
+
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        """Return what one selection costs; ``detail`` names the score."""
+        kind = BoundedRange if self.ranged else Pure
+        epsilon = self.rate.fraction * self.score_range
+        return kind(epsilon, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(Selection):
+    """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
+
+    Costs     ``epsilon``, pure. Never worse than the exponential mechanism at the same cost.
+    Source    McKenna and Sheldon 2020; docs/proofs/selection.md.
+    """
+
+    name = "permute-and-flip"
+
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        rate = self.rate
+        check_shape(offered, scores.shape, "offered (rows, candidates)")
+        left, chosen = _room(scores)
+        kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered, left, chosen)
+        return chosen
+
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        """Return the probability of each candidate of one row.
+
+        With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
+        over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
+        """
+        accept = _acceptance(self.rate, scores, offered)
+        times, weights = _quadrature(len(scores))
+        stay = 1 - np.outer(accept, times)
+        others = np.array([np.prod(np.delete(stay, r, axis=0), axis=0) for r in range(len(scores))])
+        return np.asarray(accept * (others @ weights))
+
+
+@dataclass(frozen=True)
+class Exponential(Selection):
+    """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.
+
+    Costs     ``epsilon``, pure (and of bounded range, so epsilon**2 / 8 in zero-concentrated DP).
+    Source    McSherry and Talwar 2007; docs/proofs/selection.md.
+    """
+
+    name = "exponential mechanism"
+    ranged = True
+
+    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
+        return np.where(offered, weight, 0)
+
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
+        rate = self.rate
+        check_shape(offered, scores.shape, "offered (rows, candidates)")
+        total, chosen = _room(scores)
+        kernels.exponential(stream, rate.numerator, rate.bits, scores, offered.astype(np.int64), total, chosen)
+        return chosen
+
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        mass = _acceptance(self.rate, scores, offered > 0) * offered
+        return np.asarray(mass / math.fsum(mass))
+
+
+SELECTIONS: Mapping[str, type[Selection]] = {"permute-and-flip": PermuteAndFlip, "exponential": Exponential}
+
+
+@dataclass(frozen=True)
+class PublicChoice:
+    """Choose by public weights, whatever the records are: it costs nothing."""
+
+    def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
+        total, chosen = _room(weights)
+        kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights, total, chosen)
+        return chosen
+
+    def law(self, weights: Scores) -> Probabilities:
+        return np.asarray(weights / weights.sum())
+
+
+def _room(scores: Scores) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return what a kernel writes to: one integer for each candidate, for its own use, and one for each row, the choice."""
+    rows, candidates = scores.shape
+    return np.empty(candidates, dtype=np.int64), np.empty(rows, dtype=np.int64)
+
+
+def _acceptance(rate: Dyadic, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+    gaps = (scores[offered].max() - scores).astype(np.float64)
+    return np.where(offered, np.exp(-float(rate.fraction) * np.where(offered, gaps, 0.0)), 0.0)
+
+
+@lru_cache(maxsize=64)
+def _quadrature(factors: int) -> tuple[Probabilities, Probabilities]:
+    """Return places and weights in [0, 1] that integrate products of so many linear factors exactly."""
+    nodes, weights = np.polynomial.legendre.leggauss(factors // 2 + 1)
+    return (nodes + 1) / 2, weights / 2
+
+
+ROOT_GUARD = Fraction(1, 2**40)  # relative; a float's root is accurate to the 53rd bit
+
+Noise = Geometric | RoundedNormal
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a step may cost under add/remove adjacency.
+
+    Pure budgets buy geometric noise and any selection. Concentrated ones buy normal noise, and the exponential mechanism at
+    epsilon**2 / 8 = rho, which it never exceeds; permute-and-flip has no place there (docs/proofs/concentrated.md).
+
+    Parameters
+    ----------
+    amount : Fraction
+        Epsilon, or rho.
+    concentrated : bool
+        Whether the amount is a rho.
+    unit : int
+        The largest weight of a record in the counts that are asked for.
+    """
+
+    amount: Fraction
+    concentrated: bool = False
+    unit: int = 1
+
+    @classmethod
+    def of_whole(cls, claim: Claim, event: Callable[[Budget], Event]) -> Budget:
+        """Return the budget of a whole plan that costs at most the budget it is built for, and keeps to a claim; likewise."""
+        return cls.of(claim, event, largest=Claim.rho)
+
+    @classmethod
+    def of(
+        cls,
+        claim: Claim,
+        event: Callable[[Budget], Event],
+        parts: int = 1,
+        largest: Callable[[Claim, Callable[[Fraction], Event]], Fraction] = Claim.largest,
+    ) -> Budget:
+        """Return the budget of each of so many equal parts of a plan that keeps to a claim.
+
+        Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
+        whole plan makes of it. Where epsilon is so large that no rho does, since the samplers' own error times e^epsilon is above
+        delta, the pure budget, which keeps to the claim too.
+        """
+        pure = cls(claim.pure / parts)
+        if claim.delta == 0:
+            return pure
+        try:
+            return cls(largest(claim, lambda amount: event(cls(amount, concentrated=True))), concentrated=True)
+        except NoAmountError:
+            with suppress(ConfigurationError):  # what is said of the claim itself tells more
+                if claim.covers(event(pure)):
+                    return pure
+            raise
+
+    def __mul__(self, share: Fraction | int) -> Budget:
+        return replace(self, amount=self.amount * share)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, parts: Fraction | int) -> Budget:
+        return replace(self, amount=self.amount / parts)
+
+    def __sub__(self, other: Budget) -> Budget:
+        return replace(self, amount=self.amount - other.amount)
+
+    def weighing(self, unit: int) -> Budget:
+        return replace(self, unit=unit)
+
+    def noise(self, cells: int = 1) -> Noise:
+        return self.noise_for(cells * self.unit, cells * self.unit**2)
+
+    def noise_for(self, l1: int, l2_squared: int) -> Noise:
+        """Return the noise of sums to which a record adds at most so much in L1 norm and in squared L2 norm."""
+        if self.concentrated:
+            return RoundedNormal(2 * self.amount, Fraction(l2_squared))
+        return Geometric(self.amount, l1)
+
+    def selection(self, kind: type[Selection], score_range: int) -> Selection:
+        """Return the selection by a score of this range for records of weight 1.
+
+        A concentrated budget buys the exponential mechanism, also where another ``kind`` is asked for: permute-and-flip has
+        no bounded range, on which that cost rests.
+        """
+        if not self.concentrated:
+            return kind(self.amount, score_range * self.unit)
+        epsilon = Fraction(math.sqrt(8 * self.amount)) * (1 - ROOT_GUARD)
+        return Exponential(epsilon, score_range * self.unit)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream, open_stream
-from hedgerow.privacy.atomic import Atomic, began
+from hedgerow.privacy.filter import Atomic, began
 
 
 @dataclass(frozen=True)

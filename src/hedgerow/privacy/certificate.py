@@ -17,9 +17,7 @@ from typing import Any
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.lazy_values import lazy
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.privacy.accounting import check_adjacency
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
     Event,
     OneOf,
     Parallel,
@@ -27,11 +25,12 @@ from hedgerow.privacy.events import (
     Sequence,
     Subsampled,
     Unprotected,
+    check_adjacency,
     event_from_dict,
     event_to_dict,
 )
+from hedgerow.privacy.claim import Claim, Guarantee, Start, claim_in_words, runs, short_text, steps, whole_number
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
-from hedgerow.privacy.guarantee import Guarantee, Start, claim_in_words, runs, short_text, steps, whole_number
 from hedgerow.schema import Schema
 from hedgerow.texts import html_table, shortened
 

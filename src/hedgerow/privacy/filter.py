@@ -1,4 +1,4 @@
-"""The costs so far of one curator's queries, as one immutable value.
+"""The costs so far of one curator's queries, as one immutable value, and how such a value is replaced in one step.
 
 A curator holds one ``PrivacyFilter`` and replaces it by another in a single assignment, so an interruption at any line leaves
 either the state before a query or the state after its charge, and never something between.
@@ -6,10 +6,11 @@ either the state before a query or the state after its charge, and never somethi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -157,3 +158,66 @@ class PrivacyFilter:
                 "drawn."
             )
         return after
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, eq=False)
+class _Link(Generic[Value]):
+    """A value, and the one that came after it, under the key 0; a dictionary takes the first of two in one step."""
+
+    value: Value
+    after: dict[int, _Link[Value]] = field(default_factory=dict)
+
+
+class Atomic(Generic[Value]):
+    """Holds one immutable value."""
+
+    def __init__(self, value: Value) -> None:
+        self._link = _Link(value)
+
+    @property
+    def value(self) -> Value:
+        return self._last().value
+
+    def update(self, change: Callable[[Value], Value]) -> Value:
+        """Replace the value by ``change(value)``, and return the result; if ``change`` raises, the value stays the same.
+
+        ``change`` must have no effects: it is called again if somebody else replaced the value first.
+        """
+        while True:
+            before = self._last()
+            after = _Link(change(before.value))
+            if before.after.setdefault(0, after) is after:
+                return after.value
+
+    def _last(self) -> _Link[Value]:
+        link = self._link
+        while link.after:
+            link = link.after[0]
+        self._link = link
+        return link
+
+
+_watching: list[Watch] = []
+
+
+class Watch:
+    """A context that notices whether a ledger's entry, or a draw, began within it; ``begun`` stays afterwards."""
+
+    def __init__(self) -> None:
+        self.begun = False
+
+    def __enter__(self) -> Self:
+        _watching.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _watching.remove(self)
+
+
+def began() -> None:
+    """Note that an entry, or a draw, is about to begin. An interruption from here on may come after something was spent."""
+    for watch in _watching:
+        watch.begun = True

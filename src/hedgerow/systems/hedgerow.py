@@ -33,8 +33,7 @@ from hedgerow.estimator import (
 from hedgerow.margins import VOTE_STEPS, ClassWeights
 from hedgerow.parameters import Choice, ClassNumbers, Flag, Instance, Signs, WholeNumber, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.guarantee import Start
+from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.base import BoostingClassifier

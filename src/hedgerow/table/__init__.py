@@ -1,10 +1,21 @@
 """The records of one fit, and exact integer counts over them."""
 
-from hedgerow.table.log import Cache, OutdatedCache, Partition, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
-from hedgerow.table.partitioned import Engine, PartitionedTable
-from hedgerow.table.persons import SHARE_BITS, Bits, Candidates, Keep, PersonPart, Share, keep_of, only, unpacked
-from hedgerow.table.reading import Coded, Reading, classes_of
+from hedgerow.table.partitioned import Cache, Engine, OutdatedCache, Partition, PartitionedTable, Task
+from hedgerow.table.reading import (
+    SHARE_BITS,
+    Bits,
+    Candidates,
+    Coded,
+    Keep,
+    PersonPart,
+    Reading,
+    Share,
+    classes_of,
+    keep_of,
+    only,
+    unpacked,
+)
 from hedgerow.table.table import (
     CellCounts,
     CellRule,

@@ -17,8 +17,7 @@ from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
-from hedgerow.table.persons import Keep
-from hedgerow.table.reading import Coded, Reading
+from hedgerow.table.reading import Coded, Keep, Reading
 from hedgerow.table.table import (
     CellCounts,
     CodeGroups,

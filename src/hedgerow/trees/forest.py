@@ -17,7 +17,7 @@ from hedgerow.export import Link, Mean, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
-from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays
 from hedgerow.table import RecordRule

@@ -19,7 +19,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
-from hedgerow.privacy.events import Event, Parallel, Sequence
+from hedgerow.privacy.accounting import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
 from hedgerow.table import RecordRule, WeightRule
 from hedgerow.trees.model import Forest, PessimisticPruning

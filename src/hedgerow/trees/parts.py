@@ -31,8 +31,7 @@ from hedgerow.mechanisms import (
     Selection,
     WeightedCoin,
 )
-from hedgerow.privacy.accounting import before_amplification
-from hedgerow.privacy.events import Event, PerRecordAssignment, Pure, Sequence, Subsampled
+from hedgerow.privacy.accounting import Event, PerRecordAssignment, Pure, Sequence, Subsampled, before_amplification
 from hedgerow.scores import Candidates, ClassCount, binary, mixed, multiway
 from hedgerow.table import ClassCounts, Sizes
 

@@ -13,7 +13,7 @@ from hedgerow.curator import Nodes, Queryable, SelectTests
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, PermuteAndFlip, PublicChoice, Selection
-from hedgerow.privacy.events import Event, Parallel
+from hedgerow.privacy.accounting import Event, Parallel
 from hedgerow.scores import Candidates, Gini, Score
 from hedgerow.table import Histogram
 from hedgerow.trees.parts import Part

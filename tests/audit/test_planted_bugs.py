@@ -101,7 +101,9 @@ def release_real_noise(plant):
         return Layer(layer.start, layer.test, layer.first_child, layer.released.astype(float), layer.size)
 
     def asked(self, curator, nodes):
-        counts = curator._table.answer(ClassCounts(curator._charge(nodes, self.noise.event("noise"))))
+        counts = curator._table.answer(
+            ClassCounts(curator._charge(self.noise.event("noise"), nodes).frontier(nodes, curator._table))
+        )
         return counts + draws.laplace(scale=float(1 / self.noise.epsilon), size=counts.shape)
 
     plant.setattr(Layer, "of_leaves", classmethod(of_reals))

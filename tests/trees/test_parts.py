@@ -870,7 +870,7 @@ def test_two_phases_cost_their_sum_and_spend_at_most_that(trees):
     assert len(model.forest.roots) == sum(trees)
     again = plan.restore(model.to_arrays())
     assert np.array_equal(again.probabilities(X), model.probabilities(X))
-    assert len(curator._state.value.filter.assignments) == sum(trees)
+    assert len(curator._state.value.filter.assignments) == 1 + sum(trees)
     less = Queryable(MemoryTable.of(plan.encoder, X, y), curator.spent - Fraction(1, 10**30), Randomness(0))
     with pytest.raises(BudgetExceeded):
         plan.fit(less)

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.arrays import Integers, Truth
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
-from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cost, check_cuts
+from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import Coin, Mechanism, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, Pure, cost
@@ -47,12 +47,11 @@ class _State:
     filter: PrivacyFilter
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
 
-    def charged(self, nodes: Nodes, amount: Cost) -> _State:
+    def charged(self, amount: Cost, nodes: Nodes | None) -> _State:
+        if nodes is None:
+            return replace(self, filter=self.filter.charged(amount))
         self.check_open(nodes)
-        return replace(self, filter=self.filter.charged(nodes.generation, nodes.index, amount))
-
-    def charged_all(self, amount: Cost) -> _State:
-        return replace(self, filter=self.filter.charged_all(amount))
+        return replace(self, filter=self.filter.charged(amount, nodes.generation, nodes.index))
 
     def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
         """Return the state in which the newest generation may be queried; those whose nodes are all closed are dropped."""
@@ -123,7 +122,7 @@ class Queryable:
 
         Its queries read the same records, with margins, codes, nodes and warnings of its own. Nothing is refunded.
         """
-        self._charge_all(event)
+        self._charge(event)
         return Queryable(self._table.fresh(), cost(event), self._randomness)
 
     @property
@@ -188,7 +187,8 @@ class Queryable:
         """
         release = Noisy(query) if isinstance(query, Query) else query
         unit = self._unit(release.of)
-        frontier = self._charge(release.of, release.event(mechanism, unit, self._table))
+        charged = self._charge(release.event(mechanism, unit, self._table), release.of)
+        frontier = charged.frontier(release.of, self._table)
         statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)
         drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
         answer = release.answer(drawn, self._table)
@@ -259,7 +259,7 @@ class Queryable:
             if before is not None and skipped is not None:
                 by_cell = before._completed(by_cell, skipped)
             return Round(
-                rule, by_cell, layout.offsets(offsets), splits, self._charge_all, self._randomness, of, tuple(cuts)
+                rule, by_cell, layout.offsets(offsets), splits, self._charge, self._randomness, of, tuple(cuts)
             )
 
     @without_sizes()
@@ -310,13 +310,6 @@ class Queryable:
             with self._lock:
                 self._scans -= 1
 
-    def _charge_all(self, event: Event) -> None:
-        amount = cost(event)
-        check_cost(amount)
-        with self._lock:
-            self._check_answers()
-            self._state.update(lambda state: state.charged_all(amount))
-
     @without_sizes()
     def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
@@ -352,13 +345,16 @@ class Queryable:
         state.check_open(nodes)
         return state.filter.unit(nodes.generation)
 
-    def _charge(self, nodes: Nodes, event: Event) -> Frontier:
-        """Charge every node on its path, or raise BudgetExceeded, and return the records to read."""
+    def _charge(self, event: Event, nodes: Nodes | None = None) -> _State:
+        """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it."""
         amount = cost(event)
-        check_cost(amount)
+        if amount.epsilon <= 0 and amount.mu_squared <= 0:
+            raise ConfigurationError(
+                "a question costs nothing, but only noise with a cost protects; pass a positive budget."
+            )
         with self._lock:
             self._check_answers()
-            return self._state.update(lambda state: state.charged(nodes, amount)).frontier(nodes, self._table)
+            return self._state.update(lambda state: state.charged(amount, nodes))
 
     def __copy__(self) -> Queryable:
         return self  # a copy would be a second budget
@@ -425,7 +421,7 @@ class Values:
         if os.getpid() != self._process:
             raise BudgetExceeded("values are shown in the process that began it: a copy would spend its budget again.")
         amount = cost(mechanism.event("values"))
-        self._filter.update(lambda before: before.charged_all(amount))
+        self._filter.update(lambda before: before.charged(amount))
         counts = dict(sorted(self._counts[column].items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
         passes = self._randomness.draw(mechanism, np.fromiter(counts.values(), dtype=np.int64, count=len(counts)))
         return [public_value(key) for key, shown in zip(counts, passes.tolist(), strict=True) if shown]

@@ -13,15 +13,8 @@ from hedgerow.curator.queries import check_range
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, Randomness, Selection
-from hedgerow.privacy.accounting import Cost, Event
+from hedgerow.privacy.accounting import Event
 from hedgerow.table import Cells, ChannelRule, CodeGroups
-
-
-def check_cost(amount: Cost) -> None:
-    if amount.epsilon <= 0 and amount.mu_squared <= 0:
-        raise ConfigurationError(
-            "a question costs nothing, but only noise with a cost protects; pass a positive budget."
-        )
 
 
 def check_cuts(
@@ -201,7 +194,7 @@ class Round:
     _sums: Integers = field(repr=False)  # (cells, groups, codes, channels)
     _offsets: Integers = field(repr=False)  # the first code of each feature
     _splits: Splits | None = field(repr=False)
-    _charge: Callable[[Event], None] = field(repr=False)
+    _charge: Callable[[Event], object] = field(repr=False)
     _randomness: Randomness = field(repr=False)
     _of: tuple[object, ...] = field(default=(), repr=False)  # the origin of the sums, beside the cuts
     _cuts: tuple[Cut, ...] = field(default=(), repr=False)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import groupby
 from operator import add
 from typing import Any, Literal, get_args
@@ -34,10 +34,17 @@ from hedgerow.limits import (
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
+AMOUNTS = ("epsilon", "delta", "mu_squared", "draws", "count")  # fields of events that are never negative
+
 
 @dataclass(frozen=True, repr=False)
 class Event:
     __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        for name, amount in vars(self).items():
+            if name in AMOUNTS and amount < 0:
+                raise ValueError(f"an event has the negative amount {amount}; nothing gives budget back.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,9 +58,6 @@ class Pure(Event):
     mechanism: str
     purpose: str
     level: int = 0
-
-    def __post_init__(self) -> None:
-        _check_amount(self.epsilon)
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +82,6 @@ class Thresholded(Pure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_amount(self.delta)
         if self.records < 1:
             raise ValueError(f"a threshold is for {self.records} records of a person, which is nobody's.")
 
@@ -94,10 +97,6 @@ class Gaussian(Event):
     draws: int
     purpose: str
     level: int = 0
-
-    def __post_init__(self) -> None:
-        _check_amount(self.mu_squared)
-        _check_amount(self.draws)
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,9 +136,6 @@ class PerRecordAssignment(Event):
     part: Event
     count: int
 
-    def __post_init__(self) -> None:
-        _check_amount(self.count)
-
 
 @dataclass(frozen=True, repr=False)
 class Subsampled(Event):
@@ -161,11 +157,6 @@ class Unprotected(Event):
     """A step that reads records without protection; its cost is infinite. ``reason`` says which and why."""
 
     reason: str
-
-
-def _check_amount(amount: Fraction | int) -> None:
-    if amount < 0:
-        raise ValueError(f"an event has the negative amount {amount}; nothing gives budget back.")
 
 
 _KINDS: dict[str, type[Event]] = {
@@ -300,9 +291,7 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
     e = float(epsilon) / (2 if ranged else 1)
     if e < SMALL:  # mu <= e sqrt(pi / 2), as the quantile is concave there
         return HALF_PI * epsilon**2 / (4 if ranged else 1)
-    if (
-        e > 30
-    ):  # the quantile of a float that is nearly 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
+    if e > 30:  # the quantile of a float near 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
         return Fraction(math.ceil(8 * e))
     return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
 
@@ -360,13 +349,13 @@ def concentrated_rho(epsilon: float, delta: float) -> float:
     """
     log_delta = math.log(delta)
 
-    def rho(log_above: float) -> float:
+    def negative_rho(log_above: float) -> float:
         above = math.exp(log_above)
         order = above + 1
-        return (epsilon + (log_delta + order * math.log1p(1 / above) + log_above) / above) / order
+        return -(epsilon + (log_delta + order * math.log1p(1 / above) + log_above) / above) / order
 
-    best = minimize_scalar(lambda at: -rho(at), bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-9})
-    return rho(float(best.x))
+    best = minimize_scalar(negative_rho, bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-9})
+    return -negative_rho(float(best.x))
 
 
 @dataclass(frozen=True)
@@ -409,15 +398,12 @@ class Cost:
     def is_pure(self) -> bool:
         return self.protected and self.mu_squared == 0 and self.draws == 0 and self.thresholds == 0
 
-    def __add__(self, other: Cost) -> Cost:
-        """Sequential composition, where the later plan may be chosen by what the earlier released."""
-        return self._with(other, add)
-
     def __or__(self, other: Cost) -> Cost:
         """Parallel composition: the larger of each sum counts. All approximate draws count, and all thresholds."""
-        return self._with(other, max)
+        return self.__add__(other, max)
 
-    def _with(self, other: Cost, join: Callable[[Any, Any], Any]) -> Cost:
+    def __add__(self, other: Cost, join: Callable[[Any, Any], Any] = add) -> Cost:
+        """Sequential composition, where the later plan may be chosen by what the earlier released."""
         thresholds, holds_for = self.thresholds, self.thresholds_for
         if other.thresholds:
             holds_for = min(holds_for, other.thresholds_for) if thresholds else other.thresholds_for
@@ -435,7 +421,9 @@ class Cost:
         )
 
     def times(self, count: int) -> Cost:
-        return replace(self._times(count, count), draws=count * self.draws, thresholds=count * self.thresholds)
+        """Sequential composition of so many equal plans."""
+        total = self._times(count, count)
+        return replace(total, draws=count * self.draws, thresholds=count * self.thresholds)
 
     def _times(self, linear: int, of_squares: int) -> Cost:
         return replace(
@@ -483,19 +471,15 @@ class Cost:
         """
         if not self.protected:
             return math.inf
-        bound = self._delta_beside_pure(epsilon)
+        remaining, at = epsilon - self.epsilon, float(epsilon)  # what pure steps leave to Gaussian ones
+        bound = math.inf if remaining < 0 else 0.0
+        if remaining >= 0 and self.mu_squared:
+            bound = gaussian_delta(float(remaining), math.sqrt(self.mu_squared) * (1 + FLOAT_GUARD))
         if bound:
-            at = float(epsilon)
             of_rho = concentrated_delta(at, float(self.rho) * (1 + FLOAT_GUARD))
-            bound = min(bound, gaussian_delta(at, _root(self.total_mu_squared)), of_rho)
+            of_mu = gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            bound = min(bound, of_mu, of_rho)
         return bound + (self.delta_of_draws(epsilon) + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
-
-    def _delta_beside_pure(self, epsilon: Fraction) -> float:
-        """Return the Gaussian steps' delta at epsilon minus that of the pure steps; infinity if that is negative."""
-        remaining = epsilon - self.epsilon
-        if remaining < 0:
-            return math.inf
-        return gaussian_delta(float(remaining), _root(self.mu_squared)) if self.mu_squared else 0.0
 
     def delta_of_draws(self, epsilon: Fraction) -> float:
         return float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
@@ -508,10 +492,8 @@ class Cost:
         return self.thresholds * (1 + Fraction(math.exp(min(float(factor), 700.0))) * (1 + Fraction(1, 2**40)))
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        if (
-            self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon
-        ):  # without any rounding
-            return self._of_thresholds(epsilon) <= delta
+        if self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon:
+            return self._of_thresholds(epsilon) <= delta  # without any rounding
         return self.delta(epsilon) <= delta
 
     def at_most(self, ceiling: Cost) -> bool:
@@ -530,10 +512,6 @@ class Cost:
             and self.draws <= ceiling.draws
             and self.thresholds <= ceiling.thresholds
         )
-
-
-def _root(mu_squared: Fraction) -> float:
-    return math.sqrt(mu_squared) * (1 + FLOAT_GUARD)
 
 
 def _sums_of_pure(epsilon: Fraction, *, ranged: bool) -> dict[str, Any]:
@@ -556,12 +534,13 @@ def cost(event: Event) -> Cost:
                 count = len(list(run))
                 total += cost(part).times(count) if count > 1 else cost(part)
             return total
-        case OneOf():
-            choices = [cost(part) for part in event.parts]
-            draws, thresholds = max(one.draws for one in choices), max(one.thresholds for one in choices)
-            return replace(reduce(Cost.__or__, choices), draws=draws, thresholds=thresholds)
         case Parallel():
-            return reduce(Cost.__or__, (cost(part) for part in event.parts), Cost())
+            largest, draws, thresholds = Cost(), 0, NONE
+            for part in event.parts:
+                one = cost(part)
+                largest, draws, thresholds = largest | one, max(draws, one.draws), max(thresholds, one.thresholds)
+            # Of alternatives one runs, so only its draws and thresholds count.
+            return replace(largest, draws=draws, thresholds=thresholds) if isinstance(event, OneOf) else largest
         case PerRecordAssignment():
             each = cost(event.part)
             return replace(each, draws=each.draws * event.count, thresholds=each.thresholds * event.count)

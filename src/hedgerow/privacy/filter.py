@@ -51,15 +51,6 @@ class Paths:
     costs: tuple[Cost, ...]
     path: Index
 
-    def charged(self, index: Index, amount: Cost) -> tuple[Paths, tuple[Cost, ...]]:
-        """Return the paths after some nodes were charged, and what these nodes' paths then cost."""
-        of_nodes = self.path[index]
-        old = np.flatnonzero(np.bincount(of_nodes))  # few: the charge of a path depends on its level alone
-        new = tuple(self.costs[i] + amount for i in old)
-        path = self.path.copy()
-        path[index] = len(self.costs) + np.searchsorted(old, of_nodes)
-        return Paths(self.assignment, self.costs + new, path), new
-
 
 @dataclass(frozen=True, eq=False)
 class PrivacyFilter:
@@ -82,25 +73,20 @@ class PrivacyFilter:
     ceiling: Cost
     generations: Mapping[int, Paths] = field(default_factory=dict)
     made: int = 0
-    assignments: tuple[Roots, ...] = ()
-    everyone: int | None = None  # the assignment of the queries about all records
+    assignments: tuple[Roots, ...] = (Roots(),)  # the first is of the queries about all records
     approximate: Cost = field(default_factory=Cost)
 
     @property
     def total(self) -> Cost:
         """What has been charged: the costliest path of each assignment, added up, and everything approximate."""
-        return self._together + self.approximate
-
-    @property
-    def _together(self) -> Cost:
-        return self.assignments[-1].together if self.assignments else Cost()
+        return self.assignments[-1].together + self.approximate
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
         return replace(
             self,
-            assignments=(*self.assignments, Roots(inclusion, unit, before=self._together)),
+            assignments=(*self.assignments, Roots(inclusion, unit, before=self.assignments[-1].together)),
             generations={**self.generations, self.made: paths},
             made=self.made + 1,
         )
@@ -130,28 +116,24 @@ class PrivacyFilter:
         """Return the largest weight of a record in the nodes of a generation."""
         return self.assignments[self.generations[generation].assignment].unit
 
-    def charged(self, generation: int, index: Index, amount: Cost) -> PrivacyFilter:
-        paths = self.generations[generation]
-        after, costs = paths.charged(index, replace(amount, draws=0, thresholds=NONE))
-        generations = {**self.generations, generation: after}
-        return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount)
-
-    def charged_all(self, amount: Cost) -> PrivacyFilter:
-        if self.everyone is None:
-            everybody = Roots(before=self._together)
-            opened = replace(self, assignments=(*self.assignments, everybody), everyone=len(self.assignments))
-            return opened.charged_all(amount)
-        together = self.assignments[self.everyone].costliest + replace(amount, draws=0, thresholds=NONE)
-        return self._with_cost(self.everyone, (together,), amount)
-
-    def _with_cost(self, number: int, costs: tuple[Cost, ...], amount: Cost) -> PrivacyFilter:
-        """Return the filter in which some paths of an assignment cost so much, or raise BudgetExceeded."""
+    def charged(self, amount: Cost, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
+        """Return the filter after a query about some nodes of a generation, or about all records; or raise BudgetExceeded."""
+        of_path, number, generations = replace(amount, draws=0, thresholds=NONE), 0, self.generations
+        if generation is None or index is None:
+            costs = [self.assignments[0].costliest + of_path]
+        else:
+            paths = self.generations[generation]
+            number, of_nodes, path = paths.assignment, paths.path[index], paths.path.copy()
+            old = np.flatnonzero(np.bincount(of_nodes)).tolist()  # few: the charge of a path depends on its level alone
+            costs = [paths.costs[i] + of_path for i in old]
+            path[index] = len(paths.costs) + np.searchsorted(old, of_nodes)
+            generations = {**self.generations, generation: Paths(number, (*paths.costs, *costs), path)}
         own = self.assignments[number]
         assignments = [*self.assignments[:number], replace(own, costliest=reduce(Cost.__or__, costs, own.costliest))]
         for later in self.assignments[number + 1 :]:
             assignments.append(replace(later, before=assignments[-1].together))
         approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
-        after = replace(self, assignments=tuple(assignments), approximate=approximate)
+        after = replace(self, generations=generations, assignments=tuple(assignments), approximate=approximate)
         if not after.total.at_most(self.ceiling):
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "

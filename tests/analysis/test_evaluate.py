@@ -214,7 +214,7 @@ def test_cards_follow_from_noisy_counts_alone(monkeypatch):
         def draw(self, mechanism, *statistics):
             return np.random.default_rng(self._number()).integers(0, 90, np.shape(statistics[0]))
 
-    monkeypatch.setattr("hedgerow.curator.interactive.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.curator.given.Randomness", Scripted)
     one = evaluate(MODELS[2], *sample(TWO, 60, 6), epsilon=1, random_state=0)
     other = evaluate(MODELS[2], *sample(TWO, 999, 7), epsilon=1, random_state=0)
     assert one.to_dict() == other.to_dict()

@@ -23,7 +23,7 @@ FILES = (
     "analysis/release.py",
     "analysis/release.py",
     "analysis/evaluation.py",
-    "curator/interactive.py",
+    "curator/given.py",
     "analysis/search.py",
     "curator/queryable.py",
     "curator/queryable.py",

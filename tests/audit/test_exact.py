@@ -11,14 +11,14 @@ from itertools import product
 import numpy as np
 import pytest
 from audit_helpers import worst_over
-from helpers import data_sets, grow, released
+from helpers import PoissonCoin, data_sets, grow, released
 from scipy.stats import chi2
 from seeds import FITS, moved_key
 
 from hedgerow.audit import Grid, Replay, exact_law, open_law, worst_loss
 from hedgerow.audit.exact import sample_law, samples_of, total, worst_event
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers.noise import Laplace, Permutation, Resample
 from hedgerow.privacy.accounting import Pure

@@ -21,8 +21,7 @@ from hedgerow.table import ClassCounts, MemoryTable
 from hedgerow.trees import Recipe
 from hedgerow.trees.forest import ForestPlan
 from hedgerow.trees.grower import Layer
-from hedgerow.trees.parts import NoisyCounts
-from hedgerow.trees.splits import SelectTest
+from hedgerow.trees.parts import NoisyCounts, SelectTest
 
 NUMBER = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
 COIN = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])

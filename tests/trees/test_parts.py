@@ -15,7 +15,7 @@ from helpers import grow, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hedgerow.trees.splits
+import hedgerow.trees.parts
 from hedgerow.audit import exact_law
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, FileFormatError
@@ -234,7 +234,7 @@ class Watched:
 def branch_of(tests, test, code):
     kind, at = tests.kind[test], int(tests.at[test])
     if kind == CUT:
-        return int(tests.order[tests.feature[test]].tolist().index(code) > at)
+        return int(code > at)
     return code if kind == EACH else int(code != at)
 
 
@@ -395,7 +395,7 @@ def plain_gain(records, feature, n_codes) -> float:
 
 @pytest.mark.parametrize("cells", [1, 1 << 22])
 def test_noisy_histograms_without_noise_choose_the_largest_information_gain(cells, monkeypatch):
-    monkeypatch.setattr(hedgerow.trees.splits, "CELLS_AT_ONCE", cells)
+    monkeypatch.setattr(hedgerow.trees.parts, "CELLS_AT_ONCE", cells)
     records = records_of(500, seed=3)
     recipe = Recipe(split=NoisyHistograms(), assign=AllRecords(), leaf=NoisyCounts())
     _, forest, _ = grown(recipe, records=records, trees=1, depth=3, epsilon=Fraction(10**7))
@@ -480,7 +480,6 @@ def test_forests_survive_arrays_and_predict_the_same(recipe):
     again = Forest.from_arrays(arrays, plain, N_CLASSES)
     assert np.array_equal(votes_of(again, all_codes()), votes_of(forest, all_codes()))
     assert all(np.array_equal(again.to_arrays()[name], arrays[name]) for name in arrays)
-    assert ("order" in arrays) == (plain.order.tolist() != forest.candidates.order.tolist())
     assert (forest.counts is None) == (recipe.leaf == SelectLabel())
     if forest.counts is not None:
         assert np.array_equal(smoothed_votes(again, 2.0)[0], smoothed_votes(forest, 2.0)[0])
@@ -502,46 +501,11 @@ def test_votes_agree_with_a_plain_walk(recipe):
     assert np.array_equal(votes_of(forest, codes), expected)
 
 
-def _swapped(order, feature, one, other):
-    order = order.copy()
-    order[feature, [one, other]] = order[feature, [other, one]]
-    return order
-
-
-def _set(order, feature, place, code):
-    order = order.copy()
-    order[feature, place] = code
-    return order
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda order: _set(order, 1, 0, order[1, 1]),  # a code twice
-        lambda order: _set(order, 1, 0, 7),
-        lambda order: _set(order, 1, 0, -1),
-        lambda order: _swapped(order, 1, 0, 5),  # a code that the feature has not
-        lambda order: _swapped(order, 3, 4, 5),  # beyond the feature's codes
-        lambda order: order[:, :-1],
-        lambda order: order[:-1],
-        lambda order: order.ravel(),
-        lambda order: order.astype(float),
-        lambda order: order.astype(np.int64),
-        lambda order: order.astype(object),
-        lambda order: order.astype(str),
-        lambda order: np.int32(0),
-        lambda order: None,
-    ],
-)
-def test_damaged_orders_are_refused(damage):
+def test_a_file_whose_tests_cut_codes_in_another_order_is_refused():
     _, forest, _ = grown(Recipe(candidates=Binary()))
-    arrays = {
-        **forest.to_arrays(),
-        "order": forest.candidates.order,
-    }  # as files have it whose codes are cut in another order
-    Forest.from_arrays(arrays, forest.candidates, N_CLASSES)
-    with pytest.raises(FileFormatError):
-        Forest.from_arrays({**arrays, "order": damage(arrays["order"])}, forest.candidates, N_CLASSES)
+    arrays = {**forest.to_arrays(), "order": np.zeros((2, 3), dtype=np.int32)}
+    with pytest.raises(FileFormatError, match="order of their own"):
+        Forest.from_arrays(arrays, forest.candidates, N_CLASSES)
 
 
 @pytest.mark.parametrize(

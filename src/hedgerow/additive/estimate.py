@@ -30,18 +30,10 @@ NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior of the size of steps, in units of the loss's step.
+    """The prior of the size of steps, in units of the loss's step."""
 
-    Parameters
-    ----------
-    spreads : tuple of float
-        Standard deviations of a step, each as likely as the others.
-    common : float
-        The standard deviation of the common part of a curve's steps.
-    """
-
-    spreads: tuple[float, ...]
-    common: float
+    spreads: tuple[float, ...]  # standard deviations of a step, each as likely as the others
+    common: float  # the standard deviation of the common part of a curve's steps
 
 
 LOG_ODDS = Prior(STEP_SDS, COMMON)

@@ -106,6 +106,20 @@ class Logistic:
     tenths: int = 8  # the cap is below 1 by so many tenths of 1 / n_classes; some files of version 0.2 hold 5
     measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
+    columns: int = field(init=False, repr=False, compare=False)  # one margin a class; of two the second's lead alone
+    scored: int = field(init=False, repr=False, compare=False)
+    channels: int = field(init=False, repr=False, compare=False)
+    cap: int = field(init=False, repr=False, compare=False)  # the largest absolute gradient of a record, in units
+    thousandths: int = field(init=False, repr=False, compare=False)  # the multiple of a curvature, times 1000
+    curvature: float = field(init=False, repr=False, compare=False)
+    # Whether p_k takes the place of p_k (1 - p_k), so that steps do not overshoot where classes share the mass: gradients g add
+    # up to zero over the classes, so (diag p - p p^T) s = g has the solution s = g / p.
+    by_share: bool = field(init=False, repr=False, compare=False)
+    scored_l1: int = field(init=False, repr=False, compare=False)
+    l1: int = field(init=False, repr=False, compare=False)
+    l2_squared: int = field(init=False, repr=False, compare=False)
+    initial_counts: ChannelRule = field(init=False, repr=False, compare=False)  # what the start is read from
+
     deviation: ClassVar[float] = 1.0
     scale: ClassVar[Literal["log-odds"]] = "log-odds"
     origin: ClassVar[float] = 0.0
@@ -114,70 +128,41 @@ class Logistic:
     prior: ClassVar[Prior] = LOG_ODDS
     linear: ClassVar[bool] = False
 
-    @property
-    def columns(self) -> int:
-        """How many margins a record has: one for each class, but of two classes the second's lead alone."""
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    @property
-    def scored(self) -> int:
-        return self.columns
-
-    @property
-    def channels(self) -> int:
-        return 2 * self.scored if self.measures else self.scored
+    def __post_init__(self) -> None:
+        two = self.n_classes == 2
+        columns, multiple = 1 if two else self.n_classes, MULTIPLES[two, self.normal]
+        cap = UNIT - -(-self.tenths * UNIT // (10 * self.n_classes))
+        by_share = self.n_classes > 2 and not self.normal
+        curvature, above = -(-multiple * cap * (UNIT - cap) // (1000 * UNIT)), cap + 1  # t unrounded is at most above
+        if two:  # t + c t (1 - t), and t^2 (1 + c^2 (1 - t)^2), at the cap
+            l1, l2_squared = cap + curvature, cap**2 + curvature**2
+        elif (
+            by_share
+        ):  # shares of a record add up to its weight, and their squares to at most its square; floors to no more
+            share = multiple * UNIT // 1000
+            l1, l2_squared = 2 * cap + share, 2 * above**2 + share**2
+        else:  # 2 t + c t (2 - t), and twice the squares of two classes
+            l1 = 2 * cap + -(-multiple * above * (2 * UNIT - above) // (1000 * UNIT))
+            l2_squared = 2 * (above**2 + curvature**2)
+        derived = {
+            "columns": columns,
+            "scored": columns,
+            "channels": 2 * columns if self.measures else columns,
+            "cap": cap,
+            "thousandths": multiple,
+            "curvature": multiple / 1000,
+            "by_share": by_share,
+            "scored_l1": cap if two else 2 * cap,
+            "l1": l1,
+            "l2_squared": l2_squared,
+            "initial_counts": OnesByClass(self.n_classes),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @lazy
     def scores(self) -> Logistic:
         return replace(self, measures=False)
-
-    @property
-    def cap(self) -> int:
-        """The largest absolute gradient of a record, in units."""
-        return UNIT - -(-self.tenths * UNIT // (10 * self.n_classes))
-
-    @property
-    def scored_l1(self) -> int:
-        return self.cap if self.n_classes == 2 else 2 * self.cap
-
-    @property
-    def l1(self) -> int:
-        """A bound on the L1 norm of what a record adds: t + c t (1 - t) for two classes, 2 t + c t (2 - t) for K, at the cap."""
-        unit, multiple, cap = UNIT, self._thousandths, self.cap
-        if self.n_classes == 2:
-            return cap + -(-multiple * cap * (unit - cap) // (1000 * unit))
-        if self.by_share:  # shares of a record add up to its weight, and floors to no more
-            return 2 * cap + multiple * unit // 1000
-        unrounded = cap + 1  # t, at most
-        return 2 * cap + -(-multiple * unrounded * (2 * unit - unrounded) // (1000 * unit))
-
-    @property
-    def l2_squared(self) -> int:
-        """A bound on the squared L2 norm of what a record adds: t^2 (1 + c^2 (1 - t)^2) at the cap, twice that for K.
-
-        By shares it is 2 t^2 + c^2: the squares of shares that add up to c are at most c^2 together.
-        """
-        cap = self.cap
-        if self.by_share:
-            return 2 * (cap + 1) ** 2 + (self._thousandths * UNIT // 1000) ** 2
-        curvature = -(-self._thousandths * cap * (UNIT - cap) // (1000 * UNIT))
-        return cap**2 + curvature**2 if self.n_classes == 2 else 2 * ((cap + 1) ** 2 + curvature**2)
-
-    @property
-    def by_share(self) -> bool:
-        """Whether p_k takes the place of p_k (1 - p_k), so that steps do not overshoot where classes share the mass.
-
-        Gradients g add up to zero over the classes, so (diag p - p p^T) s = g has the solution s = g / p.
-        """
-        return self.n_classes > 2 and not self.normal
-
-    @property
-    def curvature(self) -> float:
-        return self._thousandths / 1000
-
-    @property
-    def opening(self) -> ChannelRule:
-        return OnesByClass(self.n_classes)
 
     def start(self, released: Integers, deviation: float) -> Start:
         """Return the start by noisy numbers of records, (classes,).
@@ -234,10 +219,6 @@ class Logistic:
         mass = np.maximum(measured, 0.0)
         return np.asarray(mass * (1 - mass / max(float(mass.sum()), 1e-9)))
 
-    @property
-    def _thousandths(self) -> int:
-        return MULTIPLES[self.n_classes == 2, self.normal]
-
     @lazy
     def _exponentials(self) -> Integers:
         table = np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS)
@@ -255,7 +236,7 @@ class Logistic:
             wrong = others * UNIT // total
             full = wrong <= self.cap
             of, to = np.where(full, UNIT, self.cap), np.where(full, total, others)  # of / to: weight / total, in units
-            curvature = ahead * behind // total * of // to * self._thousandths // 1000
+            curvature = ahead * behind // total * of // to * self.thousandths // 1000
             wrong = np.minimum(wrong, self.cap)
             by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
         return np.ascontiguousarray(np.stack(by_label)[..., : self.channels], dtype=np.int32)
@@ -267,7 +248,7 @@ class Logistic:
         if self.n_classes == 2:
             kernels.look_up_channels(margins, labels, self._by_lead, out)
         else:
-            multiple = self._thousandths
+            multiple = self.thousandths
             kernels.logistic_channels(margins, labels, self._exponentials, UNIT, self.cap, multiple, self.by_share, out)
         return out
 

@@ -78,11 +78,11 @@ class InitialQueries:
     budget: Budget
     share: Fraction
     survey: Survey
-    lacks: Fraction  # the share of what a start lacks; 0 without one
+    start_share: Fraction  # for the error of the model that the fit starts from; 0 without one
 
     @property
     def left(self) -> Budget:
-        return self.budget * (self.survey.left - self.share - self.lacks)
+        return self.budget * (self.survey.left - self.share - self.start_share)
 
     @lazy
     def _noise(self) -> Any:
@@ -90,24 +90,21 @@ class InitialQueries:
 
     @property
     def event(self) -> Sequence:
-        asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
-        return Sequence((asked, *self.survey.event.parts, *self._start_events))
-
-    @property
-    def _start_events(self) -> tuple[Event, ...]:
-        if not self.lacks:
-            return ()
-        return (self._start_noise.event("what the start lacks", draws=self.loss.channels),)
+        asked = self._noise.event("what the model starts with", draws=self.loss.initial_counts.channels)
+        if not self.start_share:
+            return Sequence((asked, *self.survey.event.parts))
+        of_start = self._start_noise.event("what the start lacks", draws=self.loss.channels)
+        return Sequence((asked, *self.survey.event.parts, of_start))
 
     @lazy
     def _start_noise(self) -> Noise:
-        return (self.budget * self.lacks).noise_for(self.loss.l1, self.loss.l2_squared)
+        return (self.budget * self.start_share).noise_for(self.loss.l1, self.loss.l2_squared)
 
     def act(self, curator: Queryable) -> Start:
-        released = curator.open_round(self.loss.opening).whole_sums(self._noise)
+        released = curator.open_round(self.loss.initial_counts).whole_sums(self._noise)
         start = self.loss.start(released, self._noise.deviation)
-        few = too_few(int(released.sum()), self._noise, self.loss.opening.channels)
-        curator.doubts += few
+        few = too_few(int(released.sum()), self._noise, self.loss.initial_counts.channels)
+        curator.warnings += few
         if not few and released.shape == curator.evidence.sums.shape:  # otherwise that warning is about all classes
             curator.evidence.add(released, self._noise.deviation)
         return start
@@ -121,16 +118,14 @@ class InitialQueries:
         estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
-    @property
-    def _n_counts(self) -> int:
-        """Of how many noisy counts the number of records is the sum."""
-        return self.loss.opening.channels
+    def merge(self, curator: Queryable, bins: int, records: float, n_counts: int) -> Encoder:
+        """Merge the records' fine bins to about so many, and return how records are read then.
 
-    def merge(self, curator: Queryable, bins: int, records: float) -> Encoder:
-        """Merge the records' fine bins to about so many, and return how records are read then."""
+        ``records`` is the sum of ``n_counts`` noisy counts.
+        """
         histograms = self.survey.histograms(curator.open_round(Ones()))
-        deviation = self._noise.deviation * math.sqrt(self._n_counts)
-        curator.doubts += self.survey.column_warnings(histograms, records, deviation)
+        deviation = self._noise.deviation * math.sqrt(n_counts)
+        curator.warnings += self.survey.column_warnings(histograms, records, deviation)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
@@ -226,6 +221,7 @@ class AdditivePlan:
         self._schema, self._claim = schema, claim
         self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
         self._rounds, self._init, self._started = rounds, init, started or init is not None
+        self._start_share = rules.start_share if self._started else Fraction(0)
         self.encoder = (
             fine_encoder(schema) if fine is None else fine
         )  # numeric features in fine bins, which the survey merges
@@ -235,11 +231,13 @@ class AdditivePlan:
         self._known: dict[
             Budget, tuple[InitialQueries, Rounds]
         ] = {}  # the search for the budget ends at the one that is used
-        self._budget = Budget.of_whole(claim, self._event)
+        self._budget = Budget.of(claim, self._event, largest=Claim.rho)
         self._initial_queries, self._stage = self._stages(self._budget)
         self.event = self._event(self._budget)
         self._loss = self._initial_queries.loss
         self._start = None if init is None else start_on(init, self.encoder, self._loss, signs, most_cuts)
+        # What the start says of records as they are read.
+        self._votes = None if self._start is None else StartVotes.of(self._start, self.encoder)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
@@ -275,15 +273,6 @@ class AdditivePlan:
         survey = SurveyRecipe().survey(budget, self.encoder)
         return InitialQueries(self._loss_of(budget), budget, self._rules.initial_share, survey, self._start_share)
 
-    @property
-    def _start_share(self) -> Fraction:
-        return self._rules.start_share if self._started else Fraction(0)
-
-    @lazy
-    def _votes(self) -> StartVotes | None:
-        """What the start says of records as they are read."""
-        return None if self._start is None else StartVotes.of(self._start, self.encoder)
-
     def _loss_of(self, budget: Budget) -> Logistic:
         return Logistic(len(self.encoder.schema.classes), normal=budget.concentrated)
 
@@ -299,7 +288,8 @@ class AdditivePlan:
         if self._votes is not None:
             start = self._initial_queries.beyond(curator, self._votes, start)
         snr = self._snr(start.records)
-        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
+        n_counts = self._loss.initial_counts.channels
+        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records, n_counts)
         fit = Fit(encoder, start.curvature, self._draw_samples(curator, start.records))
         fit.begin(start.margins)
         schedule = RoundSchedule(
@@ -309,9 +299,7 @@ class AdditivePlan:
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
-        return self._with_start(AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs))
-
-    def _with_start(self, own: AdditiveModel) -> AdditiveModel:
+        own = AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs)
         return own if self._start is None else together(self._start, own)
 
     def _boost(
@@ -333,7 +321,7 @@ class AdditivePlan:
 
     def _kept(self, term: Term, estimate: Estimate, fit: Fit, snr: float) -> Term:
         """Return a round's term as the model keeps it: monotone where it must be."""
-        return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
+        return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]) if self._signs else term
 
     def _snr(self, records: float) -> float:
         """Return how many times the noise of one count, at the budget of all rounds together, there are records."""

@@ -55,15 +55,13 @@ class Fit:
 
     def begin(self, margins: Integers) -> None:
         """Let every record start with these margins, (columns,)."""
-        self._add_pending(Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))))
+        start = Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1)))
+        self._pending = {halvings: [start] for halvings in self._pending}
 
     def add(self, term: Term) -> None:
         self.terms.append(term)
         if not term.cuts:
             self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
-        self._add_pending(term)
-
-    def _add_pending(self, term: Term) -> None:
         for pending in self._pending.values():
             pending.append(term)
 
@@ -135,7 +133,7 @@ class OneRound:
             sums = measured.sums(Candidate(0), self.noise)
         else:
             sums = answers.sums(selected, self.noise)
-        curator.doubts += self._doubts(fit, selected.feature, sums)
+        curator.warnings += self._warnings(fit, selected.feature, sums)
         return self._term(fit, tuple(cuts), selected.feature, sums)
 
     def _select(self, answers: Round, fit: Fit, cuts: Sequence[Cut], splits: Splits | None) -> Candidate:
@@ -154,7 +152,7 @@ class OneRound:
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
 
-    def _doubts(self, fit: Fit, feature: int, sums: Integers) -> tuple[str, ...]:
+    def _warnings(self, fit: Fit, feature: int, sums: Integers) -> tuple[str, ...]:
         """Return a warning if the first released curvatures (cells, codes, channels) of a category show that it was hardly read.
 
         Every record adds to them, and numbers have a survey.

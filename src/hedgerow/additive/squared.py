@@ -189,26 +189,13 @@ class Squared:
 
     A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT: whatever C is, its norms are the same, and so is what a round
     costs.
-
-    Parameters
-    ----------
-    clip : int
-        C, in steps of the outcome's grid, at least 1.
-    spread : float
-        The root mean square of clipped residuals, in steps of the grid: a released or public number.
-    inside : float
-        The share of residuals that the clip leaves as they are, above 0: likewise.
-    thousandths : int
-        c, in thousandths.
-    link : Link
-        What margins say.
     """
 
-    clip: int
-    spread: float
-    inside: float
-    thousandths: int
-    link: Link = PLAIN
+    clip: int  # c, in steps of the outcome's grid, at least 1
+    spread: float  # the root mean square of clipped residuals, in steps of the grid: a released or public number
+    inside: float  # the share of residuals that the clip leaves as they are, above 0: likewise
+    thousandths: int  # c, in thousandths
+    link: Link = PLAIN  # what margins say
     measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
 
     columns = 1
@@ -304,14 +291,9 @@ class Poisson(Squared):
 
     With mu the exponential of the margin, from a table, and M four times the released mean of the outcome, a record adds
     trunc(clip(y - mu, -C, C) UNIT / C) and trunc(min(mu, M) c UNIT / M). Its norms are those of ``Squared`` for all C and M.
-
-    Parameters
-    ----------
-    mean : float
-        The released mean of the outcome, in steps of the grid; others as in ``Squared``.
     """
 
-    mean: float = 1.0
+    mean: float = 1.0  # the released mean of the outcome, in steps of the grid; others as in ``Squared``
 
     linear = False
 
@@ -350,24 +332,14 @@ class Poisson(Squared):
 
 @dataclass(frozen=True)
 class Counts:
-    """Every record counts one, in one of some public bins.
+    """Every record counts one, in one of some public bins."""
 
-    Parameters
-    ----------
-    edges : tuple of int
-        The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is beyond.
-    residuals : bool
-        Whether the absolute residual is counted, or the outcome.
-    link : Link
-        What margins say.
-    signed : bool
-        Whether residuals have their signs.
-    """
-
+    # The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is
+    # beyond
     edges: tuple[int, ...]
-    residuals: bool
-    link: Link = PLAIN
-    signed: bool = False
+    residuals: bool  # whether the absolute residual is counted, or the outcome
+    link: Link = PLAIN  # what margins say
+    signed: bool = False  # whether residuals have their signs
 
     columns = 1
     scored = 0
@@ -413,22 +385,13 @@ def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How distances spread, by a released histogram.
+    """How distances spread, by a released histogram."""
 
-    Parameters
-    ----------
-    edges : ndarray of shape (bins + 1,)
-        The ends of the bins, in steps of the grid.
-    counts : ndarray of shape (bins,)
-        How many records each holds: what was released of it, or none where that is below the noise. Where nothing stands out
-        of the noise all records together, or as many as their noise, are spread evenly.
-    clear : float
-        How many records are in bins that stand out of the noise.
-    """
-
-    edges: Integers
+    edges: Integers  # (bins + 1,): the ends of the bins, in steps of the grid
+    # (bins,): How many records each holds: what was released of it, or none where that is below the noise. Where
+    # nothing stands out of the noise all records together, or as many as their noise, are spread evenly
     counts: Floats
-    clear: float
+    clear: float  # how many records are in bins that stand out of the noise
 
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:

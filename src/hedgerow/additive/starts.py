@@ -32,18 +32,10 @@ MOST_VOTES = 1 << 29  # of a record: margins of 32 bits hold them beside 1000 ro
 
 @dataclass(frozen=True, eq=False)
 class StartVotes:
-    """What a start says of records that are read in finer codes than its own.
+    """What a start says of records that are read in finer codes than its own."""
 
-    Parameters
-    ----------
-    packed : Packed
-        The start.
-    into : tuple of ndarray of shape (codes,), int64
-        For each feature the start's code of each finer one.
-    """
-
-    packed: Packed
-    into: tuple[Integers, ...]
+    packed: Packed  # the start
+    into: tuple[Integers, ...]  # (codes,): for each feature the start's code of each finer one
 
     @classmethod
     def of(cls, start: AdditiveModel, fine: Encoder) -> StartVotes:

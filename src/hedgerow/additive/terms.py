@@ -144,21 +144,11 @@ WIDEST_TABLE = 1 << 17  # margins of which all answers are kept
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A start and terms as arrays of one kernel, ``kernels.add_terms``.
+    """A start and terms as arrays of one kernel, ``kernels.add_terms``."""
 
-    Parameters
-    ----------
-    start : ndarray of shape (columns,), int64
-        The margin of every record before the first term.
-    terms : sequence of Term
-        No two of the same cuts and feature.
-    dtype : dtype
-        Of codes.
-    """
-
-    start: Integers
-    terms: Sequence[Term]
-    dtype: np.dtype[Any]
+    start: Integers  # (columns,): the margin of every record before the first term
+    terms: Sequence[Term]  # no two of the same cuts and feature
+    dtype: np.dtype[Any]  # of codes
 
     @lazy
     def reads(self) -> list[int]:

@@ -14,7 +14,7 @@ from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
-from hedgerow.curator.interactive import promised, read_given
+from hedgerow.curator.given import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (

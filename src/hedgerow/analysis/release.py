@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange, unread_warnings
-from hedgerow.curator.interactive import check_alone, promised
+from hedgerow.curator.given import check_alone, promised
 from hedgerow.curator.queryable import Values
 from hedgerow.engines.records import Records
 from hedgerow.engines.values import ValueCounts

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.readings import Labelled
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.curator.interactive import RULES, promised, read_given
+from hedgerow.curator.given import RULES, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (

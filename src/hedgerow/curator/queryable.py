@@ -85,7 +85,7 @@ class Queryable:
 
     Attributes
     ----------
-    doubts : list of str
+    warnings : list of str
         The warnings of a learner for its user, from released values.
     evidence : ClassEvidence
         What all class counts that were released say of the classes.
@@ -111,7 +111,7 @@ class Queryable:
         self._scans = 0  # of readings of records in progress
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
-        self.doubts: list[str] = []
+        self.warnings: list[str] = []
         self.evidence = ClassEvidence(table.n_classes)
         self._roots: set[int] = set()  # generations that were assigned
         self._of_roots: dict[int, tuple[Integers, float]] = {}  # the first counts of a feature's codes, and their noise
@@ -129,7 +129,7 @@ class Queryable:
     def n_classes(self) -> int:
         return self._table.n_classes
 
-    def doubts_of(self, encoder: Encoder) -> tuple[str, ...]:
+    def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
         of_classes = class_warnings(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
         of_columns = (
@@ -137,7 +137,7 @@ class Queryable:
             for place, (counts, deviation) in self._of_roots.items()
             if len(counts) == encoder.n_codes[place]  # codes of numbers may have been merged; these have a survey
         )
-        return (*self.doubts, *of_classes, *(text for texts in of_columns for text in texts))
+        return (*self.warnings, *of_classes, *(text for texts in of_columns for text in texts))
 
     @property
     def spent(self) -> Fraction:
@@ -186,7 +186,9 @@ class Queryable:
         What a table counts is answered with noise, everything else as its class says.
         """
         release = Noisy(query) if isinstance(query, Query) else query
-        unit = self._unit(release.of)
+        state = self._state.value
+        state.check_open(release.of)
+        unit = state.filter.unit(release.of.generation)  # the largest weight of a record in nodes of one assignment
         charged = self._charge(release.event(mechanism, unit, self._table), release.of)
         frontier = charged.frontier(release.of, self._table)
         statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)
@@ -338,12 +340,6 @@ class Queryable:
         state = self._state.update(change)
         generation = state.filter.made - 1
         return Nodes(generation, np.arange(len(state.frontiers[generation])))
-
-    def _unit(self, nodes: Nodes) -> int:
-        """Return the largest weight of a record in nodes, which are all of one assignment."""
-        state = self._state.value
-        state.check_open(nodes)
-        return state.filter.unit(nodes.generation)
 
     def _charge(self, event: Event, nodes: Nodes | None = None) -> _State:
         """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it."""

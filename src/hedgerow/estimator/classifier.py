@@ -62,13 +62,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         the schema has numbers and text, numbers come first.
     """
 
-    def _check_labels(self, schema: Schema) -> None:
-        if not schema.classes:
-            raise ConfigurationError(
-                f"{type(self).__name__} predicts classes, but the schema declares an outcome, which is a number. Pass the schema "
-                "to hr.HedgerowRegressor, or declare classes."
-            )
-
     def _inferred(self, X: Any, y: Any) -> Schema:
         return inferred_schema(X, y)
 
@@ -123,13 +116,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 
     Parameters are those of ``PrivateEstimator``.
     """
-
-    def _check_labels(self, schema: Schema) -> None:
-        if schema.outcome is None:
-            raise ConfigurationError(
-                f"{type(self).__name__} predicts a number, but the schema declares classes. Pass the schema to a classifier, or "
-                "declare the number's public range, as in hr.Schema(features, outcome=hr.Numeric(0, 20_000))."
-            )
 
     def _inferred(self, X: Any, y: Any) -> Schema:
         return inferred_outcome_schema(X, y)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, dataclass_transform
 
 from hedgerow.curator import Queryable
-from hedgerow.curator.interactive import RULES, Curator
-from hedgerow.curator.sklearn_tools import Call
+from hedgerow.curator.given import RULES, Call
+from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator.plans import FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
@@ -139,10 +139,6 @@ class Planned(ShowsResult):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
         """Return the plan of a fit; ``coins`` are those of ``_draw_coins``."""
 
-    @abstractmethod
-    def _check_labels(self, schema: Schema) -> None:
-        """Raise ConfigurationError if the schema's labels are not what the estimator predicts."""
-
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
         """Return the public coins on which the plan depends. No record has been read."""
         return ()
@@ -184,7 +180,17 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
 
     The plan depends on these arguments alone, and not on earlier fits of the estimator.
     """
-    estimator._check_labels(schema)
+    name, of_numbers = type(estimator).__name__, isinstance(estimator, RegressorMixin)
+    if of_numbers and schema.outcome is None:
+        raise ConfigurationError(
+            f"{name} predicts a number, but the schema declares classes. Pass the schema to a classifier, or declare the "
+            "number's public range, as in hr.Schema(features, outcome=hr.Numeric(0, 20_000))."
+        )
+    if not of_numbers and not schema.classes:
+        raise ConfigurationError(
+            f"{name} predicts classes, but the schema declares an outcome, which is a number. Pass the schema to "
+            "hr.HedgerowRegressor, or declare classes."
+        )
     return plain(estimator)._plan(schema, claim, coins)
 
 
@@ -221,7 +227,7 @@ def run(
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
     """Return the model that a plan makes of a table, and the warnings for its user."""
     queryable = Queryable(table, cost(plan.event), randomness)
-    return plan.fit(queryable), queryable.doubts_of(plan.encoder)
+    return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 
 
 def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:

@@ -301,18 +301,10 @@ Values = TypeVar("Values", bound=npt.NDArray[Any])
 
 @dataclass(frozen=True, eq=False)
 class ClassOrder:
-    """The classes of a schema as ``numpy.unique`` sorts labels; numbers come before text, which numpy cannot compare.
+    """The classes of a schema as ``numpy.unique`` sorts labels; numbers come before text, which numpy cannot compare."""
 
-    Parameters
-    ----------
-    classes : tuple
-        The sorted classes; none for a regressor.
-    places : ndarray of shape (classes,)
-        The place of each of them in the schema.
-    """
-
-    classes: tuple[Value, ...]
-    places: npt.NDArray[np.intp]
+    classes: tuple[Value, ...]  # the sorted classes; none for a regressor
+    places: npt.NDArray[np.intp]  # (classes,): the place of each of them in the schema
 
     @classmethod
     def of(cls, schema: Schema) -> Self:

@@ -34,21 +34,14 @@ MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 class Geometric:
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        The budget, an upper bound on the cost under add/remove adjacency.
-    sensitivity : int, default 1
-        The largest L1 change of the batch's values when one record is added.
-
     Notes
     -----
     Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
     dyadic number. Ghosh, Roughgarden and Sundararajan 2009; docs/proofs/geometric.md.
     """
 
-    epsilon: Fraction
-    sensitivity: int = 1
+    epsilon: Fraction  # the budget, an upper bound on the cost under add/remove adjacency
+    sensitivity: int = 1  # the largest L1 change of the batch's values when one record is added
 
     name = "two-sided geometric noise"
 
@@ -118,20 +111,11 @@ class PassesThreshold:
 
     It is asked about values that occur, and about no others: what one person alone holds is shown with at most the
     probability ``delta`` (docs/proofs/released-schemas.md).
-
-    Parameters
-    ----------
-    noise : Geometric
-        Of the counts.
-    delta : Fraction
-        The probability.
-    records : int, default 1
-        k, the most records of one person.
     """
 
-    noise: Geometric
-    delta: Fraction
-    records: int = 1
+    noise: Geometric  # of the counts
+    delta: Fraction  # the probability
+    records: int = 1  # k, the most records of one person
 
     def __post_init__(self) -> None:
         check_positive("a threshold", self.delta, self.records)
@@ -165,13 +149,6 @@ class PassesThreshold:
 class RoundedNormal:
     """Normal noise rounded to integers: exactly Gaussian-DP when it is added to integers.
 
-    Parameters
-    ----------
-    mu_squared : Fraction
-        The budget: the squared mu of Gaussian differential privacy under add/remove adjacency.
-    squared_sensitivity : Fraction
-        The largest squared L2 change of the batch's values when one record is added.
-
     Notes
     -----
     The standard deviation is sensitivity / mu, rounded up to a dyadic number. round(x + N) = x + round(N) for an integer
@@ -179,7 +156,8 @@ class RoundedNormal:
     2**-62 per draw; the event counts the draws, and accounting adds them to delta. docs/proofs/gaussian.md.
     """
 
-    mu_squared: Fraction
+    mu_squared: Fraction  # the budget: the squared mu of Gaussian differential privacy under add/remove adjacency
+    # The largest squared L2 change of the batch's values when one record is added
     squared_sensitivity: Fraction = Fraction(1)
 
     name = "rounded normal noise"
@@ -238,21 +216,15 @@ SELECTION_RATE_BITS = 120
 class Selection(ABC):
     """A mechanism that chooses by integer scores.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        The budget, an upper bound on the cost under add/remove adjacency.
-    score_range : int
-        R, the largest spread of the scores' changes when one record is added: for one-sided scores the largest change,
-        not twice that (docs/proofs/selection.md).
-
     Notes
     -----
     The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``event`` states what the rounded
     rate costs. One record replaced costs twice as much.
     """
 
-    epsilon: Fraction
+    epsilon: Fraction  # the budget, an upper bound on the cost under add/remove adjacency
+    # R, the largest spread of the scores' changes when one record is added: for one-sided scores the largest change,
+    # not twice that (docs/proofs/selection.md)
     score_range: int
 
     name = "selection"
@@ -260,6 +232,14 @@ class Selection(ABC):
 
     def __post_init__(self) -> None:
         check_positive("a selection", self.epsilon, self.score_range)
+
+    def check_range(self, name: str, score_range: int) -> None:
+        """Raise ConfigurationError if the mechanism covers a smaller range than that of the score of this name."""
+        if self.score_range < score_range:
+            raise ConfigurationError(
+                f"the mechanism is calibrated for scores that one record moves by at most {self.score_range}, but the {name} "
+                f"moves by up to {score_range}; build the mechanism with the score's range."
+            )
 
     @lazy
     def rate(self) -> Dyadic:
@@ -297,7 +277,7 @@ class PermuteAndFlip(Selection):
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         rate = self.rate
         check_shape(offered, scores.shape, "offered (rows, candidates)")
-        left, chosen = _room(scores)
+        left, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
         kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered, left, chosen)
         return chosen
 
@@ -332,7 +312,7 @@ class Exponential(Selection):
         """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
         rate = self.rate
         check_shape(offered, scores.shape, "offered (rows, candidates)")
-        total, chosen = _room(scores)
+        total, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
         kernels.exponential(stream, rate.numerator, rate.bits, scores, offered.astype(np.int64), total, chosen)
         return chosen
 
@@ -349,18 +329,12 @@ class PublicChoice:
     """Choose by public weights, whatever the records are: it costs nothing."""
 
     def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
-        total, chosen = _room(weights)
+        total, chosen = np.empty(weights.shape[1], dtype=np.int64), np.empty(len(weights), dtype=np.int64)
         kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights, total, chosen)
         return chosen
 
     def law(self, weights: Scores) -> Probabilities:
         return np.asarray(weights / weights.sum())
-
-
-def _room(scores: Scores) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return what a kernel writes to: one integer for each candidate, for its own use, and one for each row, the choice."""
-    rows, candidates = scores.shape
-    return np.empty(candidates, dtype=np.int64), np.empty(rows, dtype=np.int64)
 
 
 def _acceptance(rate: Dyadic, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
@@ -386,25 +360,11 @@ class Budget:
 
     Pure budgets buy geometric noise and any selection. Concentrated ones buy normal noise, and the exponential mechanism at
     epsilon**2 / 8 = rho, which it never exceeds; permute-and-flip has no place there (docs/proofs/concentrated.md).
-
-    Parameters
-    ----------
-    amount : Fraction
-        Epsilon, or rho.
-    concentrated : bool
-        Whether the amount is a rho.
-    unit : int
-        The largest weight of a record in the counts that are asked for.
     """
 
-    amount: Fraction
-    concentrated: bool = False
-    unit: int = 1
-
-    @classmethod
-    def of_whole(cls, claim: Claim, event: Callable[[Budget], Event]) -> Budget:
-        """Return the budget of a whole plan that costs at most the budget it is built for, and keeps to a claim; likewise."""
-        return cls.of(claim, event, largest=Claim.rho)
+    amount: Fraction  # epsilon, or rho
+    concentrated: bool = False  # whether the amount is a rho
+    unit: int = 1  # the largest weight of a record in the counts that are asked for
 
     @classmethod
     def of(

@@ -42,43 +42,12 @@ class PerRecordCoin:
 
 
 @dataclass(frozen=True)
-class PoissonCoin:
-    """Each record takes part with a public probability, by a coin that depends on its row alone.
-
-    What is asked of those that do costs less of each record: epsilon becomes ln(1 + q (e^epsilon - 1)) under add/remove
-    (docs/proofs/composition.md). The sample is never released. The ``probability`` q is above 0 and at most 1, and is rounded
-    down to a multiple of 2**-32.
-    """
-
-    probability: Fraction
-
-    parts: ClassVar[int] = 1
-
-    @property
-    def threshold(self) -> int:
-        """How many of 2**32 equally probable words let a record in."""
-        return int(self.probability * 2**32)
-
-    @property
-    def inclusion(self) -> Fraction:
-        return Fraction(self.threshold, 2**32)
-
-    def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
-        """Return 0 for each record that takes part and -1 for the others; the first has this row number."""
-        part = np.empty(records, dtype=np.int32)
-        kernels.include(stream, first_row, self.threshold, part)
-        return part
-
-    def law(self, records: int) -> npt.NDArray[np.float64]:
-        return np.array([float(self.inclusion), 1 - float(self.inclusion)])
-
-
-@dataclass(frozen=True)
 class WeightedCoin:
     """Each record takes part with a probability of its own, by a coin that depends on its row alone.
 
     The probability must follow from the record and from released values, and be at most ``inclusion``: what is asked of
-    those that take part then costs what it costs of a Poisson sample with that probability (docs/proofs/composition.md).
+    those that take part then costs what it costs of a Poisson sample with that probability: epsilon becomes
+    ln(1 + q (e^epsilon - 1)) under add/remove (docs/proofs/composition.md). The sample is never released.
     """
 
     inclusion: Fraction = Fraction(1)
@@ -103,9 +72,7 @@ class WeightedCoin:
         return np.minimum(thresholds, np.uint64(int(self.inclusion * 2**32)))
 
 
-Coin = PerRecordCoin | PoissonCoin | WeightedCoin
-
-
+Coin = PerRecordCoin | WeightedCoin
 LAST_DRAW = 2**64 - 1  # the largest number of a stream
 
 

@@ -365,34 +365,20 @@ class Cost:
     Three accountants read the sums, and each gives a valid delta: pure steps beside Gaussian ones (``epsilon``,
     ``mu_squared``), Gaussian DP (``total_mu_squared``) and zero-concentrated DP (``rho``). Sums and maxima are exact, so neither
     order nor grouping changes them. Only a single step's amounts and ``delta`` are rounded, both up.
-
-    Parameters
-    ----------
-    epsilon, mu_squared : Fraction
-        The epsilon of the pure steps, and the squared mu of the Gaussian steps.
-    total_mu_squared, rho : Fraction
-        The squared mu of Gaussian DP, and the rho of zero-concentrated DP, of all steps, pure ones too.
-    draws : int
-        The number of draws from a sampler that is within a total variation of 2**-62 of the exact law.
-    protected : bool
-        False if some step has no bound; then the sums are those of the other steps.
-    thresholds : Fraction
-        The sum of the deltas of thresholded steps, under add/remove adjacency.
-    replaced : bool
-        Whether ``thresholds`` count for one record removed and one added.
-    thresholds_for : int
-        The largest number of records of one person for which all these deltas hold.
     """
 
+    # epsilon, mu_squared: the epsilon of the pure steps, and the squared mu of the Gaussian steps
     epsilon: Fraction = NONE
     mu_squared: Fraction = NONE
+    # total_mu_squared, rho: the squared mu of Gaussian DP, and the rho of zero-concentrated DP, of all steps, pure
+    # ones too
     total_mu_squared: Fraction = NONE
     rho: Fraction = NONE
-    draws: int = 0
-    protected: bool = True
-    thresholds: Fraction = NONE
-    replaced: bool = False
-    thresholds_for: int = 1
+    draws: int = 0  # the number of draws from a sampler that is within a total variation of 2**-62 of the exact law
+    protected: bool = True  # false if some step has no bound; then the sums are those of the other steps
+    thresholds: Fraction = NONE  # the sum of the deltas of thresholded steps, under add/remove adjacency
+    replaced: bool = False  # whether ``thresholds`` count for one record removed and one added
+    thresholds_for: int = 1  # the largest number of records of one person for which all these deltas hold
 
     @property
     def is_pure(self) -> bool:

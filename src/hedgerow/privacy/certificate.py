@@ -207,14 +207,6 @@ def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
     return tuple(replace(start, public=public or start.public) for start in (own, *certificate.starts))
 
 
-def _with_inferred(event: Event, schema: Schema) -> Event:
-    """Return the event of a fit, after a step that reads the schema off the records if it was inferred."""
-    if schema.is_given:
-        return event
-    reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
-    return Sequence((Unprotected(reason), event))
-
-
 def certify(
     system: str,
     event: Event,
@@ -232,13 +224,16 @@ def certify(
     ``person`` names the column of persons, None if there is none. ``starts`` are the models from which a fit starts.
     BudgetExceeded is a bug: the protected steps of the plan cost more than the claim.
     """
+    if schema is not None and not schema.is_given:
+        reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
+        event = Sequence((Unprotected(reason), event))
     certificate = Certificate(
         system,
         variant,
         claim.epsilon,
         claim.delta,
         claim.adjacency,
-        event if schema is None else _with_inferred(event, schema),
+        event,
         seeded,
         () if schema is None else tuple(schema.releases),
         assumptions,

@@ -66,11 +66,7 @@ class Claim:
 
         A person has so many records, and one person replaced is one removed and one added.
         """
-        return self._of_one_added / self.records_per_person
-
-    @property
-    def _of_one_added(self) -> Fraction:
-        return self.epsilon if self.adjacency == "add-remove" else self.epsilon / 2
+        return self.epsilon / (self.records_per_person * (1 if self.adjacency == "add-remove" else 2))
 
     @property
     def pure_delta(self) -> Fraction:
@@ -80,7 +76,7 @@ class Claim:
         """
         if self.adjacency == "add-remove" or not self.delta:
             return self.delta
-        factor = 1 + Fraction(math.exp(min(float(self._of_one_added), 700.0))) * (1 + Fraction(1, 2**30))
+        factor = 1 + Fraction(math.exp(min(float(self.epsilon / 2), 700.0))) * (1 + Fraction(1, 2**30))
         return Fraction(int(self.delta / factor * 2**200), 2**200)
 
     def covers(self, event: Event) -> bool:
@@ -118,7 +114,7 @@ class Claim:
             return math.log(spent) - math.log(float(self.delta))
 
         tried, best = [amount, amount * NEARER], amount
-        above = [excess(one) for one in tried]
+        above = list(map(excess, tried))
         for _ in range(SECANTS):
             slope = (above[-1] - above[-2]) / math.log(tried[-1] / tried[-2])
             if not slope > 0:

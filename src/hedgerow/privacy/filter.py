@@ -56,12 +56,6 @@ class Paths:
 class PrivacyFilter:
     """The charges of every path; it refuses a charge above its ceiling.
 
-    Parameters
-    ----------
-    ceiling : Cost
-        What may be spent, under add/remove adjacency. Where it has a Gaussian part every sum of it is a ceiling
-        (docs/proofs/composition.md).
-
     Notes
     -----
     A generation is what one assignment or one partition made: disjoint nodes, numbered from 0. On a path from a root costs add
@@ -70,6 +64,8 @@ class PrivacyFilter:
     on paths.
     """
 
+    # What may be spent, under add/remove adjacency. Where it has a Gaussian part every sum of it is a ceiling
+    # (docs/proofs/composition.md)
     ceiling: Cost
     generations: Mapping[int, Paths] = field(default_factory=dict)
     made: int = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,38 +24,22 @@ KINDS = {
     "kind": np.int8,
     "at": np.int32,
     "weight": np.int64,
-    "order": np.int32,
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """A public list of tests; each reads the code of one feature.
+    """A public list of tests; each reads the code of one feature."""
 
-    Parameters
-    ----------
-    n_codes : ndarray of shape (features,), int64
-        How many codes each feature has.
-    feature : ndarray of shape (tests,), int32
-        The feature that each test reads.
-    kind : ndarray of shape (tests,), int8
-        EACH: a branch for every code. CUT: branch 0 for codes up to a place in the feature's order, else 1. VALUE: branch 0
-        for one code, else 1.
-    at : ndarray of shape (tests,), int32
-        The last place of a cut's branch 0, the code of a VALUE; 0 for the others.
-    weight : ndarray of shape (tests,), int64
-        Public base weights, for mechanisms that take them; cuts of one feature may weigh as much as one other test.
-    order : ndarray of shape (features, codes), int32
-        The codes of each feature in the order in which they are cut; columns beyond a feature's codes hold
-        their own number.
-    """
-
-    n_codes: Integers
-    feature: npt.NDArray[np.int32]
+    n_codes: Integers  # (features,): how many codes each feature has
+    feature: npt.NDArray[np.int32]  # (tests,): the feature that each test reads
+    # (tests,): EACH: a branch for every code. CUT: branch 0 for codes up to one, else 1. VALUE: branch 0 for one
+    # code, else 1
     kind: npt.NDArray[np.int8]
-    at: npt.NDArray[np.int32]
+    at: npt.NDArray[np.int32]  # (tests,): the last code of a cut's branch 0, the code of a VALUE; 0 for the others
+    # (tests,): Public base weights, for mechanisms that take them; cuts of one feature may weigh as much as one other
+    # test
     weight: Integers
-    order: npt.NDArray[np.int32] = field(repr=False)
 
     def __post_init__(self) -> None:
         # Copies that nobody can write to, here and below: a record must stay in one branch of each test.
@@ -71,17 +55,6 @@ class Candidates:
             raise ConfigurationError(
                 "the candidates' arrays do not describe tests: a kind is none, or weights are too large."
             )
-        if not self._orders_are_orders():
-            raise ConfigurationError("the candidates' orders are none: each must hold every code of its feature once.")
-
-    def _orders_are_orders(self) -> bool:
-        """Say whether each feature's codes stand in some order, with the columns beyond them as they are."""
-        shape = (len(self.n_codes), int(self.n_codes.max()))
-        if self.order.shape != shape or self.order.dtype != np.int32:
-            return False
-        every = np.arange(shape[1])
-        beyond = every >= self.n_codes[:, None]
-        return bool(np.all(np.sort(self.order, axis=1) == every) and not np.any((self.order != every) & beyond))
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -98,31 +71,16 @@ class Candidates:
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.offsets, self.feature, self.kind, self.at, self.order
-
-    @property
-    def sorted(self) -> bool:
-        """Whether codes are cut in another order than that of the schema."""
-        return bool(np.any(self.order != np.arange(self.order.shape[1])))
-
-    @lazy
-    def _place(self) -> npt.NDArray[np.int32]:
-        """The place of each code in its feature's order, of shape (features, codes)."""
-        moved = np.flatnonzero(np.any(self.order != np.arange(self.order.shape[1]), axis=1))
-        if not len(moved):
-            return self.order
-        place = self.order.copy()
-        place[moved] = np.argsort(self.order[moved], axis=1)
-        return _immutable(place, np.int32)
+        return self.offsets, self.feature, self.kind, self.at
 
     def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
         """Return the branch of each code for some of the tests, of shape (tests, codes)."""
         tests = np.asarray(tests)
-        code = np.arange(self.order.shape[1])
+        code = np.arange(int(self.n_codes.max()))
         out = np.empty((len(tests), len(code)), dtype=np.uint16 if len(code) <= 1 << 16 else np.uint32)
         for row, test in zip(out, tests.tolist(), strict=True):  # one by one: int64 for all of them would be far larger
             kind, at = self.kind[test], self.at[test]
-            row[:] = code if kind == EACH else self._place[self.feature[test]] > at if kind == CUT else code != at
+            row[:] = code if kind == EACH else code > at if kind == CUT else code != at
         return out
 
     def every_code(self, nodes: int) -> Truth:
@@ -147,9 +105,6 @@ class Candidates:
         kernels.narrow(children, *self.arrays, self.arity, chosen)
         return children
 
-    def ordered(self, order: npt.NDArray[np.int32]) -> Self:
-        return replace(self, order=order)
-
 
 def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
     """Return a copy of an integer array that cannot be made writeable again."""
@@ -159,9 +114,8 @@ def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
 
 
 def _listed(n_codes: Integers, feature: Integers, kind: Integers, at: Integers, weight: Integers) -> Candidates:
-    order = np.tile(np.arange(n_codes.max(), dtype=np.int32), (len(n_codes), 1))
     return Candidates(
-        n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64), order
+        n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64)
     )
 
 
@@ -222,6 +176,7 @@ class Score(ABC):
     name: ClassVar[str]
     measure: ClassVar[int]
     weighs: ClassVar[bool] = False  # whether sums of weights stay exact in 64 bits, as well as counts
+    table: ClassVar[Integers] = NO_TABLE  # of n log2 n, for the information gain
 
     @property
     @abstractmethod
@@ -233,17 +188,13 @@ class Score(ABC):
         """The score's name, with the size of its steps where they are no whole records, for certificates."""
         return self.name
 
-    @property
-    def _steps(self) -> tuple[int, Integers]:
-        return 0, NO_TABLE
-
     def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
         """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
         check_shape(
             histogram, (len(out), int(candidates.offsets[-1]), histogram.shape[-1]), "histogram (nodes, codes, classes)"
         )
         check_shape(out, (len(histogram), len(candidates)), "out (nodes, tests)")
-        kernels.scores(histogram, *candidates.arrays, self.measure, *self._steps, out)
+        kernels.scores(histogram, *candidates.arrays, self.measure, getattr(self, "fraction_bits", 0), self.table, out)
 
 
 @dataclass(frozen=True)
@@ -270,10 +221,6 @@ class Gini(Score):
     @property
     def detail(self) -> str:
         return f"{self.name} in steps of 1/{1 << self.fraction_bits}"
-
-    @property
-    def _steps(self) -> tuple[int, Integers]:
-        return self.fraction_bits, NO_TABLE
 
 
 @dataclass(frozen=True)
@@ -302,16 +249,15 @@ class InformationGain(Score):
 
     @property
     def range(self) -> int:
-        table = _entropy_table(self.cap, self.fraction_bits)
-        return int(table[-1] - table[-2])
+        return int(self.table[-1] - self.table[-2])
 
     @property
     def detail(self) -> str:
         return f"{self.name} of up to {self.cap} records in steps of 1/{1 << self.fraction_bits}"
 
     @property
-    def _steps(self) -> tuple[int, Integers]:
-        return self.fraction_bits, _entropy_table(self.cap, self.fraction_bits)
+    def table(self) -> Integers:  # type: ignore[override]
+        return _entropy_table(self.cap, self.fraction_bits)
 
 
 MOST_CAP = 1 << 24  # a table of 128 MiB
@@ -430,21 +376,12 @@ BRANCH_SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}
 
 @dataclass(frozen=True, eq=False)
 class Specializations:
-    """What one selection chooses from.
+    """What one selection chooses from."""
 
-    Parameters
-    ----------
-    line : ndarray of shape (places,), int64
-        The code, counted through all features, that stands at each place of the line.
-    edges : sequence of tuple of int
-        For each specialization the places where its branches begin, ascending, and the place where the last one ends.
-    weight : ndarray of shape (specializations,), int64
-        Public base weights, for mechanisms that take them.
-    """
-
-    line: Integers
+    line: Integers  # (places,): the code, counted through all features, that stands at each place of the line
+    # For each specialization the places where its branches begin, ascending, and the place where the last one ends
     edges: Sequence[tuple[int, ...]]
-    weight: Integers = field(repr=False)
+    weight: Integers = field(repr=False)  # (specializations,): public base weights, for mechanisms that take them
 
     def __post_init__(self) -> None:
         flat = self.flat

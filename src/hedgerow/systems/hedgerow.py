@@ -18,7 +18,7 @@ from hedgerow.additive.round import signs_of
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
 from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
-from hedgerow.curator.interactive import RULES as ARGUMENTS
+from hedgerow.curator.given import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import (
     ClassOrder,
@@ -340,7 +340,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        weights = ClassWeights.of(self.class_weight, schema)
+        signs = signs_of(self.monotonic_cst, schema)
         return AdditivePlan(
             RULES,
             schema,
@@ -348,8 +348,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             rounds=self.n_estimators,
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=ClassOrder.of(schema).signs(signs_of(self.monotonic_cst, schema)),
-            weights=weights,
+            signs=ClassOrder.of(schema).signs(signs) if signs else (),
+            weights=None if self.class_weight is None else ClassWeights.of(self.class_weight, schema),
             init=self._initial(),
             started=coins == STARTED,
         )

@@ -186,14 +186,13 @@ class MemoryTable:
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
     def answer(self, query: Query) -> Integers:
-        return self._sums(query) if isinstance(query, Sums) else count(query, self.offsets, self.n_classes)
-
-    def _sums(self, query: Sums) -> Integers:
-        """Answer in one scan, which for a few records at a time adds votes, computes channels and adds these up.
+        """Answer ``Sums`` in one scan, which for a few records at a time adds votes, computes channels and adds these up.
 
         Two channels are added as the halves of one integer, for so few records that neither half can overflow. All numbers are
         integers, so any blocks and any number of threads give the same sums.
         """
+        if not isinstance(query, Sums):
+            return count(query, self.offsets, self.n_classes)
         rule, votes, layout = query.rule, query.votes, query.layout
         margins = self._seen(rule.columns if votes is None else votes.columns)
         most, used = LARGEST_HALF // max(rule.l1, 1), rule.channels

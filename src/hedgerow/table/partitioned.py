@@ -241,36 +241,18 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything that a partition needs for an answer, except its records.
+    """Everything that a partition needs for an answer, except its records."""
 
-    Parameters
-    ----------
-    log : str
-        Which log this is; a cache belongs to one.
-    n_codes : ndarray of shape (features,)
-        How many codes each feature has after all commands.
-    n_classes : int
-        How many classes there are.
-    commands : tuple of (int, Command)
-        The commands by their numbers, which rise from 1. Commands that no later command and no query needs may be absent.
-    end : int
-        The number of the last command of the table, even if that command is absent.
-    query : Query
-        The query.
-    live : frozenset of str
-        The names of what a cache must keep for later queries, besides codes, classes and margins.
-    since : int
-        The commands up to this number are left out, because they were sent before.
-    """
-
-    log: str
-    n_codes: Integers
-    n_classes: int
+    log: str  # which log this is; a cache belongs to one
+    n_codes: Integers  # (features,): how many codes each feature has after all commands
+    n_classes: int  # how many classes there are
+    # The commands by their numbers, which rise from 1. Commands that no later command and no query needs may be
+    # absent
     commands: tuple[tuple[int, Command], ...]
-    end: int
-    query: Query
-    live: frozenset[str]
-    since: int = 0
+    end: int  # the number of the last command of the table, even if that command is absent
+    query: Query  # the query
+    live: frozenset[str]  # the names of what a cache must keep for later queries, besides codes, classes and margins
+    since: int = 0  # the commands up to this number are left out, because they were sent before
 
     @property
     def size(self) -> int:

@@ -60,23 +60,12 @@ class Reading(Protocol):
         """Return the arrays of which the checksum is computed. ``found`` is the result of ``read``."""
 
 
-@dataclass(frozen=True, eq=False)
 class Coded:
     """Records as an encoder reads them."""
 
-    encoder: Encoder
-
-    @property
-    def schema(self) -> Schema:
-        return self.encoder.schema
-
-    @property
-    def n_codes(self) -> Integers:
-        return self.encoder.n_codes
-
-    @property
-    def n_classes(self) -> int:
-        return max(1, len(self.encoder.schema.classes))
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder, self.schema, self.n_codes = encoder, encoder.schema, encoder.n_codes
+        self.n_classes = max(1, len(encoder.schema.classes))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -123,17 +112,11 @@ class PersonPart:
     """One part of all persons: those in some of 1024 shares. A keyed function of the id assigns each person to a share.
 
     All records of a person are in one part.
-
-    Parameters
-    ----------
-    key : bytes
-        The key of one split into parts. All parts of the split have it, and no other split does.
-    first, stop : int
-        The shares of this part.
     """
 
+    # The key of one split into parts. All parts of the split have it, and no other split does
     key: bytes = field(repr=False)
-    first: int
+    first: int  # first, stop: the shares of this part
     stop: int
 
     def only(self, ids: Ids, cells: Cells, missing: Sequence[str]) -> Ids:
@@ -147,23 +130,12 @@ class Keep:
     """The rule for which records count: of each person at most ``most``, those with the smallest words.
 
     The choice depends only on that person's records and on coins (docs/proofs/persons.md). Records without an id do not count.
-
-    Parameters
-    ----------
-    groups : Groups
-        The persons of the records.
-    most : int
-        How many records of one person count.
-    words : Words
-        The coins.
-    part : PersonPart or None
-        The part of all persons whose records may count; None: everybody's.
     """
 
-    groups: Groups
-    most: int
-    words: Words = field(repr=False)
-    part: PersonPart | None = None
+    groups: Groups  # the persons of the records
+    most: int  # how many records of one person count
+    words: Words = field(repr=False)  # the coins
+    part: PersonPart | None = None  # the part of all persons whose records may count; None: everybody's
 
     def of(self, counted: Mask) -> Mask:
         """Return which records count, among those that would count without this rule; for records in memory."""

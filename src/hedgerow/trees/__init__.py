@@ -17,15 +17,19 @@ from hedgerow.trees.parts import (
     Mixed,
     Multiway,
     NoisyCounts,
+    NoisyHistograms,
     NoisyMinority,
     NoisySize,
     PerRecord,
+    RandomTest,
     SelectLabel,
+    SelectTest,
+    Split,
     Stop,
+    Subspace,
     Uniform,
     Weighted,
 )
-from hedgerow.trees.splits import NoisyHistograms, RandomTest, SelectTest, Split, Subspace
 
 __all__ = [
     "AllRecords",

@@ -165,7 +165,7 @@ class SurveyedForestPlan:
 
     def fit(self, curator: Queryable) -> ForestModel:
         histograms = self._survey.histograms(curator.open_round(Ones()))
-        curator.doubts += self._survey.column_warnings(histograms)
+        curator.warnings += self._survey.column_warnings(histograms)
         merges = self._survey.merged(histograms, self._size["max_bins"])
         curator.merge(merges)
         return replace(self._forest(self.encoder.merged(merges)).fit(curator), surveyed=True)

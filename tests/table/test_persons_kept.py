@@ -101,9 +101,9 @@ def test_every_choice_of_a_persons_records_is_as_likely_as_any_other(most):
 def test_without_groups_no_stream_is_used():
     drawn, other = Randomness(1), Randomness(1)
     assert keep_of(None, 3, drawn) is None
-    assert drawn.words().key == other.words().key
+    assert drawn.random_bits().key == other.random_bits().key
     keep_of(groups("a"), 3, drawn)
-    assert drawn.words().key != other.words().key
+    assert drawn.random_bits().key != other.random_bits().key
 
 
 @given(

@@ -31,7 +31,8 @@ from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
 
-SHOWN = 0.6  # the part of a curve's error that later gradients show, times the share of the noise in their variance
+# The part of a curve's error that later gradients show, times the share of the noise in their variance.
+SHOWN = 0.6
 
 
 class Response:
@@ -190,8 +191,8 @@ def of_centred_classes(variance: Floats) -> Floats:
     return np.asarray(variance * (1 - 2 / classes) + variance.sum(axis=-1, keepdims=True) / classes**2)
 
 
-MOST_CELLS = 1024  # codes of a curve with a band
-SURE = 3  # records are visible where a curvature is above this many standard deviations of its noise
+MOST_CELLS = 1024  # codes of a curve with a band; its covariances take the square of that
+SURE = 3  # standard deviations of its noise, above which a curvature shows that there are records; noise: one in 700
 RULE = (
     "a feature adds what its codes say more than the mean of their cell, and where it is cut what its side says more than the "
     "mean of both sides; means weigh cells by what was released of them"

@@ -15,16 +15,19 @@ from hedgerow.additive import kernels
 from hedgerow.arrays import Floats
 from hedgerow.compiled import for_slices
 
-STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, equally likely
-CORRELATION_RANGES = (
-    (False, 0.1),
-    (True, 0.3),
-    (True, 1.0),
-)  # whether a curve is smooth; the range of dependence, as a share of the bins
-COMMON = 1.0  # the prior standard deviation of the common part of a curve's steps
-MIN_SAME_CURVE = 0.5  # pooling restarts at the last visit if the probability of one curve is below this
-TINY = 1e-9
-FEW_CURVES = 16  # fewer take longer on two threads
+# Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
+STEP_SDS = (
+    0.25,
+    0.5,
+    1.0,
+    2.0,
+)  # prior standard deviations of a step, in log-odds, equally likely (one: .032 on categories)
+# Whether a curve is smooth, and the range of dependence as a share of the bins (one range: .005).
+CORRELATION_RANGES = ((False, 0.1), (True, 0.3), (True, 1.0))
+COMMON = 1.0  # prior standard deviation of the common part of a curve's steps, in log-odds
+MIN_SAME_CURVE = 0.5  # probability that visits are of one curve, below which pooling restarts at the last one
+TINY = 1e-9  # records, or variances: below any that a sum can have, against a division by zero
+FEW_CURVES = 16  # curves; fewer take longer on two threads
 NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
 
 

@@ -20,16 +20,17 @@ from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 
-EXPONENTIALS = 1 << 20  # of exp(0)
-STEPS_BACK = 200
-LONGEST = 1.0  # step of a class: far from the best margin the curvature is a poor guide
-# Measured curvatures are multiplied by so many thousandths, by (two classes, normal).
+EXPONENTIALS = 1 << 20  # what a table of whole exponentials holds for exp(0): a share is exact to a millionth
+CALIBRATION_STEPS = 200  # fixed-point steps, each halfway, after which doubles no longer move
+LONGEST_STEP = 1.0  # of a class, in log-odds: farther from the best margin the measured curvature is a poor guide
+# How much curvatures weigh beside gradients under one noise, in thousandths, by (two classes, normal noise). Curvatures are
+# smaller than gradients; L2 noise grows less with their weight than L1 noise.
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a model starts, by the released opening."""
+    """Where a model starts, by what its initial queries released."""
 
     records: float  # at least 1
     spread: float  # the variance of the class, as a share of the largest that it could be: 1 where classes are even
@@ -198,9 +199,9 @@ class Logistic:
     def votes(self, steps: Floats) -> Integers:
         """Return steps (..., columns) as whole votes: at most 1 for a class, centred over more than two classes."""
         if self.n_classes == 2:
-            steps = np.clip(steps, -2 * LONGEST, 2 * LONGEST)
+            steps = np.clip(steps, -2 * LONGEST_STEP, 2 * LONGEST_STEP)
         else:
-            steps = np.clip(steps, -LONGEST, LONGEST)
+            steps = np.clip(steps, -LONGEST_STEP, LONGEST_STEP)
             steps = steps - steps.mean(axis=-1, keepdims=True)
         return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
 
@@ -256,7 +257,7 @@ class Logistic:
 def uncalibrated(shares: Floats, cap: int) -> Floats:
     """Return the probabilities of which ``Softmax`` with this cap, in units, makes these positive shares, (classes,)."""
     p = np.full(len(shares), 1 / len(shares))
-    for _ in range(STEPS_BACK):
+    for _ in range(CALIBRATION_STEPS):
         odds = shares / np.maximum(1, (1 - p) * UNIT / cap)
         p = (p + odds / odds.sum()) / 2  # halfway, so that it cannot swing
     return np.asarray(p)

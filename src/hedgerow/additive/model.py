@@ -176,10 +176,10 @@ def _shape(cells: int, codes: int) -> Integers:
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MOST_CUTS = 16  # of a term
+MOST_CUTS = 16  # of a term in a file: its cells are two to that power
 OLD_CUTS = 2  # of a term of version 0.2
 OLD_TENTHS = 5  # ``Logistic.tenths`` of the files of version 0.2 that hold a cap
-LARGEST_VOTE = 1 << 40
+LARGEST_VOTE = 1 << 40  # in a file: sums of 65 536 terms of it fit 64 bits
 DAMAGED = "the file's terms are damaged; fit the model again."
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."

@@ -1,4 +1,4 @@
-"""HedgerowClassifier's plan: stages that each state an event and act by it, an opening and then rounds."""
+"""HedgerowClassifier's plan: stages that each state an event and act by it, initial queries and then rounds."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
 
-BUDGET_UNITS = 240  # in which rounds spend what the opening leaves
-DEPTH_WINDOW = 3  # rounds with cuts by whose depth the next one's is chosen
-NEW_FEATURES_IN_A_ROW = 6  # rounds in a row, each of which found a feature that none before did
-CUT_INTERVAL = 3  # where these found no cut that matters, only each so many-th round may have one
-ROUNDING = Fraction(1, 2**24)
+# Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
+BUDGET_UNITS = 240
+DEPTH_WINDOW = 3  # rounds with cuts, whose deepest one decides about the next; of 6 or 12 gained nothing
+NEW_FEATURES_IN_A_ROW = 6  # rounds that each selected a new feature: then many matter a little, and rounds are halved
+CUT_INTERVAL = (
+    3  # rounds; where none of the window found a cut that matters, one of so many may have cuts: this saves time
+)
+ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class Rules:
     fewer_features_from_snr: float = 2.0**17  # from which half as many are enough
 
 
-MIN_BINS, MAX_BINS = 8, 40
-MIN_ROUNDS = 2.0
+MIN_BINS, MAX_BINS = 8, 40  # of a numeric feature, whatever the signal-to-noise ratio says
+MIN_ROUNDS = 2.0  # below which one query would spend everything
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +180,7 @@ class Rounds:
 
 
 class AdditivePlan:
-    """Additive boosting that is about to be fitted: an opening, then rounds.
+    """Additive boosting that is about to be fitted: initial queries, then rounds.
 
     Parameters
     ----------
@@ -260,13 +263,13 @@ class AdditivePlan:
     def _stages(self, budget: Budget) -> tuple[InitialQueries, Rounds]:
         if budget in self._known:
             return self._known[budget]
-        opening = self._initial_queries_of(budget)
+        initial = self._initial_queries_of(budget)
         units = BUDGET_UNITS if self._rounds is None else self._units_for(self._rounds)
         most_bins = MAX_BINS if self._bins is None else self._bins
         numeric = np.array(self.encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
-        rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
-        self._known = {budget: (opening, rounds)}
+        rounds = Rounds(initial.loss, initial.left, units, self._most_cuts, int(codes.max()))
+        self._known = {budget: (initial, rounds)}
         return self._known[budget]
 
     def _initial_queries_of(self, budget: Budget) -> InitialQueries:
@@ -280,8 +283,8 @@ class AdditivePlan:
         return rounds
 
     def _event(self, budget: Budget) -> Event:
-        opening, rounds = self._stages(budget)
-        return Sequence((*opening.event.parts, rounds.event))
+        initial, rounds = self._stages(budget)
+        return Sequence((*initial.event.parts, rounds.event))
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         start = self._initial_queries.act(curator)
@@ -312,7 +315,10 @@ class AdditivePlan:
     ) -> None:
         """Add rounds to a fit until the schedule has spent its units; ``round_of`` makes one of so many units and cuts."""
         while units := schedule.next_units():
-            cuts = min(schedule.next_cuts(), self._affordable(fit))
+            # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
+            sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
+            affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
+            cuts = min(schedule.next_cuts(), affordable)
             this_round = round_of(units, cuts)
             by = self._cut_features(curator, fit, snr) if cuts else []
             term, estimate = this_round.run(curator, fit, by)
@@ -342,11 +348,6 @@ class AdditivePlan:
             return self._bins
         factor, power = self._rules.bins_by_snr if self._budget.concentrated else self._rules.pure_bins_by_snr
         return int(np.clip(round(factor * snr**power), MIN_BINS, MAX_BINS))
-
-    def _affordable(self, fit: Fit) -> int:
-        """Return how many cuts a round may have so that its scans sum up no more than they should."""
-        sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
-        return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
 
     def _cut_features(self, curator: Queryable, fit: Fit, snr: float) -> list[int]:
         """Return the features that the last cut may cut: those of the largest released curves, and others at random."""

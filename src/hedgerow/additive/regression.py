@@ -32,7 +32,7 @@ from hedgerow.privacy.accounting import Sequence
 from hedgerow.released_warnings import outcome_warnings
 from hedgerow.survey import SurveyRecipe, too_few
 
-LEAST_NOISE = 0.05  # of a count, in the shares of the opening
+LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the initial queries falls no more
 OUTCOME = "an outcome that can be read"
 
 
@@ -170,12 +170,12 @@ class RegressionPlan(AdditivePlan):
         return math.ceil(units * self._final)
 
     def fit(self, curator: Queryable) -> AdditiveModel:
-        opening = self._initial_queries
-        outcome = opening.outcome(curator)
+        initial = self._initial_queries
+        outcome = initial.outcome(curator)
         snr = self._snr(outcome.clear)
-        loss = opening.loss.about(outcome.mean)
+        loss = initial.loss.about(outcome.mean)
         start, spread = self._begin(curator, loss, outcome)
-        encoder = opening.merge(curator, self._bins_for(snr), outcome.records, opening.of_outcomes.channels)
+        encoder = initial.merge(curator, self._bins_for(snr), outcome.records, initial.of_outcomes.channels)
         fit = Fit(encoder, np.array([outcome.records]), self._draw_samples(curator, outcome.records))
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)

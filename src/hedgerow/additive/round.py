@@ -24,15 +24,19 @@ from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder, Numeric, Schema
 
-SELECTION_SHARE = Fraction(1, 4)  # the share of a round's budget that its selections get
-SAMPLING_PENALTY = 0.5  # the share of what sampling alone adds to a score that its penalty takes back
-CANDIDATE_PENALTY = (
-    2.0  # a split's penalty for being one of many: this times the log of their number, over the selection's rate
+# Losses of mean AUC without a rule, in brackets, are those of docs/decisions/0012-hedgerow.md.
+SELECTION_SHARE = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
+SAMPLING_PENALTY = (
+    0.5  # the part of what sampling alone adds to a score that its penalty takes back (none: .001; on pairs .018)
 )
-CUT_GROUPS = 8  # of the bins of a number, between which the last cut may be
-MAX_CUT_VALUES = 14  # of a category that the last cut may cut
-LARGEST_PENALTY = 2.0**61  # reached where the noise is near the samplers' largest
-MAX_SCAN_SUMS = 1 << 22  # of one scan
+# A split's penalty for being one of many is this times the log of their number, over the selection's rate (none: .006).
+CANDIDATE_PENALTY = 2.0
+CUT_GROUPS = 8  # groups of a number's bins, between which the last cut may be: sums of a scan grow with them
+MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with missing and undeclared ones 16 groups
+LARGEST_PENALTY = (
+    2.0**61
+)  # of a score, so that scores less penalties fit 64 bits; reached near the samplers' largest noise
+MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 
 
 class Fit:
@@ -203,7 +207,7 @@ def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
     return Splits(by, groups, [bool(fit.numeric[j]) for j in by])
 
 
-LEAST = 1e-6  # weight of a cell whose released curvature is not above zero, as a share of the mean weight
+LEAST_WEIGHT = 1e-6  # of a cell whose released curvature is not above zero, as a share of the mean weight
 
 
 def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) -> tuple[int, ...]:
@@ -278,7 +282,7 @@ def across_of(term: Term, signs: Sequence[int]) -> int:
 def cell_weights(sums: Integers) -> Floats:
     """Return a weight above zero for each cell and code, from released gradients and curvatures (cells, codes, 2)."""
     curvature = np.maximum(sums[..., 1].astype(np.float64), 0)
-    return np.asarray(curvature + LEAST * max(float(curvature.mean()), 1.0))
+    return np.asarray(curvature + LEAST_WEIGHT * max(float(curvature.mean()), 1.0))
 
 
 def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:

@@ -26,7 +26,7 @@ from hedgerow.table.table import Margins
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MOST_TERMS = 1 << 16  # of a start
+MOST_TERMS = 1 << 16  # of a start in a file, which is as many as 1000 fits of 60 rounds have
 MOST_VOTES = 1 << 29  # of a record: margins of 32 bits hold them beside 1000 rounds of the largest votes
 
 

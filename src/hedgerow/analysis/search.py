@@ -123,7 +123,7 @@ class Parts:
     def __init__(self, schema: Schema, records: Any, labels: Any, randomness: Randomness, keep: Keep | None) -> None:
         self._records, self._labels, self._keep = records, labels, keep
         self._same = Coded(Encoder(schema, WITNESS_BINS))
-        self._key = None if keep is None else randomness.words().key
+        self._key = None if keep is None else randomness.random_bits().key
         self._coins = randomness.coins(PerRecordCoin(SHARES)) if keep is None else None
         self._kept: tuple[tuple[str, PersonPart | None], Table] | None = None
         self._open = ExitStack()

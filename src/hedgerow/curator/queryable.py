@@ -47,12 +47,6 @@ class _State:
     filter: PrivacyFilter
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
 
-    def charged(self, amount: Cost, nodes: Nodes | None) -> _State:
-        if nodes is None:
-            return replace(self, filter=self.filter.charged(amount))
-        self.check_open(nodes)
-        return replace(self, filter=self.filter.charged(amount, nodes.generation, nodes.index))
-
     def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
         """Return the state in which the newest generation may be queried; those whose nodes are all closed are dropped."""
         known = {**self.frontiers, self.filter.made: frontier}
@@ -348,9 +342,16 @@ class Queryable:
             raise ConfigurationError(
                 "a question costs nothing, but only noise with a cost protects; pass a positive budget."
             )
+
+        def charged(state: _State) -> _State:
+            if nodes is None:
+                return replace(state, filter=state.filter.charged(amount))
+            state.check_open(nodes)
+            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index))
+
         with self._lock:
             self._check_answers()
-            return self._state.update(lambda state: state.charged(amount, nodes))
+            return self._state.update(charged)
 
     def __copy__(self) -> Queryable:
         return self  # a copy would be a second budget

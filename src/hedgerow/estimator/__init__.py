@@ -15,33 +15,3 @@ from hedgerow.estimator.planning import (
 )
 from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
 from hedgerow.mechanisms.randomness import Draw
-
-__all__ = [
-    "FORMATS",
-    "ClassOrder",
-    "Draw",
-    "Explanation",
-    "Fitted",
-    "Model",
-    "Plan",
-    "PrivateClassifier",
-    "PrivateEstimator",
-    "PrivateRegressor",
-    "PublicCoins",
-    "RawPlan",
-    "ShowsResult",
-    "answered",
-    "call_of",
-    "certificate_of",
-    "claim_of",
-    "draw_coins",
-    "follows_schema",
-    "former_parameters",
-    "model_digest",
-    "plan_of",
-    "restored",
-    "result_of",
-    "run",
-    "starts_of",
-    "with_result",
-]

@@ -106,7 +106,7 @@ class Coins:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class RandomBits:
     """A word of 64 bits for each record, read at its row number among all: those of one person count whose words are least.
 
     They have a key of their own, as ``Coins`` have, and are never released.
@@ -150,9 +150,9 @@ class Randomness:
     def coins(self, coin: Coin) -> Coins:
         return Coins(coin, self._sub_key(b"hedgerow coins"))
 
-    def words(self) -> Words:
+    def random_bits(self) -> RandomBits:
         """Return the words by which some of each person's records are chosen."""
-        return Words(self._sub_key(b"hedgerow words"))
+        return RandomBits(self._sub_key(b"hedgerow words"))
 
     def _sub_key(self, person: bytes) -> bytes:
         """Return a key for one use, from which neither this fit's key nor any noise follows."""

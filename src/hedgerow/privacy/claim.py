@@ -80,10 +80,7 @@ class Claim:
         return Fraction(int(self.delta / factor * 2**200), 2**200)
 
     def covers(self, event: Event) -> bool:
-        return self._spent(event).within(self.epsilon, self.delta)
-
-    def _spent(self, event: Event) -> Cost:
-        return cost(event).under(self.adjacency, self.records_per_person)
+        return cost(event).under(self.adjacency, self.records_per_person).within(self.epsilon, self.delta)
 
     def rho(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest rho for which the claim covers the event that ``build`` makes of it, or raise NoAmountError.
@@ -110,8 +107,8 @@ class Claim:
             return amount
 
         def excess(tried: Fraction) -> float:
-            spent = max(self._spent(build(tried)).delta(self.epsilon), TINY)
-            return math.log(spent) - math.log(float(self.delta))
+            spent = cost(build(tried)).under(self.adjacency, self.records_per_person)
+            return math.log(max(spent.delta(self.epsilon), TINY)) - math.log(float(self.delta))
 
         tried, best = [amount, amount * NEARER], amount
         above = list(map(excess, tried))
@@ -138,7 +135,7 @@ class Claim:
         @cache
         def excess(amount: Fraction) -> float:
             """Return by how much the log of delta is above the claim's; below 0 where the claim covers the amount."""
-            spent = self._spent(build(amount))
+            spent = cost(build(amount)).under(self.adjacency, self.records_per_person)
             delta = max(min(spent.delta(self.epsilon), HUGE), TINY)
             above = math.log(delta) - math.log(max(float(self.delta), TINY))
             # The sign is what ``within`` says, however logarithms round.

@@ -21,25 +21,3 @@ from hedgerow.scores.scores import (
     multiway,
     multiway_or_binary,
 )
-
-__all__ = [
-    "BRANCH_SCORES",
-    "SCORES",
-    "BranchScore",
-    "Candidates",
-    "ClassCount",
-    "Error",
-    "Gini",
-    "InformationGain",
-    "Majority",
-    "Max",
-    "Minority",
-    "Purity",
-    "Score",
-    "Specializations",
-    "binary",
-    "mixed",
-    "most_concerned",
-    "multiway",
-    "multiway_or_binary",
-]

@@ -260,10 +260,11 @@ class MemoryTable:
         most = max(1, BLOCK_CELLS // (int(self.offsets[-1]) * self.n_classes))
         some = frontier.between(first, last)
 
-        def block(begin: int, end: int) -> None:
+        def of_block(block: tuple[int, int]) -> None:
+            begin, end = block
             work(first + begin, first + end, self.answer(Histogram(some.between(begin, end))))
 
-        _on_threads(some, most, block)
+        _on_threads(some, most, of_block)
 
     def partition(self, frontier: MemoryFrontier, candidates: Candidates, chosen: Integers) -> MemoryFrontier:
         first_child = np.concatenate(([0], np.cumsum(candidates.arity[chosen], dtype=np.int64)))
@@ -275,14 +276,13 @@ class MemoryTable:
             np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts, np.empty_like(frontier.weights)
         )
 
-        def move(first: int, last: int) -> None:
+        def move(block: tuple[int, int]) -> None:
             kernels.move(
                 frontier.codes,
                 frontier.labels,
                 frontier.weights,
                 frontier.starts,
-                first,
-                last,
+                *block,
                 test,
                 feature,
                 branch,
@@ -321,9 +321,9 @@ def grouped(
     return roots
 
 
-def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:
+def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[tuple[int, int]], None]) -> None:
     few = len(frontier.labels) < MANY_RECORDS
-    for_each(_blocks(frontier, most), lambda block: work(*block), threads=1 if few else None)
+    for_each(_blocks(frontier, most), work, threads=1 if few else None)
 
 
 def _blocks(frontier: MemoryFrontier, most: int) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers
 from hedgerow.errors import SchemaError
-from hedgerow.mechanisms import Randomness, Words
+from hedgerow.mechanisms import RandomBits, Randomness
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import Columns
@@ -104,7 +104,7 @@ Bits = npt.NDArray[np.uint8]  # of eight records each
 
 def keep_of(groups: Groups | None, most: int, randomness: Randomness) -> Keep | None:
     """Return the rule for which records of each person count, with coins of its own; None if every record counts."""
-    return None if groups is None else Keep(groups, most, randomness.words())
+    return None if groups is None else Keep(groups, most, randomness.random_bits())
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Keep:
 
     groups: Groups  # the persons of the records
     most: int  # how many records of one person count
-    words: Words = field(repr=False)  # the coins
+    words: RandomBits = field(repr=False)  # the coins
     part: PersonPart | None = None  # the part of all persons whose records may count; None: everybody's
 
     def of(self, counted: Mask) -> Mask:
@@ -216,7 +216,7 @@ class Share:
     number: int
     shares: int
     most: int
-    words: Words = field(repr=False)
+    words: RandomBits = field(repr=False)
 
     def candidates(self, ids: Ids, labels: npt.NDArray[np.signedinteger], first_row: int) -> Candidates:
         """Return, for each id of this share, the ``most`` records of a part with the smallest words among those with a class."""

@@ -106,7 +106,11 @@ def test_coins_and_words_have_keys_of_their_own_that_are_never_shown():
     keys = []
     for seed in (1, 2):
         one, other = Randomness(seed), Randomness(seed)
-        keys += [one._key, *(one.coins(PerRecordCoin(4)).key for _ in range(3)), *(other.random_bits().key for _ in range(3))]
+        keys += [
+            one._key,
+            *(one.coins(PerRecordCoin(4)).key for _ in range(3)),
+            *(other.random_bits().key for _ in range(3)),
+        ]
     assert len(set(keys)) == 14
     assert {len(key) for key in keys} == {32}
     randomness = Randomness(1)

@@ -82,12 +82,12 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
     numeric, linear, prior = model.encoder.schema.is_numeric, model.loss.linear, model.loss.prior
     errors = [_Errors(len(mass)) for _ in model.start]
     pool: list[Visit] = []
-    said, unit = np.zeros((len(mass), len(model.start))), UNIT
+    curve_before, unit = np.zeros((len(mass), len(model.start))), UNIT
     for term, onto in zip(terms, rows, strict=True):
         measured, steps = term.measured(model.loss.curvature), term.steps
         assert measured is not None
         factor, unit = unit / term.unit, term.unit
-        said, pool = factor * said, [visit.scaled(factor) for visit in pool]
+        curve_before, pool = factor * curve_before, [visit.scaled(factor) for visit in pool]
         for one in errors:
             one.scale(factor)
         response = Response(measured, steps, numeric=numeric[term.feature], linear=linear, prior=prior)
@@ -97,13 +97,13 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
                 one.cut(response, response.of(onto, column), means, column)
             continue
         noise = measured.noise, measured.curvature_noise
-        pool.append(Visit(measured.gradient[0], measured.curvature[0], said, *noise))
+        pool.append(Visit(measured.gradient[0], measured.curvature[0], curve_before, *noise))
         trust, ordered = np.ones(len(errors)), numeric[feature]
         if len(pool) > 1:
             trust = as_one_curve(pool, numeric=ordered, prior=prior)[1]
         anew, together = bool(trust.mean() < MIN_SAME_CURVE), _pooled(pool, steps[0], numeric=ordered, prior=prior)
-        said = said + steps[0]
-        variance = variance_of(measured, said)
+        curve_before = curve_before + steps[0]
+        variance = variance_of(measured, curve_before)
         for column, one in enumerate(errors):
             one.visit(response, together, len(pool), float(trust[column]), anew, variance[:, column], column)
         pool = pool[-1:] if anew else pool
@@ -115,7 +115,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
 def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
     """Return how a curve follows the mean gradient of its visits, moved back to the curve before the first."""
     level = np.mean([visit.curvature for visit in pool], axis=0)
-    needed = np.mean([visit.gradient + level * (visit.said - pool[0].said) for visit in pool], axis=0)
+    needed = np.mean([visit.gradient + level * (visit.curve_before - pool[0].curve_before) for visit in pool], axis=0)
     noise, curvature_noise = (
         float(np.sqrt(sum(getattr(visit, name) ** 2 for visit in pool))) / len(pool)
         for name in ("noise", "curvature_noise")

@@ -198,12 +198,14 @@ class Visit:
 
     gradient: Floats
     curvature: Floats
-    said: Floats  # the feature's curve before the round
+    curve_before: Floats  # the feature's, before the round
     noise: float
     curvature_noise: float
 
     def scaled(self, factor: float) -> Visit:
-        return replace(self, gradient=factor * self.gradient, said=factor * self.said, noise=factor * self.noise)
+        return replace(
+            self, gradient=factor * self.gradient, curve_before=factor * self.curve_before, noise=factor * self.noise
+        )
 
 
 class Visits:
@@ -226,23 +228,23 @@ class Visits:
         feature: int,
         sums: tuple[Floats, Floats],
         noise: tuple[float, float],
-        said: Floats,
+        curve_before: Floats,
         *,
         numeric: bool,
         prior: Prior = LOG_ODDS,
     ) -> tuple[Estimate, Floats]:
         """Add a visit, and return its own estimate and the steps (codes, columns) by all visits.
 
-        ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations, ``said`` the curve before.
+        ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations.
         """
-        last = Visit(*sums, said, *noise)
+        last = Visit(*sums, curve_before, *noise)
         alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric, prior=prior)
         pool = [*self._pools.get(feature, []), last]
         self._pools[feature] = pool
         if len(pool) == 1:
             return alone, alone.steps[0]
         together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
-        steps = alone.steps[0] + trust * (together - (said - pool[0].said) - alone.steps[0])
+        steps = alone.steps[0] + trust * (together - (curve_before - pool[0].curve_before) - alone.steps[0])
         if trust.mean() < MIN_SAME_CURVE:
             self._pools[feature] = [last]
         return alone, steps
@@ -254,11 +256,11 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
     If so, each gradient moved back is the curvature times that curve, plus its own noise, plus one chance of sampling; if not,
     the last visit is of a curve of its own. The prior gives both the same probability.
     """
-    count, base = len(pool), pool[0].said
+    count, base = len(pool), pool[0].curve_before
     squares = np.array([visit.noise**2 for visit in pool])
     curvature_noise = float(np.sqrt(np.mean([visit.curvature_noise**2 for visit in pool]) / count))
     level = denoised(np.mean([visit.curvature for visit in pool], axis=0)[None], curvature_noise)[0]
-    needed = np.stack([visit.gradient + level * (visit.said - base) for visit in pool])
+    needed = np.stack([visit.gradient + level * (visit.curve_before - base) for visit in pool])
     before = needed[:-1].mean(axis=0)
     of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
     of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric, prior)

@@ -137,9 +137,7 @@ class Logistic:
         curvature, above = -(-multiple * cap * (UNIT - cap) // (1000 * UNIT)), cap + 1  # t unrounded is at most above
         if two:  # t + c t (1 - t), and t^2 (1 + c^2 (1 - t)^2), at the cap
             l1, l2_squared = cap + curvature, cap**2 + curvature**2
-        elif (
-            by_share
-        ):  # shares of a record add up to its weight, and their squares to at most its square; floors to no more
+        elif by_share:  # a record's shares add up to its weight, and their squares to its square at most
             share = multiple * UNIT // 1000
             l1, l2_squared = 2 * cap + share, 2 * above**2 + share**2
         else:  # 2 t + c t (2 - t), and twice the squares of two classes

@@ -41,9 +41,8 @@ class AdditiveModel(Model):
     start: Integers  # (columns,), the margin of every record before the first term
     terms: tuple[Term, ...]  # in the order of their rounds
     signs: tuple[int, ...] = ()  # how the margin may go with each feature: 1 rising, -1 falling, 0 either
-    parts: tuple[AdditiveModel, AdditiveModel] | None = (
-        None  # a start, and what was learned beyond it, of which it is the sum
-    )
+    # A start, and what was learned beyond it, of which it is the sum
+    parts: tuple[AdditiveModel, AdditiveModel] | None = None
 
     importance_rule: ClassVar[str] = (
         "share of the standard deviations of what features add to a prediction; all bins count alike"
@@ -190,12 +189,7 @@ def restored(
 ) -> AdditiveModel:
     """Return the model of at most ``max_terms`` terms that was written as ``arrays``, by this version or an earlier one.
 
-    ``fine`` reads records before bins are merged, and ``loss`` is the plan's.
-
-    Raises
-    ------
-    FileFormatError
-        If they are no such model.
+    ``fine`` reads records before bins are merged, and ``loss`` is the plan's. FileFormatError if they are no such model.
     """
     encoder = merged_encoder(arrays, fine)
     if "cap" in arrays:

@@ -31,9 +31,8 @@ from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_
 BUDGET_UNITS = 240
 DEPTH_WINDOW = 3  # rounds with cuts, whose deepest one decides about the next; of 6 or 12 gained nothing
 NEW_FEATURES_IN_A_ROW = 6  # rounds that each selected a new feature: then many matter a little, and rounds are halved
-CUT_INTERVAL = (
-    3  # rounds; where none of the window found a cut that matters, one of so many may have cuts: this saves time
-)
+# Rounds; where none of the window found a cut that matters, one of so many may have cuts: this saves time
+CUT_INTERVAL = 3
 ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
 
 
@@ -182,28 +181,11 @@ class Rounds:
 class AdditivePlan:
     """Additive boosting that is about to be fitted: initial queries, then rounds.
 
-    Parameters
-    ----------
-    rules : Rules
-        What decides about rounds.
-    schema : Schema
-        What is public about the records.
-    claim : Claim
-        What the plan keeps to.
-    rounds, bins : int or None
-        Rounds, and bins of a numeric feature; None: by what is released.
-    most_cuts : int
-        The most cuts of a round; 0 for a sum of curves.
-    signs : tuple of int
-        How the margin may go with each feature.
-    weights : ClassWeights or None
-        What the classes count in the decision, which moves the start by a constant.
-    init : AdditiveModel or None
-        The model that it starts from.
-    started : bool
-        Whether there is one; a plan that only restores need not have it.
-    fine : Encoder or None
-        The bins that the survey merges, at most 255 per feature; None: those of ``fine_encoder``.
+    ``rounds`` and ``bins`` (of a numeric feature) follow from what is released where they are None. A round has at most
+    ``most_cuts`` cuts; 0 makes a sum of curves. ``signs`` says how the margin may go with each feature, and ``weights`` what the
+    classes count in the decision, which moves the start by a constant. ``init`` is the model that it starts from; a plan that
+    only restores need not have it where it ``started`` from one. ``fine`` are the bins that the survey merges, at most 255 per
+    feature; None: those of ``fine_encoder``.
     """
 
     def __init__(
@@ -225,9 +207,8 @@ class AdditivePlan:
         self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
         self._rounds, self._init, self._started = rounds, init, started or init is not None
         self._start_share = rules.start_share if self._started else Fraction(0)
-        self.encoder = (
-            fine_encoder(schema) if fine is None else fine
-        )  # numeric features in fine bins, which the survey merges
+        # Numeric features in fine bins, which the survey merges
+        self.encoder = fine_encoder(schema) if fine is None else fine
         self._limit = most_cuts
         limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
@@ -409,9 +390,7 @@ class RoundSchedule:
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0
         self._features.add(feature)
-        if (
-            self._new_in_a_row == NEW_FEATURES_IN_A_ROW
-        ):  # many features matter a little: more rounds, of half as much each
+        if self._new_in_a_row == NEW_FEATURES_IN_A_ROW:
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)

@@ -49,9 +49,8 @@ class RegressionRules(Rules):
         1, 100
     )  # of the budget, for each histogram of residuals, from which the clip follows
     max_residual_queries: int = 5  # the last of them before the final mean
-    interval_growth: float = (
-        2.0  # a histogram of residuals follows after this many times as many rounds as the one before
-    )
+    # A histogram of residuals follows after this many times as many rounds as the one before
+    interval_growth: float = 2.0
     rounds_by_snr: tuple[float, float] = (0.45, 0.55)
     pure_rounds_by_snr: tuple[float, float] = (0.1, 0.55)
     max_rounds: float = 120.0

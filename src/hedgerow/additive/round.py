@@ -26,16 +26,14 @@ from hedgerow.schema import Encoder, Numeric, Schema
 
 # Losses of mean AUC without a rule, in brackets, are those of docs/decisions/0012-hedgerow.md.
 SELECTION_SHARE = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
-SAMPLING_PENALTY = (
-    0.5  # the part of what sampling alone adds to a score that its penalty takes back (none: .001; on pairs .018)
-)
+# The part of what sampling alone adds to a score that its penalty takes back (none: .001; on pairs .018)
+SAMPLING_PENALTY = 0.5
 # A split's penalty for being one of many is this times the log of their number, over the selection's rate (none: .006).
 CANDIDATE_PENALTY = 2.0
 CUT_GROUPS = 8  # groups of a number's bins, between which the last cut may be: sums of a scan grow with them
 MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with missing and undeclared ones 16 groups
-LARGEST_PENALTY = (
-    2.0**61
-)  # of a score, so that scores less penalties fit 64 bits; reached near the samplers' largest noise
+# Of a score, so that scores less penalties fit 64 bits; reached near the samplers' largest noise
+LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 
 
@@ -119,9 +117,8 @@ class OneRound:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
-        apart = (
-            halvings > 0 or self.cuts > 0 or self.loss.scored > 1
-        )  # else one scan sums both channels in the time of one
+        # Else one scan sums both channels in the time of one
+        apart = halvings > 0 or self.cuts > 0 or self.loss.scored > 1
         rule, answers = self.loss.scores if apart else self.loss, None
         for _ in range(self.cuts - 1):
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
@@ -213,10 +210,7 @@ LEAST_WEIGHT = 1e-6  # of a cell whose released curvature is not above zero, as 
 def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) -> tuple[int, ...]:
     """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty for no constraint.
 
-    Raises
-    ------
-    ConfigurationError
-        If ``given`` does not fit the features, names one without an order, or if there are not two classes.
+    ConfigurationError if ``given`` does not fit the features, names one without an order, or if there are not two classes.
     """
     names = list(schema.names)
     if given is None:

@@ -147,8 +147,8 @@ class LogLink(Link):
     @lazy
     def table(self) -> Integers:
         """The code that each margin from ``-LOWEST`` to 0 says, at least 1."""
-        said = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
-        codes: Integers = np.maximum(np.rint(said), 1).astype(np.int64)
+        counts = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
+        codes: Integers = np.maximum(np.rint(counts), 1).astype(np.int64)
         return codes
 
     def expected(self, margins: Signed) -> Integers:
@@ -320,8 +320,8 @@ class Poisson(Squared):
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
-        said = cast(LogLink, self.link).table
-        kernels.poisson_channels(margins, labels, said, self.clip, self.cap, UNIT, self.constant, out)
+        expected = cast(LogLink, self.link).table
+        kernels.poisson_channels(margins, labels, expected, self.clip, self.cap, UNIT, self.constant, out)
         return out
 
     def about(self, mean: float) -> Poisson:

@@ -41,9 +41,8 @@ class Term:
     cuts: tuple[Cut, ...]  # of other features
     feature: int  # the feature in bins
     votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets
-    sums: Integers | None = (
-        None  # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
-    )
+    # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
+    sums: Integers | None = None
     noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
     unit: int = VOTE_STEPS * UNIT  # how many votes a step of 1 of its loss is, in 1 / UNIT
     deviation: int = UNIT  # of what one record adds to a gradient, in UNIT

@@ -62,12 +62,8 @@ def read_given(
     """Return the records and their labels, whether the records have column names, and the person of each record.
 
     ``again`` means that records are read several times. ``call`` is the tools of scikit-learn that pass these arguments; if they
-    change the labels, labels are read from the column of ``X`` that the schema names as ``target``.
-
-    Raises
-    ------
-    SchemaError, ConfigurationError
-        As ``read_records``, ``Records.check`` and ``check_call`` do; for ``Records`` also with labels beside them.
+    change the labels, labels are read from the column of ``X`` that the schema names as ``target``. Raises what ``read_records``,
+    ``Records.check`` and ``check_call`` do; for ``Records`` also with labels beside them.
     """
     if isinstance(X, Records):
         check_alone(y, groups)
@@ -134,10 +130,10 @@ def current_call(schema: Schema | None, known: Call | None = None) -> Call:
     for module, function, values in _scikit_learn_calls():
         if call.names is None:
             call = replace(call, names=_names(module, function, values))
-        found = _tool(module, function, values, schema)
+        tool = _tool(module, function, values, schema)
         in_task = in_task or (module, function) == ("sklearn.utils.parallel", "__call__")
-        if found is not None:
-            call = _joined(call, found, compared=compared)
+        if tool is not None:
+            call = _joined(call, tool, compared=compared)
         elif not module.startswith(TRANSPARENT) and (module, function) not in TRANSPARENT_FUNCTIONS:
             compared = True
     return _joined(call, known, compared=compared) if in_task and known is not None else call
@@ -237,21 +233,8 @@ def _name(values: Mapping[str, Any], default: str) -> str:
 def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool) -> bool:
     """Return whether labels must be read from the target column of X, because y does not hold them.
 
-    Parameters
-    ----------
-    call : Call
-        The tools that call.
-    schema : Schema
-        Its classes and the name of the target column.
-    has_target : bool
-        Whether X has this column.
-    has_names : bool
-        Whether X is anything but an array, whose columns are matched to the schema by position.
-
-    Raises
-    ------
-    ConfigurationError
-        If a tool changes labels or draws records in a way that the model cannot support.
+    ``has_target`` says whether X has that column, ``has_names`` whether it is anything but an array, whose columns are matched by
+    position. ConfigurationError if a tool changes labels or draws records in a way that the model cannot support.
     """
     if call.repeats is not None:
         raise ConfigurationError(

@@ -91,10 +91,7 @@ class Release(ABC):
     def event(self, mechanism: Any, unit: int, table: Table) -> Event:
         """Return what it costs every node.
 
-        Raises
-        ------
-        ConfigurationError
-            If the mechanism covers less than what a record of weight up to ``unit`` adds.
+        ConfigurationError if the mechanism covers less than what a record of weight up to ``unit`` adds.
         """
 
     @abstractmethod

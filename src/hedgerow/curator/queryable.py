@@ -67,25 +67,11 @@ class _State:
 class Queryable:
     """Answers queries about the records of nodes by mechanisms, and stops at its budget.
 
-    Parameters
-    ----------
-    table : Table
-        The records.
-    ceiling : Cost or Fraction
-        What all queries together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with Gaussian
-        noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked before.
-    randomness : Randomness
-        Where every draw comes from.
+    ``ceiling`` is what all queries together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with
+    Gaussian noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked before.
+    ``warnings`` are those of a learner for its user, and ``evidence`` is what all class counts that were released say of the
+    classes: both follow from released values.
 
-    Attributes
-    ----------
-    warnings : list of str
-        The warnings of a learner for its user, from released values.
-    evidence : ClassEvidence
-        What all class counts that were released say of the classes.
-
-    Notes
-    -----
     Each query reads nodes with disjoint records. So the costs on each path from a root add up, and the most expensive path
     of an assignment counts (docs/proofs/composition.md). A node that was partitioned is closed: its children answer. The
     spent budget changes in one step, before the draw that it pays for. So no interruption at any line, and no query from the
@@ -397,14 +383,8 @@ class _Reader:
 class Values:
     """Holds the counts of the values of some columns, and releases which values occur; each query is charged before its answer.
 
-    Parameters
-    ----------
-    counts : sequence of mapping
-        For each column the number of records with each value, by the key that compares values.
-    ceiling : Cost
-        What all queries together may cost under add/remove adjacency.
-    randomness : Randomness
-        Where every draw comes from.
+    ``counts`` holds for each column the number of records with each value, by the key that compares values; ``ceiling`` is what
+    all queries together may cost under add/remove adjacency.
     """
 
     def __init__(self, counts: Sequence[Mapping[float | str, int]], ceiling: Cost, randomness: Randomness) -> None:

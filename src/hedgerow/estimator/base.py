@@ -317,8 +317,8 @@ class PrivateEstimator(Exported, Planned):
                 f"{type(self).__name__} ({self.variant}) is not explained: a printed form predicts, and no more. "
                 "Fit it in its private form."
             )
-        found: Explanation = explained(X)
-        return found
+        explanation: Explanation = explained(X)
+        return explanation
 
     def save(self, path: Place) -> None:
         """Write the fitted model to a file, completely or not at all; ``hedgerow.load`` reads it.
@@ -431,12 +431,12 @@ class PrivateEstimator(Exported, Planned):
     def _looked_at(self, X: Any, answer: Callable[[Any], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
-        found = answer(X)
+        answers = answer(X)
         look = UnreadColumns(self.schema_.features, self.schema_.missing)
         look.add(X)
         for text in look.findings():
             warnings.warn(text, UnreadColumnWarning, stacklevel=3)
-        return found
+        return answers
 
     def _features_of(self, X: Any) -> Any:
         """Return ``X`` without the columns of persons and of labels.

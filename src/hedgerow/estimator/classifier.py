@@ -95,9 +95,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         The warnings are those of ``predict_proba``.
         """
         order = self._order
-        said = order.columns(self._looked_at(X, self.model_.probabilities))
+        shares = order.columns(self._looked_at(X, self.model_.probabilities))
         # For two classes, a comparison takes a tenth of the time.
-        best = (said[:, 1] > said[:, 0]).astype(np.intp) if said.shape[1] == 2 else said.argmax(axis=1)
+        best = (shares[:, 1] > shares[:, 0]).astype(np.intp) if shares.shape[1] == 2 else shares.argmax(axis=1)
         labels: npt.NDArray[Any] = order.array()[best]
         return labels
 

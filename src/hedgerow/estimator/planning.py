@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, dataclass_transform
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.given import RULES, Call
 from hedgerow.curator.interactive import Curator
-from hedgerow.engines.records import Records, table_of
+from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator.plans import FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
@@ -29,7 +30,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Coded, Keep, Table
+from hedgerow.table import Coded, Keep, MemoryTable, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,7 +221,10 @@ def run(
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
         return cast(Model, plan.fit_raw(X, y, randomness)), ()
-    with table_of(X, y, Coded(plan.encoder), keep) as table:
+    reading = Coded(plan.encoder)
+    if not isinstance(X, Records):
+        return answered(plan, MemoryTable.by(reading, X, y, keep), randomness)
+    with closing(X.read(reading, keep)) as table:
         return answered(plan, table, randomness)
 
 

@@ -224,11 +224,11 @@ class RawModel(Protocol):
 
 def model_digest(model: Model) -> str:
     """Return the SHA-256 of all that a model released, in hexadecimal."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, array in sorted(model.to_arrays().items()):
-        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 class Plan(Protocol):
@@ -321,9 +321,9 @@ class ClassOrder:
         """Return the classes as an array of their own type, or of objects if they have several."""
         kinds = {type(label) for label in self.classes}
         if len(kinds) == 1 or kinds == {int, float}:
-            found = np.array(self.classes)
-            if found.tolist() == list(self.classes):
-                return found
+            labels = np.array(self.classes)
+            if labels.tolist() == list(self.classes):
+                return labels
         return object_array(self.classes, len(self.classes))
 
     def codes(self, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
@@ -345,19 +345,19 @@ class ClassOrder:
     def form(self, form: ScoringForm) -> ScoringForm:
         return form if self.is_given else replace(form, classes=self.classes, votes=self.columns(form.votes))
 
-    def explanation(self, found: Explanation) -> Explanation:
+    def explanation(self, given: Explanation) -> Explanation:
         if self.is_given:
-            return found
-        baseline: Any = np.asarray(found.baseline)
-        opposite = len(self.classes) == 2 and found.scale == "probability"
+            return given
+        baseline: Any = np.asarray(given.baseline)
+        opposite = len(self.classes) == 2 and given.scale == "probability"
         baseline = 1 - baseline if opposite else self.margins(baseline)
-        deviation = found.deviation
+        deviation = given.deviation
         if deviation is not None and len(self.classes) > 2:
             deviation = self.columns(deviation)
         return replace(
-            found,
+            given,
             classes=self.classes,
             baseline=float(baseline) if baseline.ndim == 0 else baseline,
-            contributions=self.margins(found.contributions),
+            contributions=self.margins(given.contributions),
             deviation=deviation,
         )

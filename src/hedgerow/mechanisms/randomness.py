@@ -124,14 +124,9 @@ class RandomBits:
 class Randomness:
     """Random streams of one fit.
 
-    Parameters
-    ----------
-    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-        None takes a key from the operating system, as every private fit must. Anything else is for tests and
-        reproduction: ``seeded`` is then True and certificates say so.
+    Without ``random_state`` the key is the operating system's, as every private fit needs. An integer or a numpy generator is for
+    tests and reproduction: ``seeded`` is then True and certificates say so.
 
-    Notes
-    -----
     Draw number i of a fit reads stream number i, so what a draw returns depends on the key, its number and its
     statistics only; after 2**64 - 1 draws no number is left and the next one is refused. The coins of an assignment take a
     number too, and have a key that a keyed hash (BLAKE2b) makes of it. An audit replaces this object by

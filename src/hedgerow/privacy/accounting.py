@@ -193,10 +193,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 def event_from_dict(data: object) -> Event:
     """Return the event that ``event_to_dict`` wrote; equal neighbors in a list of parts are one object.
 
-    Raises
-    ------
-    FileFormatError
-        If the values are not those of an event, or beyond the limits in ``hedgerow.limits``.
+    FileFormatError if the values are not those of an event, or beyond the limits in ``hedgerow.limits``.
     """
     try:
         return _Reader().event(data, 0)

@@ -90,8 +90,8 @@ class Claim:
         group = self.records_per_person * (1 if self.adjacency == "add-remove" else 2)
         sampler = cost(build(Fraction(1))).delta_of_draws(self.epsilon)
         left = float(self.delta) - sampler
-        found = concentrated_rho(float(self.epsilon), left) / group**2 if left > 0 else 0.0
-        amount = Fraction(max(found, 0.0)) * (1 - RHO_GUARD)
+        estimate = concentrated_rho(float(self.epsilon), left) / group**2 if left > 0 else 0.0
+        amount = Fraction(max(estimate, 0.0)) * (1 - RHO_GUARD)
         while amount >= LEAST_AMOUNT:
             if self.covers(build(amount)):
                 return self._nearer(build, amount)

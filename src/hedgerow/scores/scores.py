@@ -422,11 +422,7 @@ def most_concerned(choices: Iterable[Specializations], features: Integers) -> in
 
     A choice within one feature concerns the records at the places that it divides; one over several features may concern
     every record. A record is at one place of each feature, so for each feature the place with most choices counts.
-
-    Parameters
-    ----------
-    features : ndarray of shape (features + 1,)
-        Where each feature's places begin in the line, and their number.
+    ``features`` (features + 1,) says where each feature's places begin in the line, and their number.
     """
     over_all, depth = 0, np.zeros(int(features[-1]), dtype=np.int64)
     for choice in choices:

@@ -81,20 +81,10 @@ def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
 class MemoryTable:
     """Encoded records in memory; see ``Table`` for its queries.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (records, features), unsigned
-        The bin or category of each cell; C order.
-    labels : ndarray of shape (records,), integer
-        The class of each record, or the code of its outcome. A record without one has -1 and is in no node.
-    n_codes : sequence of int
-        How many codes each feature has, by the schema.
-    n_classes : int
-        How many classes the schema has; one if labels are outcomes.
-    first_row : int
-        The number of the first record among all records, if these are a part of them.
-    margins : ndarray of shape (records, classes), int32, or None
-        The votes of released trees for each record so far; None: no votes. Votes are added to this array.
+    ``codes`` (records, features), in C order, are the bin or category of each cell, and ``labels`` (records,) the class of each
+    record or the code of its outcome: -1 is in no node. ``n_codes`` says how many codes each feature has, ``n_classes`` is one if
+    labels are outcomes. ``first_row`` is the number of the first record among all records, if these are a part of them.
+    ``margins`` (records, classes) are the votes of released trees so far; None: no votes. Votes are added to this array.
     """
 
     def __init__(
@@ -169,17 +159,17 @@ class MemoryTable:
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
         """Return the part to which the coins assign each record, of shape (records,); -1: none."""
-        part = coins.parts(self._first_row, len(self) if rule is None else self._said(rule))
+        part = coins.parts(self._first_row, len(self) if rule is None else self._values_of(rule))
         check_shape(part, (len(self),), "part (records,)")
         return part
 
     def weights(self, rule: WeightRule) -> Integers:
-        return np.minimum(self._said(rule), np.uint64(rule.unit)).astype(np.int64)
+        return np.minimum(self._values_of(rule), np.uint64(rule.unit)).astype(np.int64)
 
-    def _said(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
-        said = rule(self._seen(), self._labels)
-        check_shape(said, (len(self),), "what a rule says (records,)")
-        return said
+    def _values_of(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
+        values = rule(self._seen(), self._labels)
+        check_shape(values, (len(self),), "values of a rule (records,)")
+        return values
 
     def update_margins(self, votes: RecordVotes) -> None:
         margins = self._seen(votes.columns)

@@ -265,10 +265,7 @@ class Task:
     def answer(self, partition: Partition, cache: Cache) -> Integers:
         """Return a partition's part of the answer. It depends only on the partition and on the task with its whole log.
 
-        Raises
-        ------
-        OutdatedCache
-            If commands were left out that the cache lacks. Query again with all of them.
+        OutdatedCache if commands were left out that the cache lacks: query again with all of them.
         """
         with cache.lock:
             # A signal's handler may query on this thread at any line. Before the second line, its task ends and returns the
@@ -343,15 +340,6 @@ class PartitionedTable:
 
     The table keeps a log of its commands. Every query goes to all partitions with that log. So an engine may query any worker
     that has a partition's records, and may repeat a query on another worker.
-
-    Parameters
-    ----------
-    engine : Engine
-        The engine that queries the partitions.
-    n_codes : ndarray of shape (features,)
-        How many codes each feature has.
-    n_classes : int
-        How many classes there are.
     """
 
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:

@@ -56,8 +56,8 @@ class Reading(Protocol):
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
         """Return the codes of records and their classes, -1 for none. Those of a record depend on that record alone."""
 
-    def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
-        """Return the arrays of which the checksum is computed. ``found`` is the result of ``read``."""
+    def witness(self, columns: Columns, y: Any, codes: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
+        """Return the arrays of which the checksum is computed. ``codes`` is the result of ``read``."""
 
 
 class Coded:
@@ -82,8 +82,8 @@ class Coded:
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
         return self.encoder.transform(columns), classes_of(self.encoder, y)
 
-    def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
-        return found
+    def witness(self, columns: Columns, y: Any, codes: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
+        return codes
 
 
 def classes_of(encoder: Encoder, y: Any) -> Labels:
@@ -154,12 +154,8 @@ class Keep:
     def in_parts(self, parts: Sequence[tuple[int, MutableMapping[str, Any]]], at_once: int) -> None:
         """Remove the classes of records that do not count, and then the ids, in parts that follow each other.
 
-        Parameters
-        ----------
-        parts : sequence of (int, mapping)
-            The number of each part's first record among all, and its arrays. The method reads and writes "labels" and "ids".
-        at_once : int
-            About how many records may be processed together.
+        Each part is the number of its first record among all, and its arrays, of which "labels" and "ids" are read and written.
+        About ``at_once`` records are processed together.
         """
         sizes = [len(arrays["labels"]) for _, arrays in parts]
 
@@ -173,27 +169,22 @@ class Keep:
     def chosen(
         self, sizes: Sequence[int], at_once: int, candidates: Callable[[Share], Sequence[Candidates]]
     ) -> list[Bits]:
-        """Return a bit for each record of each part, set if the record counts.
+        """Return a bit for each record of each part, set if the record counts. Parts of these ``sizes`` follow each other.
 
-        Parameters
-        ----------
-        sizes : sequence of int
-            How many records each part has. The parts follow each other.
-        at_once : int
-            About how many records may be processed together. Ids are processed one share after another.
-        candidates : callable
-            Returns each part's candidates of a share of all ids, in the order of the parts. They must contain the ``most``
-            records with the smallest words of each id in that part, and may contain more.
+        Ids are processed one share after another, of about ``at_once`` records. ``candidates`` returns each part's candidates of
+        a share, in the order of the parts. They must contain the ``most`` records with the smallest words of each id in that part.
         """
         masks = [np.packbits(np.zeros(size, dtype=np.bool_)) for size in sizes]
         shares = -(-sum(sizes) // at_once)
         for number in range(shares):
-            found = candidates(Share(number, shares, self.most, self.words))
+            of_parts = candidates(Share(number, shares, self.most, self.words))
             kept = least(
-                np.concatenate([one.ids for one in found]), np.concatenate([one.words for one in found]), self.most
+                np.concatenate([one.ids for one in of_parts]),
+                np.concatenate([one.words for one in of_parts]),
+                self.most,
             )
-            ends = np.cumsum([len(one.rows) for one in found])
-            for place, (one, counts) in enumerate(zip(found, np.split(kept, ends[:-1]), strict=True)):
+            ends = np.cumsum([len(one.rows) for one in of_parts])
+            for place, (one, counts) in enumerate(zip(of_parts, np.split(kept, ends[:-1]), strict=True)):
                 mask = unpacked(masks[place], sizes[place])
                 mask[one.rows[counts]] = True
                 masks[place] = np.packbits(mask)

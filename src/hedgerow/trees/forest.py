@@ -143,9 +143,8 @@ class SurveyedForestPlan:
     ) -> None:
         self._recipe, self._parts, self._schema, self._epsilon = recipe, survey, schema, epsilon
         self._size = {"n_estimators": n_estimators, "max_depth": max_depth, "max_bins": max_bins}
-        self.encoder = (
-            fine_encoder(schema) if fine is None else fine
-        )  # numeric features in fine bins, which the survey merges
+        # Numeric features in fine bins, which the survey merges
+        self.encoder = fine_encoder(schema) if fine is None else fine
         self._survey = survey.survey(Budget(epsilon), self.encoder)
         self._remaining = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self.encoder.n_codes.tolist()]

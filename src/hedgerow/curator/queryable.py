@@ -68,9 +68,9 @@ class Queryable:
     """Answers queries about the records of nodes by mechanisms, and stops at its budget.
 
     ``ceiling`` is what all queries together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with
-    Gaussian noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked before.
-    ``warnings`` are those of a learner for its user, and ``evidence`` is what all class counts that were released say of the
-    classes: both follow from released values.
+    Gaussian noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked
+    before. ``warnings`` are those of a learner for its user, and ``evidence`` is what all class counts that were released say
+    of the classes: both follow from released values.
 
     Each query reads nodes with disjoint records. So the costs on each path from a root add up, and the most expensive path
     of an assignment counts (docs/proofs/composition.md). A node that was partitioned is closed: its children answer. The

@@ -172,7 +172,7 @@ class Keep:
         """Return a bit for each record of each part, set if the record counts. Parts of these ``sizes`` follow each other.
 
         Ids are processed one share after another, of about ``at_once`` records. ``candidates`` returns each part's candidates of
-        a share, in the order of the parts. They must contain the ``most`` records with the smallest words of each id in that part.
+        a share, in the order of the parts. They must hold the ``most`` records with the smallest words of each id in that part.
         """
         masks = [np.packbits(np.zeros(size, dtype=np.bool_)) for size in sizes]
         shares = -(-sum(sizes) // at_once)

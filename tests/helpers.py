@@ -23,18 +23,23 @@ Record = tuple[int, ...]
 BINARY = tuple(product((0, 1), repeat=3))  # two features, then the label
 
 
-class PoissonCoin(WeightedCoin):
+@dataclass(frozen=True)
+class PoissonCoin:
     """Each record takes part with the same probability."""
+
+    inclusion: Fraction
+
+    parts = 1
 
     @property
     def threshold(self):
         return np.uint64(int(self.inclusion * 2**32))
 
     def sample(self, stream, records, first_row=0):
-        return super().sample(stream, np.full(records, self.threshold), first_row)
+        return WeightedCoin(self.inclusion).sample(stream, np.full(records, self.threshold), first_row)
 
     def law(self, records):
-        return super().law(self.threshold)
+        return WeightedCoin(self.inclusion).law(self.threshold)
 
 
 def make_table(records: Sequence[Record], n_codes: Sequence[int] = (2, 2), n_classes: int = 2) -> MemoryTable:

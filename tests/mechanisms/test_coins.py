@@ -295,7 +295,7 @@ def cell_below_a_multiple(sigma: int, rest: int, parity: int) -> tuple[int, int,
     raise AssertionError("no such cell")
 
 
-@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
+@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 7) for rest in range(s + 1)])
 def test_rounding_splits_a_cell_in_exact_shares(sigma, rest):
     """Where a rounding boundary cuts a cell, each side gets exactly its share of the cell's length."""
     k, x, multiple = cell_below_a_multiple(sigma, rest, 1)
@@ -306,7 +306,7 @@ def test_rounding_splits_a_cell_in_exact_shares(sigma, rest):
     assert sorted(draws) == [multiple // 2] * rest + [multiple // 2 + 1] * (sigma - rest)
 
 
-@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
+@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 7) for rest in range(s + 1)])
 def test_a_cell_far_from_a_rounding_boundary_has_one_answer(sigma, rest):
     k, x, multiple = cell_below_a_multiple(sigma, rest, 0)
     assert {kernels._rounded_scaled(stream_of(u), k, x, sigma, 1) for u in range(sigma)} == {multiple // 2}

@@ -37,6 +37,7 @@ from hedgerow.schema.cells import (
     numeric_markers,
     plain_cell,
 )
+from hedgerow.schema.text_cells import Texts
 
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
@@ -115,6 +116,8 @@ class NumberFormat:
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
         if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + "M":
             return numbers(cells)
+        if isinstance(cells, Texts):
+            return cells.numbers(self.number, self.decimal, self.thousands)
         return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -84,6 +84,11 @@ class Columns:
     def holds(self, column: int) -> Holds:
         return self._holds if self.matrix is not None else part_holds(self.parts[column])
 
+    def holds_text(self, column: int) -> bool:
+        """Return whether a column's cells are read as ``Texts``."""
+        part = None if self.matrix is not None else self.parts[column]
+        return part.is_text if isinstance(part, Part) else isinstance(part, Texts)
+
     def holds_machine_numbers(self, column: int) -> bool:
         """Return whether a column's cells are read as machine numbers, which several threads can read at the same time."""
         part = self.parts[column] if self.matrix is None else self.matrix

@@ -42,18 +42,19 @@ Read = Callable[[int, int], Cells]
 class Part:
     """One column of a table. How its cells are read follows once from its type.
 
-    ``read`` returns the cells from one row up to another, as machine numbers (if ``is_machine``) or as Python objects. No
-    cell makes it fail or print. Values without a Python object are None. ``holds`` is what all cells hold by the type. Of
+    ``read`` returns the cells from one row up to another: machine numbers (if ``is_machine``), ``Texts`` (if ``is_text``) or
+    Python objects. No cell makes it fail or print. Values without a Python object are None. ``holds`` is what all cells hold by the type. Of
     integers, ``whole`` reads all digits (with missing cells among them, ``read`` returns 64-bit floats). Of text,
-    ``distinct`` reads distinct cells and the position of each cell among these; None if that fails.
+    ``distinct`` reads distinct cells and the position of each cell among these.
     """
 
     length: int
     read: Read
     is_machine: bool = False
+    is_text: bool = False
     holds: Holds = "anything"
     whole: Read | None = None
-    distinct: Callable[[int, int], tuple[Cells, Integers] | None] | None = None
+    distinct: Callable[[int, int], tuple[Cells, Integers]] | None = None
 
     def __len__(self) -> int:
         return self.length
@@ -68,13 +69,13 @@ def part_holds(part: AnyPart) -> Holds:
 
 def read_through(part: AnyPart, start: int, stop: int, answer: Callable[[Cells], npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the result of ``answer`` for each cell. In a column with ``distinct`` cells it reads each distinct cell once."""
-    if not isinstance(part, Part):
-        return answer(part[start:stop])
-    result = None if part.distinct is None else part.distinct(start, stop)
-    if result is None:
-        return answer(part.read(start, stop))
-    cells, places = result
-    return np.asarray(answer(cells)[places])
+    if isinstance(part, Part) and part.distinct is not None:
+        distinct, places = part.distinct(start, stop)
+        return np.asarray(answer(distinct)[places])
+    cells = part.read(start, stop) if isinstance(part, Part) else part[start:stop]
+    if isinstance(cells, Texts):
+        return cells.through(lambda texts: answer(object_array(texts, len(texts))))
+    return answer(cells)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -210,7 +211,7 @@ def _is_any(kind: Any, *tests: Callable[[Any], bool]) -> bool:
 
 
 def _arrow_text_part(column: Any) -> Part:
-    return Part(len(column), lambda start, stop: arrow_texts(column.slice(start, stop - start)))
+    return Part(len(column), lambda start, stop: arrow_texts(column.slice(start, stop - start)), is_text=True)
 
 
 def _arrow_coded_text(column: Any) -> Part | None:

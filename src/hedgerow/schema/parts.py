@@ -43,8 +43,8 @@ class Part:
     """One column of a table. How its cells are read follows once from its type.
 
     ``read`` returns the cells from one row up to another: machine numbers (if ``is_machine``), ``Texts`` (if ``is_text``) or
-    Python objects. No cell makes it fail or print. Values without a Python object are None. ``holds`` is what all cells hold by the type. Of
-    integers, ``whole`` reads all digits (with missing cells among them, ``read`` returns 64-bit floats). Of text,
+    Python objects, None for values without one. No cell makes it fail or print. ``holds`` is what all cells hold by the type.
+    Of integers, ``whole`` reads all digits (with missing cells among them, ``read`` returns 64-bit floats). Of text,
     ``distinct`` reads distinct cells and the position of each cell among these.
     """
 

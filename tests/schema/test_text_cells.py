@@ -1,13 +1,15 @@
 """Text that kernels read: each cell as the plain rules read it alone (docs/proofs/files.md)."""
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.schema.cells import CategoryReader, number, numbers
-from hedgerow.schema.formats import PLAIN, NumberFormat
-from hedgerow.schema.kernels import POWERS, read_numbers
+from hedgerow.schema.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
+from hedgerow.schema.kernels import POWERS, read_moments, read_numbers
 from hedgerow.schema.persons import person_ids
 from hedgerow.schema.text_cells import REPLACING, Texts, joined
 
@@ -82,6 +84,54 @@ def test_the_kernel_rounds_as_python_does(digits, decimal):
     assert bits(out[~odd]) == bits(np.array(expected)[~odd])
     assert odd.mean() < 0.1
     assert bits(NumberFormat(decimal).numbers(column)) == bits(np.array(expected))
+
+
+ZONED, LONG = "%Y-%m-%d %H:%M:%S+02:00", "%d %m %Y Uhr %H:%M:%S"
+DATES = [None, *map(DateFormat, ("%d.%m.%Y", "%m/%d/%y %H:%M", ZONED, LONG, "%d%m%Y", "%d\u00b7%m\u00b7%y"))]
+ODD_DATES = [
+    "",
+    "NA",
+    "2024-02-30",
+    "2023-02-29",
+    "0000-01-01",
+    "2024-12-31T23:59:59.5",
+    "2024-12-31 23:59Z",
+    "1.2.2024",
+]
+MOMENTS = st.one_of(
+    st.sampled_from(ODD_DATES),
+    st.builds(
+        lambda text, moment: moment.strftime(text.text if text else "%Y-%m-%d"),
+        st.sampled_from(DATES),
+        st.datetimes(datetime(1000, 1, 1)),
+    ),
+    st.datetimes().map(str),
+    st.dates().map(lambda day: f"{day.day}.{day.month}.{day.year:04}"),
+    st.builds(
+        "{:04}-{:02}-{:02}{}{:02}:{:02}".format,
+        *[st.integers(0, 99)] * 3,
+        st.sampled_from(" T"),
+        *[st.integers(0, 61)] * 2,
+    ),
+    st.text("0123456789.-/: T", max_size=19),
+)
+
+
+@given(st.lists(st.none() | MOMENTS, max_size=20), st.sampled_from(DATES), st.sampled_from(["day", "second"]))
+def test_moments_are_those_of_the_plain_rule(cells, form, unit):
+    objects = np.array([*cells, None], dtype=object)[:-1]
+    assert bits(DateReader(unit, ["1999-09-09"], form)(texts(cells))) == bits(
+        DateReader(unit, ["1999-09-09"], form)(objects)
+    )
+
+
+def test_the_kernel_reads_every_day():
+    days = np.arange(np.datetime64("0001-01-01"), np.datetime64("9999-12-31"), 17).astype(str).tolist()
+    column = texts(days)
+    out, odd = np.zeros(len(days), dtype=np.int64), np.empty(len(days), dtype=bool)
+    read_moments(column.data, column.starts, column.stops, NO_FIELDS, out, odd)
+    assert not odd.any()
+    assert out.tolist() == [microseconds(day) for day in days]
 
 
 @given(st.lists(st.none() | st.text("ab1 .\xe9", max_size=3), max_size=40))

@@ -192,3 +192,72 @@ def read_numbers(data, starts, stops, marks, powers, out, odd):
             if value != first + (second + error):
                 continue
         out[row], odd[row] = -value if negative else value, False
+
+
+@compiled
+def read_moments(data, starts, stops, fields, out, odd):
+    """Read cells as moments, in microseconds since 1970: ISO 8601 dates, with hours and minutes or not, or a declared format.
+
+    Text that begins as an ISO 8601 date does is never read by the format. A cell without text keeps its value in ``out``.
+    IN data (bytes,), starts stops (cells,), fields (parts,): the declared format, negative for a field of ``formats.FIELDS`` by
+    its place there, otherwise an ASCII byte; nothing if there is none.
+    OUT out (cells,); odd (cells,): whether a cell is in another form, or no moment.
+    """
+    iso = np.array([-3, 45, -2, 45, -1], dtype=np.int64)
+    iso_time = np.array([-3, 45, -2, 45, -1, 32, -5, 58, -6], dtype=np.int64)
+    iso_second = np.array([-3, 45, -2, 45, -1, 32, -5, 58, -6, 58, -7], dtype=np.int64)
+    part = np.zeros(7, dtype=np.int64)
+    for row in range(len(starts)):
+        start, stop = starts[row], stops[row]
+        odd[row] = False
+        if start < 0:
+            continue
+        while start < stop and (data[start] == 32 or 9 <= data[start] <= 13):
+            start += 1
+        while stop > start and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
+            stop -= 1
+        if start == stop:
+            continue
+        odd[row] = True
+        length = stop - start
+        is_iso = length >= 10 and data[start + 4] == 45 and data[start + 7] == 45
+        form = fields
+        if is_iso:
+            form = iso if length == 10 else iso_time if length == 16 else iso_second
+        part[:] = 0
+        i, good = start, len(form) > 0
+        for code in form:
+            if code >= 0:
+                good = good and i < stop and (data[i] == code or (is_iso and code == 32 and data[i] == 84))
+                i += 1
+                continue
+            field = -code - 1
+            digits = 0
+            most = 4 if field == 2 else 2
+            value = 0
+            while i < stop and digits < most and 48 <= data[i] <= 57:
+                value = value * 10 + np.int64(data[i] - 48)
+                digits += 1
+                i += 1
+            # Days, months and hours of a declared format may have one digit.
+            good = good and digits > 0 and (digits == most or (not is_iso and (field == 0 or field == 1 or field == 4)))
+            part[field] = value
+            if field == 3:
+                part[2] = value + (1900 if value >= 69 else 2000)
+        if not good or i != stop:
+            continue
+        day, month, year, hour, minute, second = part[0], part[1], part[2], part[4], part[5], part[6]
+        if year < 1 or not 1 <= month <= 12 or day < 1 or hour > 23 or minute > 59 or second > 59:
+            continue
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        longest = 30 if month in (4, 6, 9, 11) else 31
+        if month == 2:
+            longest = 29 if leap else 28
+        if day > longest:
+            continue
+        # Days since 1 March of the year 0, whose leap day is the last of a year.
+        years = year - 1 if month < 3 else year
+        months = (month + 9) % 12
+        days = 365 * years + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + day - 1
+        out[row] = ((days - 719468) * 86400 + hour * 3600 + minute * 60 + second) * 1000000
+        odd[row] = False

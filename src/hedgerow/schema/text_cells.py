@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.schema.kernels import POWERS, find_distinct, read_numbers
+from hedgerow.schema.kernels import POWERS, find_distinct, read_moments, read_numbers
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], "str | bytes"]
@@ -80,9 +80,25 @@ class Texts:
         out, odd = np.empty(len(self), dtype=np.float64), np.empty(len(self), dtype=np.bool_)
         marks = [ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)]
         read_numbers(self.data, self.starts, self.stops, np.array(marks, dtype=np.uint8), POWERS, out, odd)
+        values: npt.NDArray[np.float64] = self._with_odd(out, odd, number)
+        return values
+
+    def moments(
+        self, moment: Callable[[object], int], fields: npt.NDArray[np.int64], none: int
+    ) -> npt.NDArray[np.int64]:
+        """Return each cell in microseconds since 1970, ``none`` without one: plain dates by a kernel, other text by ``moment``.
+
+        ``fields`` is the declared format, as ``read_moments`` takes it.
+        """
+        out, odd = np.full(len(self), none, dtype=np.int64), np.empty(len(self), dtype=np.bool_)
+        read_moments(self.data, self.starts, self.stops, fields, out, odd)
+        values: npt.NDArray[np.int64] = self._with_odd(out, odd, moment)
+        return values
+
+    def _with_odd(self, out: Any, odd: npt.NDArray[np.bool_], rule: Callable[[object], Any]) -> Any:
         rows = np.flatnonzero(odd)
         if rows.size:
-            out[rows] = self[rows].through(lambda cells: np.array([number(cell) for cell in cells], dtype=np.float64))
+            out[rows] = self[rows].through(lambda cells: np.array([rule(cell) for cell in cells], dtype=out.dtype))
         return out
 
 

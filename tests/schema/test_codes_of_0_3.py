@@ -1,6 +1,6 @@
 """300 files and frames have the codes that release 0.3.0 gave them; ``codes_of_0_3.txt`` has a digest of each.
 
-This file wrote them with 0.3.0 as ``hedgerow``: ``python test_codes_of_0_3.py``. Quoted cells have no line breaks here, which 0.3.0
+This file wrote them, run with 0.3.0 as ``hedgerow``. Quoted cells have no line breaks here, which 0.3.0
 read as the ends of records.
 """
 

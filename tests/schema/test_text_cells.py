@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.schema import text_cells
 from hedgerow.schema.cells import CategoryReader, number, numbers
 from hedgerow.schema.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
-from hedgerow.schema.kernels import POWERS, read_moments, read_numbers
+from hedgerow.schema.kernels import POWERS, find_distinct, read_moments, read_numbers
+from hedgerow.schema.parts import arrow_texts
 from hedgerow.schema.persons import person_ids
 from hedgerow.schema.text_cells import REPLACING, Texts, joined
 
@@ -164,8 +166,6 @@ def test_rows_and_arrays_are_taken_as_of_an_array():
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
 def test_arrow_text_is_read_where_it_lies(kind):
     pa = pytest.importorskip("pyarrow")
-    from hedgerow.schema.parts import arrow_texts
-
     cells = ["x", None, "", "\xe9\xe9", "12.5"] * 3
     whole = pa.chunked_array([pa.array(cells[:4]), pa.array(cells[4:])]).cast(getattr(pa, kind)())
     for start, count in ((0, 15), (2, 7), (5, 0)):
@@ -175,8 +175,31 @@ def test_arrow_text_is_read_where_it_lies(kind):
 def test_arrow_text_that_is_not_utf8_keeps_its_bytes():
     """Two ids whose bytes differ are two, although both would read as U+FFFD."""
     pa = pytest.importorskip("pyarrow")
-    from hedgerow.schema.parts import arrow_texts
-
     column = arrow_texts(pa.chunked_array([pa.array([b"\xff", b"\xfe", b"a"], pa.binary()).view(pa.string())]))
     assert column.tolist() == [b"\xff", b"\xfe", "a"]
     assert len(np.unique(person_ids(column, bytes(32)), axis=0)) == 3
+
+
+def test_no_record_decides_which_kernels_run():
+    """A kernel is compiled, and kept on disk, for each kind of array: nulls or odd cells must not make another one."""
+    pa = pytest.importorskip("pyarrow")
+    kernels = find_distinct, read_moments, read_numbers
+
+    def read(cells):
+        for column in (texts(cells), texts(cells)[::2], arrow_texts(pa.chunked_array([pa.array(cells, pa.string())]))):
+            numbers(column)
+            DateReader("day")(column)
+
+    read(["1", "2"])
+    known = [kernel.signatures for kernel in kernels]
+    for cells in ([], ["1"], [None], ["1", None, "x"], ["2020-01-01", "x"]):
+        read(cells)
+    assert [kernel.signatures for kernel in kernels] == known
+    assert list(map(len, known)) == [1, 1, 1]
+
+
+def test_a_kernel_for_odd_cells_runs_without_any(monkeypatch):
+    calls = []
+    monkeypatch.setattr(text_cells, "find_distinct", lambda *given: calls.append(1) or find_distinct(*given))
+    numbers(texts(["1", "2"]))
+    assert calls == [1]

@@ -29,7 +29,9 @@ class Texts:
     def __init__(
         self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode
     ) -> None:
-        self.data, self.starts, self.stops, self._decode = data, starts, stops, decode
+        # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
+        self.data, self.starts, self.stops = (_fixed(array) for array in (data, starts, stops))
+        self._decode = decode
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -96,10 +98,16 @@ class Texts:
         return values
 
     def _with_odd(self, out: Any, odd: npt.NDArray[np.bool_], rule: Callable[[object], Any]) -> Any:
+        """Read odd cells by ``rule``. The kernel that it takes runs also if there are none: it may have to be compiled."""
         rows = np.flatnonzero(odd)
-        if rows.size:
-            out[rows] = self[rows].through(lambda cells: np.array([rule(cell) for cell in cells], dtype=out.dtype))
+        out[rows] = self[rows].through(lambda cells: np.array([rule(cell) for cell in cells], dtype=out.dtype))
         return out
+
+
+def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def joined(columns: Sequence[Texts]) -> Texts:

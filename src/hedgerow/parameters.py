@@ -1,9 +1,10 @@
-"""Constraints on estimators' parameters: declared once per class, checked in ``fit``, one error sentence for all."""
+"""Estimators' parameters: each is declared and described once, checked in ``fit``, with one error sentence for all."""
 
 from __future__ import annotations
 
 import inspect
 import numbers
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -121,14 +122,13 @@ class Exact(Constraint):
         return True
 
     def plain(self, value: Any) -> float | Fraction:
-        """Return the float that stands for the same number, or the fraction where there is none."""
+        # The float that stands for the same number, or the fraction where there is none.
         number = self.read(value)
         near = float(number)
         return near if self.allows(near) and self.read(near) == number else number
 
     def stored(self, value: Any) -> str:
-        """Return the exact fraction as text, so that 1/3 survives a file."""
-        return str(self.read(value))
+        return str(self.read(value))  # exact, so that 1/3 survives a file
 
     def __str__(self) -> str:
         return self.rule
@@ -148,8 +148,7 @@ class Instance(Constraint):
         """An object stands elsewhere in a model file, or nowhere."""
 
     def shown(self, value: object) -> str:
-        """Return the class of a value, which may be long, or hold records."""
-        return type(value).__name__
+        return type(value).__name__  # the value may be long, or hold records
 
     def __str__(self) -> str:
         return self.rule
@@ -162,13 +161,15 @@ class Signs(Constraint):
     def allows(self, value: object) -> bool:
         if value is None:
             return True
+        signs: Any = value
         if isinstance(value, Mapping):
-            return all(isinstance(name, str) for name in value) and _are_signs(value.values())
-        one_row = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
-        return one_row and _are_signs(value)  # type: ignore[arg-type]
+            signs = value.values() if all(isinstance(name, str) for name in value) else [None]
+        elif not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.ndim == 1):
+            return False
+        return all(_is_integer(sign) and sign in (-1, 0, 1) for sign in signs)
 
     def plain(self, value: Any) -> dict[str, int] | list[int] | None:
-        """Return a new dictionary or list of Python's integers: what the caller changes later changes no plan."""
+        # New objects of Python's integers: what the caller changes later changes no plan.
         if value is None:
             return None
         if isinstance(value, Mapping):
@@ -193,11 +194,11 @@ class ClassNumbers(Constraint):
         )
 
     def plain(self, value: Any) -> dict[Any, int | float] | None:
-        """Return a new dictionary of Python's values: what the caller changes later changes no plan."""
+        # A new dictionary of Python's values: what the caller changes later changes no plan.
         return None if value is None else {_python(label): _python(weight) for label, weight in value.items()}
 
     def stored(self, value: Any) -> dict[str, int | float] | None:
-        """Return the weights by the classes' text, which is read as the classes are: a file's names are text."""
+        # By the classes' text, which is read as the classes are: a file's names are text.
         if value is None:
             return None
         return {
@@ -223,10 +224,6 @@ def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _are_signs(values: Iterable[object]) -> bool:
-    return all(_is_integer(sign) and sign in (-1, 0, 1) for sign in values)
-
-
 @dataclass(frozen=True)
 class Seed(Constraint):
     """Where random bits come from."""
@@ -240,8 +237,7 @@ class Seed(Constraint):
         return int(value) if _is_integer(value) else value
 
     def stored(self, value: Any) -> int | None:
-        """Return a seed; None for a generator, whose state has moved on."""
-        return int(value) if _is_integer(value) else None
+        return int(value) if _is_integer(value) else None  # the state of a generator has moved on
 
     def __str__(self) -> str:
         return (
@@ -313,6 +309,51 @@ def rules_of(kind: type) -> dict[str, Constraint]:
         raise TypeError(
             f"{kind.__name__}.{name} has no rule, so nothing checks it. Declare it as parameter(default, rule)."
         ) from None
+
+
+SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)  # a numpydoc heading
+SECTIONS = ("Parameters", "Attributes", "Notes", "Examples")
+EXAMPLE = """
+>>> import numpy as np, hedgerow as hr
+>>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+>>> y = np.where(X[:, 0] > 0.5, "high", "low")
+>>> schema = hr.Schema({{"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}}, classes=["low", "high"])
+>>> model = hr.{name}(epsilon=1.0, schema=schema).fit(X, y)
+>>> model.certificate_.holds, model.predict(X).shape
+(True, (2000,))
+"""
+
+
+def describe(kind: type, base: type) -> None:
+    """Complete the docstring of an estimator by what it inherits from ``base`` on: parameters, attributes, and an example.
+
+    A class describes its own parameters and those that mean something else in it.
+    """
+    if not kind.__doc__:
+        return
+    head, *parts = SECTION.split(inspect.cleandoc(kind.__doc__))
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    parents = [parent for parent in reversed(kind.__mro__[1:]) if issubclass(parent, base)]
+    for title in ("Parameters", "Attributes"):
+        entries: dict[str, str] = {}
+        for doc in (*(parent.__doc__ or "" for parent in parents), kind.__doc__):
+            entries |= _entries(inspect.cleandoc(doc), title)
+        order = [each.name for each in fields(kind)] if title == "Parameters" else list(entries)
+        sections[title] = "\n".join(f"{name}{entries[name]}" for name in order if name in entries)
+    if "\nReleases" in head and kind.__module__.startswith("hedgerow."):  # a system, and not a base class
+        sections.setdefault("Examples", EXAMPLE.format(name=kind.__name__))
+    texts = [f"{title}\n{'-' * len(title)}\n{sections[title].strip()}" for title in SECTIONS if sections.get(title)]
+    kind.__doc__ = "\n\n".join([head.strip(), *texts]) + "\n"
+
+
+def _entries(doc: str, title: str) -> dict[str, str]:
+    """Return what a section says of each name: its type, and the description below it."""
+    _, *parts = SECTION.split(doc)
+    text = dict(zip(parts[::2], parts[1::2], strict=True)).get(title, "")
+    entries: dict[str, str] = {}
+    for names, rest in re.findall(r"^([\w, ]+?)( :.*\n(?:(?: .*)?\n?)*)", text, re.MULTILINE):
+        entries |= dict.fromkeys(names.split(", "), rest.rstrip())
+    return entries
 
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:

@@ -206,7 +206,7 @@ def test_bins_are_split_at_the_decision():
 
 def test_noise_for_fewer_cells_is_refused(monkeypatch):
     """The curator refuses a planted bug: noise for one cell where a record of three classes is in four."""
-    monkeypatch.setattr("hedgerow.mechanisms.budget.Budget.noise", lambda self, cells=1: Geometric(self.amount, 1))
+    monkeypatch.setattr("hedgerow.mechanisms.noise.Budget.noise", lambda self, cells=1: Geometric(self.amount, 1))
     with pytest.raises(hr.ConfigurationError, match="4 of the counts"):
         evaluate(MODELS[3], *sample(THREE, 50, 5), epsilon=1, random_state=0)
 
@@ -216,7 +216,7 @@ def test_cards_follow_from_noisy_counts_alone(monkeypatch):
         def draw(self, mechanism, *statistics):
             return np.random.default_rng(self._number()).integers(0, 90, np.shape(statistics[0]))
 
-    monkeypatch.setattr("hedgerow.curator.interactive.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.curator.given.Randomness", Scripted)
     one = evaluate(MODELS[2], *sample(TWO, 60, 6), epsilon=1, random_state=0)
     other = evaluate(MODELS[2], *sample(TWO, 999, 7), epsilon=1, random_state=0)
     assert one.to_dict() == other.to_dict()

@@ -50,7 +50,7 @@ def columns(labels):
 
 def law_of_a_disjoint_search(labels, monkeypatch):
     def once(replay):
-        monkeypatch.setattr("hedgerow.curator.interactive.Randomness", lambda _: replay)
+        monkeypatch.setattr("hedgerow.curator.given.Randomness", lambda _: replay)
         search = PrivateSearchCV(*CANDIDATES, epsilon=EPSILON, refit=0, validation=0.25, random_state=0)
         search.fit(columns(labels), labels)
         return search.best_params_["max_bins"], kept(search.best_estimator_.model_)

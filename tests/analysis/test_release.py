@@ -204,7 +204,7 @@ class Scripted(Randomness):
 
 
 def released_in_two_worlds(monkeypatch):
-    monkeypatch.setattr("hedgerow.curator.interactive.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.curator.given.Randomness", Scripted)
     rng = np.random.default_rng(0)
     worlds = [
         {"a": rng.random(30), "b": rng.integers(0, 9, 30)},

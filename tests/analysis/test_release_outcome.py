@@ -102,7 +102,7 @@ def test_noise_for_the_columns_alone_is_caught(monkeypatch):
 
 
 def test_the_range_of_an_outcome_follows_from_noisy_counts_alone(monkeypatch):
-    monkeypatch.setattr("hedgerow.curator.interactive.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.curator.given.Randomness", Scripted)
     made = []
     for size, scale in ((30, 1.0), (500, 1e6)):
         labels = scale * np.random.default_rng(size).random(size)

@@ -180,7 +180,7 @@ def test_the_audit_catches_weights_that_look_at_other_records(monkeypatch):
 
 
 def test_the_audit_catches_noise_of_half_the_size(monkeypatch):
-    monkeypatch.setattr("hedgerow.mechanisms.budget.Geometric", TwiceTheNoise)
+    monkeypatch.setattr("hedgerow.mechanisms.noise.Geometric", TwiceTheNoise)
     assert worst_of(Case(recipe(), depth=0), 1) > 1.5
 
 

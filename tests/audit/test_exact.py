@@ -11,17 +11,17 @@ from itertools import product
 import numpy as np
 import pytest
 from audit_helpers import worst_over
-from helpers import data_sets, grow, released
+from helpers import PoissonCoin, data_sets, grow, released
 from scipy.stats import chi2
 from seeds import FITS, moved_key
 
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import Replay, exact_law, open_law, sample_law, samples_of, total, worst_event, worst_loss
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers.noise import Laplace, Permutation, Resample
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, Recipe, SelectLabel
 from hedgerow.trees.parts import Sampling

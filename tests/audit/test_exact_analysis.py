@@ -39,7 +39,7 @@ def law_of(monkeypatch):
 
     def law(door, data, grid, law_by=exact_law):
         def once(replay):
-            monkeypatch.setattr("hedgerow.curator.interactive.Randomness", lambda _: replay)
+            monkeypatch.setattr("hedgerow.curator.given.Randomness", lambda _: replay)
             return door(*data)
 
         found = law_by(once, grid)

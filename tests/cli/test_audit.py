@@ -112,10 +112,7 @@ def test_a_saved_model_is_checked(run, train, folder):
     "option",
     [
         ("--runs", "500"),
-        ("--variant", "private"),
         ("--adjacency", "add-remove"),
-        ("--confidence", "0.999"),
-        ("--jobs", "1"),
     ],
 )
 def test_options_of_an_attack_are_refused_with_a_model(run, train, folder, is_refused, option):

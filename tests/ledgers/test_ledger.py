@@ -19,9 +19,9 @@ from sklearn.base import clone
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry, who_am_i
+from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.exact import exact, exact_delta
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.ledgers.ledger import Repeats, repeats, uncounted
-from hedgerow.privacy.atomic import Atomic
+from hedgerow.privacy.filter import Atomic
 
 X = np.random.default_rng(0).uniform(0, 1, (200, 1))
 Y = np.where(X[:, 0] > 0.5, "high", "low")

@@ -14,7 +14,7 @@ from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
-from hedgerow.curator.interactive import promised, read_given
+from hedgerow.curator.given import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (
@@ -28,10 +28,9 @@ from hedgerow.estimator import (
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Unit
-from hedgerow.privacy.events import Event
 from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (

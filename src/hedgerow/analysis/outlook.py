@@ -16,8 +16,17 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import called_as
+from hedgerow.privacy.accounting import (
+    Event,
+    Gaussian,
+    OneOf,
+    Parallel,
+    PerRecordAssignment,
+    Pure,
+    Sequence,
+    Subsampled,
+)
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Numeric, Schema
 from hedgerow.systems import default_system, system_class

@@ -19,8 +19,7 @@ from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Event
+from hedgerow.privacy.accounting import Event, cost
 from hedgerow.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.schema import Date, Integer, Numeric, Schema
 from hedgerow.schema.cells import Cells

@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange, unread_warnings
-from hedgerow.curator.interactive import check_alone, promised
-from hedgerow.curator.values import Values
+from hedgerow.curator.given import check_alone, promised
+from hedgerow.curator.queryable import Values
 from hedgerow.engines.records import Records
 from hedgerow.engines.values import ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, cost
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.schema.features import Feature, Value

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.readings import Labelled
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.curator.interactive import RULES, promised, read_given
+from hedgerow.curator.given import RULES, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
@@ -39,16 +39,14 @@ from hedgerow.estimator import (
     starts_of,
     with_result,
 )
-from hedgerow.estimator.bases import MetaEstimatorMixin
+from hedgerow.estimator.planning import MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf, Parallel
-from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.guarantee import Start
+from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
@@ -125,7 +123,7 @@ class Parts:
     def __init__(self, schema: Schema, records: Any, labels: Any, randomness: Randomness, keep: Keep | None) -> None:
         self._records, self._labels, self._keep = records, labels, keep
         self._same = Coded(Encoder(schema, WITNESS_BINS))
-        self._key = None if keep is None else randomness.words().key
+        self._key = None if keep is None else randomness.random_bits().key
         self._coins = randomness.coins(PerRecordCoin(SHARES)) if keep is None else None
         self._kept: tuple[tuple[str, PersonPart | None], Table] | None = None
         self._open = ExitStack()

@@ -26,10 +26,10 @@ from hedgerow.mechanisms import (
     Geometric,
     Mechanism,
     PerRecordCoin,
+    RandomBits,
     Randomness,
     RoundedNormal,
     WeightedCoin,
-    Words,
 )
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, Resample, SomeFeatures
 
@@ -155,9 +155,9 @@ class Replay(Randomness):
     def coins(self, coin: Coin) -> Coins:
         return ScriptedCoins(coin, b"", self)
 
-    def words(self) -> Words:
+    def random_bits(self) -> RandomBits:
         """Return words of which only the order is scripted: which of any are least is all that is read of them."""
-        return ScriptedWords(b"", self)
+        return ScriptedBits(b"", self)
 
     def _count(self, noise: AuditedNoise, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         counts = np.asarray(values)
@@ -237,7 +237,7 @@ class ScriptedCoins(Coins):
 
 
 @dataclass(frozen=True, eq=False)
-class ScriptedWords(Words):
+class ScriptedBits(RandomBits):
     replay: Replay
 
     def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:

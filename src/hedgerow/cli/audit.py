@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -84,8 +84,8 @@ def audit(
     from hedgerow.audit.contents import check_model
 
     findings = _attacked(system, request) if model is None else check_model(model)
-    about = None if model is None else about_model(model)
-    _tell(findings, about, as_json)
+    about = None if model is None else _about(model, findings)
+    _show(findings, about, as_json)
     if page is not None:
         write_page(findings, page, about, force=force)
         click.echo(f"wrote {page}", err=True)
@@ -114,12 +114,9 @@ def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
         raise click.UsageError(f"--page {page} is the MODEL under audit; choose another name.")
     refuse_overwriting(page, force)
     if model is None:
-        try:
-            import matplotlib.figure  # noqa: F401  - only to check that it is installed
-        except ImportError as error:
-            raise click.UsageError(
-                'the plot of --page needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
-            ) from error
+        from hedgerow.plots.axes import new_figure
+
+        new_figure(1, 1)  # raises ConfigurationError if matplotlib is not installed
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
@@ -146,8 +143,7 @@ def _trials(system: str, request: dict[str, Any]) -> list[Any]:
     from hedgerow.audit.attack import system_trial
     from hedgerow.audit.cases import case, cases_of
 
-    kind = system_class(system)
-    variant = request["variant"]
+    kind, variant = system_class(system), request["variant"]
     settings = {**read_parameters(kind, request["pairs"]), **read_delta(kind, request["delta"])}
     read_variant(kind, variant)
     delta = settings.pop("delta", 0.0)
@@ -163,10 +159,10 @@ def _trials(system: str, request: dict[str, Any]) -> list[Any]:
     ]
 
 
-def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
+def _show(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
     refuted = sum(finding.refuted for finding in findings)
     if as_json:
-        document = {} if about is None else {"model": {**about, "verdict": model_verdict(findings)}}
+        document = {} if about is None else {"model": about}
         write_json({**document, "findings": [finding.to_dict() for finding in findings], "refuted": refuted})
     elif about is None:
         for finding in findings:
@@ -174,31 +170,25 @@ def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json:
         click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
     else:
         for finding in findings:
-            click.echo(
-                f"{printable(finding.subject)}: {'REFUTED: ' if finding.refuted else ''}{printable(finding.words)}"
-            )
-        click.echo(f"{about['file']}: {model_verdict(findings)}")
+            verdict = "REFUTED: " if finding.refuted else ""
+            click.echo(f"{printable(finding.subject)}: {verdict}{printable(finding.words)}")
+        click.echo(f"{about['file']}: {about['verdict']}")
 
 
-def about_model(path: Path) -> dict[str, str]:
-    """Return the file that was checked, the version that checked it, and the claim."""
+def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:
+    """Return the file that was checked, its claim, the version that checked it, and the verdict."""
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])
+    delta, refuted = decimal_text(certificate.delta), sum(finding.refuted for finding in findings)
+    none = "nothing unexplained found" + ("; its own certificate says that no guarantee holds" if findings else "")
     return {
         "file": str(path),
         "sha256": file_digest(path),
         "system": system_name(certificate.system),
         "variant": certificate.variant,
-        "claim": f"epsilon {decimal_text(certificate.epsilon)}, delta {decimal_text(certificate.delta)}, "
-        f"{certificate.adjacency}",
+        "claim": f"epsilon {decimal_text(certificate.epsilon)}, delta {delta}, {certificate.adjacency}",
         "checked by": f"hedgerow {__version__}",
+        "verdict": f"{refuted} unexplained" if refuted else none,
     }
-
-
-def model_verdict(findings: Sequence[Finding]) -> str:
-    refuted = sum(finding.refuted for finding in findings)
-    if refuted:
-        return f"{refuted} unexplained"
-    return "nothing unexplained found" + ("; its own certificate says that no guarantee holds" if findings else "")
 
 
 def write_page(
@@ -211,8 +201,7 @@ def write_page(
     if about is None:
         _attacks(page, findings)
     else:
-        page.text(MODEL_SUMMARY)
-        page.table(["what", "value"], [*about.items(), ("verdict", model_verdict(findings))])
+        page.text(MODEL_SUMMARY).table(["what", "value"], about.items())
         if findings:
             page.table(["verdict", "finding"], [[finding.verdict, finding.words] for finding in findings])
     page.write(path, replace=force)
@@ -226,28 +215,19 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
         page.text("Nothing was attacked.")
         return
     page.figure(AuditDisplay.from_findings(findings).plot(), "The worst bound of each claim.")
-    headers = ["subject", "adjacency", "claim", "at least", "would be seen", "verdict", "pair", "event"]
-    page.table(
-        headers,
-        [
-            [
-                finding.subject,
-                finding.adjacency,
-                finding.claim.removeprefix("epsilon "),
-                f"{finding.loss:.3g}",
-                f"{finding.power:.3g}",
-                finding.verdict,
-                finding.pair,
-                finding.words,
-            ]
-            for finding in findings
-        ],
-    )
-    page.text(
-        "Bounds hold together with the probability "
-        + " or ".join(sorted({finding.certainty for finding in findings}))
-        + "."
-    )
+    columns: dict[str, Callable[[Finding], str]] = {
+        "subject": lambda finding: finding.subject,
+        "adjacency": lambda finding: finding.adjacency,
+        "claim": lambda finding: finding.claim.removeprefix("epsilon "),
+        "at least": lambda finding: f"{finding.loss:.3g}",
+        "would be seen": lambda finding: f"{finding.power:.3g}",
+        "verdict": lambda finding: finding.verdict,
+        "pair": lambda finding: finding.pair,
+        "event": lambda finding: finding.words,
+    }
+    page.table([*columns], [[text(finding) for text in columns.values()] for finding in findings])
+    certainties = sorted({finding.certainty for finding in findings})
+    page.text(f"Bounds hold together with the probability {' or '.join(certainties)}.")
 
 
 @click.command("reproduce")

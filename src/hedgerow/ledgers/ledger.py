@@ -17,9 +17,9 @@ from typing import Any, Literal, Self
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
 from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.privacy.filter import Atomic
 from hedgerow.texts import html_table, short_repr
 
 LONGEST_WHO = 200

@@ -17,8 +17,8 @@ from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, Standing, entries_of, is_line, unknown, verify_related
 from hedgerow.ledgers.database import Address, Database, identify, make, stored_id
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry, Reservation, State
-from hedgerow.privacy.atomic import began
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.privacy.filter import began
 
 LONGEST_REASON = 2000
 

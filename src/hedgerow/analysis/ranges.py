@@ -264,11 +264,8 @@ class RangePlan:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        return tuple(noise.event(f"counts of numbers on {grid} grid") for noise, grid in self._questions)
-
-    @property
-    def _questions(self) -> tuple[tuple[Geometric, str], ...]:
-        return (self.coarse, "an exponential"), (self.fine, "a uniform")
+        kinds = (self.coarse, "an exponential"), (self.fine, "a uniform")
+        return tuple(noise.event(f"counts of numbers on {grid} grid") for noise, grid in kinds)
 
     def release(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> list[ReleasedRange]:
         coarse = exponential_grid()

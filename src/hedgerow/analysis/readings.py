@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -65,14 +64,9 @@ class Labelled(OneClass):
         if self.schema.outcome is not None:
             truth = self.schema.outcome_grid.values(truth)
         codes = np.zeros((columns.n_rows, len(self.n_codes)), dtype=self.dtype)
-        for rows, block in _blocks_of(columns):
-            codes[rows] = self._codes(block, truth[rows])
+        for start in range(0, columns.n_rows, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, columns.n_rows)
+            block = {name: columns.cells(i, start, stop) for i, name in enumerate(columns.names)}
+            codes[start:stop] = self._codes(block, truth[start:stop])
         codes[known < 0] = 0
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
-
-
-def _blocks_of(columns: Columns) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """Yield few records at a time: their rows, and their cells by column, as a model takes them."""
-    for start in range(0, columns.n_rows, BLOCK_ROWS):
-        stop = min(start + BLOCK_ROWS, columns.n_rows)
-        yield slice(start, stop), {name: columns.cells(i, start, stop) for i, name in enumerate(columns.names)}

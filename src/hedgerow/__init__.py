@@ -65,7 +65,6 @@ if TYPE_CHECKING:
         HedgerowClassifier as HedgerowClassifier,
         HedgerowRegressor as HedgerowRegressor,
     )
-    from hedgerow.systems.smooth_boost import SmoothBoostClassifier as SmoothBoostClassifier
     from hedgerow.systems.trees import *
     from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
 

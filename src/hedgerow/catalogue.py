@@ -99,7 +99,7 @@ SYSTEMS = (
     _private(
         "smooth-boost",
         "SmoothBoostClassifier",
-        "smooth_boost",
+        "trees",
         "ours: bounded reweighting of Domingo and Watanabe 2000, Servedio 2003",
         DELTA,
     ),

@@ -1,9 +1,10 @@
-"""Constraints on estimators' parameters: declared once per class, checked in ``fit``, one error sentence for all."""
+"""Estimators' parameters: each is declared and described once, checked in ``fit``, with one error sentence for all."""
 
 from __future__ import annotations
 
 import inspect
 import numbers
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -308,6 +309,51 @@ def rules_of(kind: type) -> dict[str, Constraint]:
         raise TypeError(
             f"{kind.__name__}.{name} has no rule, so nothing checks it. Declare it as parameter(default, rule)."
         ) from None
+
+
+SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)  # a numpydoc heading
+SECTIONS = ("Parameters", "Attributes", "Notes", "Examples")
+EXAMPLE = """
+>>> import numpy as np, hedgerow as hr
+>>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+>>> y = np.where(X[:, 0] > 0.5, "high", "low")
+>>> schema = hr.Schema({{"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}}, classes=["low", "high"])
+>>> model = hr.{name}(epsilon=1.0, schema=schema).fit(X, y)
+>>> model.certificate_.holds, model.predict(X).shape
+(True, (2000,))
+"""
+
+
+def describe(kind: type, base: type) -> None:
+    """Complete the docstring of an estimator by what it inherits from ``base`` on: parameters, attributes, and an example.
+
+    A class describes its own parameters and those that mean something else in it.
+    """
+    if not kind.__doc__:
+        return
+    head, *parts = SECTION.split(inspect.cleandoc(kind.__doc__))
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    parents = [parent for parent in reversed(kind.__mro__[1:]) if issubclass(parent, base)]
+    for title in ("Parameters", "Attributes"):
+        entries: dict[str, str] = {}
+        for doc in (*(parent.__doc__ or "" for parent in parents), kind.__doc__):
+            entries |= _entries(inspect.cleandoc(doc), title)
+        order = [each.name for each in fields(kind)] if title == "Parameters" else list(entries)
+        sections[title] = "\n".join(f"{name}{entries[name]}" for name in order if name in entries)
+    if "\nReleases" in head and kind.__module__.startswith("hedgerow."):  # a system, and not a base class
+        sections.setdefault("Examples", EXAMPLE.format(name=kind.__name__))
+    texts = [f"{title}\n{'-' * len(title)}\n{sections[title].strip()}" for title in SECTIONS if sections.get(title)]
+    kind.__doc__ = "\n\n".join([head.strip(), *texts]) + "\n"
+
+
+def _entries(doc: str, title: str) -> dict[str, str]:
+    """Return what a section says of each name: its type, and the description below it."""
+    _, *parts = SECTION.split(doc)
+    text = dict(zip(parts[::2], parts[1::2], strict=True)).get(title, "")
+    entries: dict[str, str] = {}
+    for names, rest in re.findall(r"^([\w, ]+?)( :.*\n(?:(?: .*)?\n?)*)", text, re.MULTILINE):
+        entries |= dict.fromkeys(names.split(", "), rest.rstrip())
+    return entries
 
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Candidate, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.accounting import Sequence
 from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
 

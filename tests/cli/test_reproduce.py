@@ -32,7 +32,7 @@ def test_a_figure_that_needs_no_data(run, tmp_path):
     result = run("reproduce", "edprf/fig3", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     written = [line.rpartition("/")[2] for line in result.stdout.splitlines()]
-    assert written == ["edprf-fig3.png", "edprf-fig3.md", "edprf-fig3.html"]
+    assert written == ["edprf-fig3.png", "edprf-fig3.md"]
     assert "gets .82 | fig3 | holds: booked" in (tmp_path / "out/edprf-fig3.md").read_text()
 
 

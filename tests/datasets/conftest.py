@@ -10,7 +10,7 @@ def no_data_from_outside(monkeypatch, tmp_path):
     """Tests see neither the user's data nor the user's cache, and nothing reaches the network."""
     monkeypatch.delenv("HEDGEROW_DATA", raising=False)
     monkeypatch.setenv("HEDGEROW_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("hedgerow.datasets.fetch._open_url", refuse)
+    monkeypatch.setattr("hedgerow.datasets.dataset._open_url", refuse)
 
 
 def refuse(url):

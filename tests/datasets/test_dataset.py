@@ -1,10 +1,8 @@
-import sys
-
 import numpy as np
 import pytest
 
 from hedgerow.datasets import Dataset
-from hedgerow.errors import ConfigurationError, DatasetError
+from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Categorical, Numeric, Schema
 
 
@@ -28,18 +26,6 @@ def test_split_takes_the_first_of_the_permutation_as_test_part(small):
 def test_split_needs_two_parts(small, test_size):
     with pytest.raises(ConfigurationError, match="Pass a fraction between 0 and 1"):
         small.split(test_size, 0)
-
-
-def test_frame_has_the_names_of_the_schema(small):
-    frame = small.frame()
-    assert list(frame.columns) == ["age", "sex", "ill"]
-    assert frame.iloc[3].tolist() == ["3", "M", "no"]
-
-
-def test_frame_without_pandas_says_what_to_install(small, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(DatasetError, match=r"hedgerow\[demo\]"):
-        small.frame()
 
 
 def test_a_dataset_is_frozen(small):

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from hedgerow.datasets import fetch
-from hedgerow.datasets.fetch import Source, digest, read_files
+from hedgerow.datasets import dataset
+from hedgerow.datasets.dataset import Source, digest, read_files
 from hedgerow.errors import DatasetError
 
 CONTENT = {"a.data": b"1,2\n3,4\n", "b.data": b"5,6\n"}
@@ -50,7 +50,7 @@ def serve(monkeypatch):
             asked.append(url)
             return io.BytesIO(content)
 
-        monkeypatch.setattr(fetch, "_open_url", opened)
+        monkeypatch.setattr(dataset, "_open_url", opened)
         return asked
 
     return answer_with
@@ -202,7 +202,7 @@ def test_sizes_are_limited(serve, members):
 
 
 def test_a_download_above_the_limit_is_not_unpacked(monkeypatch, serve):
-    monkeypatch.setattr(fetch, "MAX_DOWNLOAD", 100)
+    monkeypatch.setattr(dataset, "MAX_DOWNLOAD", 100)
     serve(archive(CONTENT))
     with pytest.raises(DatasetError, match=r"made_up\.zip is larger than 100 bytes"):
         read_files(SOURCE)
@@ -221,7 +221,7 @@ def test_offline_says_the_way_out(monkeypatch, error):
     def fail(url):
         raise error
 
-    monkeypatch.setattr(fetch, "_open_url", fail)
+    monkeypatch.setattr(dataset, "_open_url", fail)
     with pytest.raises(DatasetError, match=r"https://example\.org/made_up\.zip could not be fetched") as caught:
         read_files(SOURCE)
     assert WAY_OUT in str(caught.value)
@@ -251,7 +251,7 @@ def test_one_file_under_any_name(tmp_path):
         read_files(source, tmp_path / "nothing.csv")
 
 
-OPEN_URL = fetch._open_url
+OPEN_URL = dataset._open_url
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/a.zip", "file:///etc/hostname", "ftp://127.0.0.1:9/a.zip"])

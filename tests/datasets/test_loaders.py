@@ -9,12 +9,13 @@ import zipfile
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.inspection import partial_dependence
 
 import hedgerow as hr
 from hedgerow.datasets import (
-    fetch,
+    dataset,
     load_adult,
     load_affairs,
     load_bank,
@@ -24,7 +25,7 @@ from hedgerow.datasets import (
     load_wall_following,
     sets,
 )
-from hedgerow.datasets.fetch import digest
+from hedgerow.datasets.dataset import digest
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.papers.reproduce.fits import TASKS
 from hedgerow.schema import Categorical, Encoder, Numeric
@@ -165,7 +166,7 @@ def test_experiments_keep_bins_of_equal_width_for_pdays(made_up, monkeypatch):
 @pytest.mark.parametrize("as_frame", [True, False])
 def test_partial_dependence_reads_the_numbers_of_a_set_with_words(made_up, as_frame):
     data = load_bank(made_up("BANK", one__csv=BANK + "".join(BANK.splitlines(keepends=True)[1:]) * 20))
-    X = data.frame().drop(columns="y") if as_frame else data.X
+    X = pd.DataFrame(data.X, columns=data.schema.names).infer_objects() if as_frame else data.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few records
         model = hr.EDPRFClassifier(epsilon=1.0, schema=data.schema, n_estimators=2).fit(X, data.y)
@@ -181,7 +182,7 @@ def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):
     made_up("BANK", one__csv=BANK)
     inner = zipped({"bank-additional/one.csv": BANK, "__MACOSX/bank-additional/._one.csv": "x"})
     outer = zipped({"bank.zip": zipped({"bank-full.csv": "x"}), "bank-additional.zip": inner})
-    monkeypatch.setattr(fetch, "_open_url", lambda url: io.BytesIO(outer))
+    monkeypatch.setattr(dataset, "_open_url", lambda url: io.BytesIO(outer))
     assert load_bank().y.tolist() == ["no", "yes"]
 
 
@@ -206,7 +207,7 @@ def test_census_is_fetched_from_either_kind_of_archive(made_up, monkeypatch, pac
         members = {f"{name}.gz": gzip.compress(text.encode()) for name, text in CENSUS_FILES.items()}
     else:
         members = {"census.tar.gz": tarred({"census-income.names": "", **CENSUS_FILES})}
-    monkeypatch.setattr(fetch, "_open_url", lambda url: io.BytesIO(zipped(members)))
+    monkeypatch.setattr(dataset, "_open_url", lambda url: io.BytesIO(zipped(members)))
     assert load_census_income().X.shape == (2, 40)
 
 

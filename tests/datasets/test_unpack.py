@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from hedgerow.datasets.fetch import gunzip, unpack
+from hedgerow.datasets.dataset import gunzip, unpack
 
 FILES = {"a.data": b"1,2\n3,4\n", "b.data": b"5,6\n"}
 LIMIT = 100_000

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import hedgerow as hr
 from hedgerow.papers.boosting import PaperBooster, PrintedBoosting
+from hedgerow.papers.dpada import ExactStump
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def dpada(**choices: Any) -> PrintedBoosting:
 
 def adaboost() -> PrintedBoosting:
     """Return the papers' reference without any noise, which is DPAda without its own; it does not ship."""
-    return replace(dpada(), perturbation=None)
+    return PrintedBoosting(ExactStump())
 
 
 SYSTEMS = {

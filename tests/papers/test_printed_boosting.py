@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, adaboost_alpha, round_budget
-from hedgerow.papers.cart import CartTree
-from hedgerow.papers.dpada import ExactStump, PerturbExtremes, noise_scales
+from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, adaboost_alpha
+from hedgerow.papers.cart import CartTree, round_budget
+from hedgerow.papers.dpada import ExactStump, PrintedDPAda, noise_scales
 from hedgerow.papers.noise import Laplace, Permutation, Resample, SomeFeatures
 from hedgerow.papers.records import RawRecords, raw_numbers
 from hedgerow.schema import Categorical, Numeric, Schema
@@ -171,7 +171,7 @@ def test_the_budget_of_cart_dps_adaboost_is_that_of_the_review():
 
 
 def test_a_round_without_budget_gets_a_thousandth():
-    rule = cart_dps_adaboost().budgets
+    rule = cart_dps_adaboost()
     assert rule.budget(1.0, 10, None) == 0.1
     assert rule.budget(1.0, 10, 0.2) == pytest.approx(0.4665, abs=5e-5)
     assert rule.budget(1.0, 10, 0.05) == pytest.approx(0.0001)
@@ -275,7 +275,7 @@ WEIGHTS = np.array([0.4, 0.1, 0.1, 0.4])
 
 def perturbed(ties, *noise, weights=WEIGHTS):
     source = Noise(*noise)
-    return PerturbExtremes(AfterFirst(), ties).apply(weights, 1.0, 1, source), source.asked
+    return PrintedDPAda(ExactStump(), AfterFirst(), ties).perturbed(weights, 1.0, 1, source), source.asked
 
 
 def test_noise_has_the_scale_of_algorithm_2():

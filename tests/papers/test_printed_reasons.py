@@ -5,11 +5,10 @@ from fractions import Fraction
 import pytest
 from printed_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
 
-from hedgerow.papers.boosting import LessLogAlpha, PrintedBoosting, PrintedBoostingPlan
-from hedgerow.papers.cart import CartTree
-from hedgerow.privacy.accounting import unprotected
+from hedgerow.papers.boosting import PrintedBoostingPlan
+from hedgerow.papers.cart import CartTree, PrintedCart
+from hedgerow.privacy.accounting import event_from_dict, event_to_dict, unprotected
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import event_from_dict, event_to_dict
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b", "d"])}, classes=["no", "yes"])
@@ -68,7 +67,7 @@ def test_every_unprotected_step_of_cart_dps_adaboost_is_named():
     assert "delta = 1" in weights
     assert "number of rounds" in ends
     assert "floating point" in floats
-    bare = PrintedBoosting(CartTree(max_depth=0, pruning=None), budgets=LessLogAlpha())
+    bare = PrintedCart(CartTree(max_depth=0, pruning=None))
     assert not any("single class" in reason or "held out" in reason for reason in reasons(bare))
     assert not any("read off the raw training error" in reason for reason in reasons(bare, rounds=1))
     assert not any("negative" in reason for reason in reasons(cart_dps_adaboost(), epsilon=1000))

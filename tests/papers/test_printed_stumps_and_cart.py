@@ -12,9 +12,9 @@ from seeds import FITS, moved_key
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers import kernels
-from hedgerow.papers.boosting import BinaryTrees, LessLogAlpha, PrintedBoosting, PrintedBoostingPlan
-from hedgerow.papers.cart import CartTree
-from hedgerow.papers.cart_coded import CodedStep, CodedTree, MeanLaplace, WeakestLink
+from hedgerow.papers.boosting import BinaryTrees, PrintedBoostingPlan
+from hedgerow.papers.cart import CartTree, PrintedCart
+from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, MeanLaplace, WeakestLink
 from hedgerow.papers.dpada import AttributeStump
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Laplace, Resample
@@ -169,7 +169,7 @@ def test_labels_get_noise_by_the_largest_weight():
 
 def test_a_bootstrap_follows_the_weights():
     data = records(50, 3)
-    recipe = PrintedBoosting(CartTree(max_depth=2, pruning=None), budgets=LessLogAlpha())
+    recipe = PrintedCart(CartTree(max_depth=2, pruning=None))
     assert recipe.holdout == 0
     weights = np.zeros(50)
     weights[:5] = 0.2
@@ -324,7 +324,7 @@ def test_without_samples_every_record_grows_each_tree():
 
 
 def test_the_weights_of_the_code():
-    step = CodedStep()
+    step = CodedBoosting(CodedTree())
     wrong = np.array([True, False, False, False])
     assert step.error(wrong, np.array([0.97, 0.01, 0.01, 0.01])) == 0.25
     assert step.alpha(0.25) == pytest.approx(np.log10(3) / 2)

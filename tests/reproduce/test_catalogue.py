@@ -3,12 +3,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from facts import implied_accuracy
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.papers.reproduce.drawing import budget_paths
 from hedgerow.papers.reproduce.experiment import Results
-from hedgerow.papers.reproduce.facts import implied_accuracy
 from hedgerow.papers.reproduce.fits import TASKS, Fit, estimator
 from hedgerow.papers.reproduce.run import Request
 from hedgerow.papers.reproduce.statements import PAPERS, experiments_named

@@ -1,11 +1,11 @@
+import facts
 import pytest
 
 import hedgerow as hr
-from hedgerow.papers.reproduce import facts, judges
+from hedgerow.papers.reproduce import judges
 from hedgerow.papers.reproduce.experiment import MAJORITY, Axis, Curve, Experiment, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
-from hedgerow.papers.reproduce.statements import experiments_named
 
 PANELS = (Panel("data"), Panel("other"))
 AXIS = Axis("records", "records", (10.0, 100.0, 1000.0), (10.0,))
@@ -93,60 +93,24 @@ def test_what_was_not_run_is_not_measured(check):
     assert str(check(results({"a": (1, 1, 1), "b": (1, 1, 1)}), "private")) == "not measured"
 
 
-def answer(experiment, text):
-    [found] = experiments_named([f"edprf/{experiment}"])
-    [claim] = [claim for claim in found.claims if text in claim.text]
-    return claim.check(None, "published").answer
-
-
-@pytest.mark.parametrize(
-    ("experiment", "text", "found"),
-    [
-        ("fig3", ".18, .27", "holds"),
-        ("fig3", "every path", "holds"),
-        ("fig3", "deeper levels", "holds"),
-        ("fig3", "whole epsilon", "holds"),
-        ("fig3", "idle", "holds"),
-        ("fig3", "together are all records", "does not"),
-        ("theorems", "pfDPDT is", "does not"),
-        ("theorems", "eDPRF is", "does not"),
-        ("theorems", "algorithm 6", "does not"),
-        ("theorems", "all four", "does not"),
-        ("theorems", "their private forms", "holds"),
-        ("theorems", "curator", "holds"),
-        ("mechanisms", "differentially private", "holds"),
-        ("mechanisms", "expected error", "holds"),
-        ("mechanisms", "best option", "holds"),
-        ("mechanisms", "one record", "holds"),
-        ("mechanisms", "a label by it", "does not"),
-        ("passes", "up to three times", "holds"),
-        ("passes", "1 + O(m)", "holds"),
-        ("passes", "three times that", "does not"),
-    ],
-)
-def test_what_needs_no_run(experiment, text, found):
-    assert answer(experiment, text) == found
-
-
 def test_wrong_numbers_do_not_hold(monkeypatch):
     monkeypatch.setattr(facts, "booked", lambda: (0.55, 0.27, 0.18, 0.82))
-    assert answer("fig3", ".18, .27") == "does not"
-    assert answer("fig3", "deeper levels") == "does not"
+    assert facts.figure3_numbers().answer == "does not"
+    assert facts.deeper_gets_more().answer == "does not"
     monkeypatch.setattr(facts, "certified", lambda system, variant: (variant == "published", 0))
-    assert answer("theorems", "all four") == "holds"
-    assert answer("theorems", "their private forms") == "does not"
+    assert facts.all_private("published").answer == "holds"
+    assert facts.all_private("private").answer == "does not"
 
 
 def test_answers_that_one_record_does_not_change_tell_nothing(monkeypatch):
     monkeypatch.setattr(facts, "answers_differ", lambda *_, **__: 0)
-    assert answer("theorems", "pfDPDT is") == "cannot be told"
+    assert facts.leaks("pfdpdt", 40).answer == "cannot be told"
 
 
 def test_a_system_that_refuses_a_curator_is_named():
-    found = facts.through_curator(systems=["edprf", "hedgerow"])(None, "published")
+    found = facts.through_curator(["edprf", "hedgerow"])
     assert found.answer == "does not"
     assert found.words.startswith("hedgerow: ")
-    assert facts.through_curator(systems=["pinq-id3"])(None, "published").answer == "holds"
 
 
 def test_parts_of_what_is_left():

@@ -63,8 +63,8 @@ def request_of(tmp_path, monkeypatch, small_tasks):
 
 
 def pages_in(written):
-    """The page of the paper and its HTML twin, without the account above them."""
-    return [path for path in written if path.suffix in (".md", ".html") and path.name != "README.md"]
+    """The page of the paper, without the account above it."""
+    return [path for path in written if path.suffix == ".md" and path.name != "README.md"]
 
 
 def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
@@ -73,10 +73,9 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
         "figures/paper-fig1.png",
         "figures/paper-fig1.csv",
         "paper-fig1.md",
-        "paper-fig1.html",
     ]
     assert all(path.stat().st_size for path in written)
-    png, table, markdown, page = (path.read_bytes() for path in written)
+    png, table, markdown = (path.read_bytes() for path in written)
     assert png.startswith(b"\x89PNG")
     rows = list(csv.DictReader(table.decode().splitlines()))
     assert [(row["method"], row["form"], row["x"], row["runs"]) for row in rows] == [
@@ -111,7 +110,6 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     assert "| pfdpdt | as printed | no | reasons 1, 2, 3 |" in text
     assert "1. a node becomes a leaf when its records are of a single class" in text
     assert "docs/proofs/edprf.md" in text
-    assert page.decode().count("data:image/png;base64") == 1
     prose = [line for line in text.splitlines() if not line.startswith(("|", "!"))]
     assert max(map(len, prose)) <= 130
     assert "\n\n\n" not in text
@@ -133,9 +131,8 @@ def test_conclusions_stand_only_above_a_whole_run(request_of, monkeypatch, chang
     monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
     chosen = known[:1] if changes.pop("part", False) else known
     monkeypatch.setattr(run, "experiments_named", lambda names: chosen)
-    markdown, page = pages_in(run.reproduce(request_of("paper", **changes)))
+    [markdown] = pages_in(run.reproduce(request_of("paper", **changes)))
     assert ("- In short, nothing." in markdown.read_text()) == printed
-    assert ("<li>In short, nothing.</li>" in page.read_text()) == printed
 
 
 def answered(printed, private, section="4"):
@@ -149,7 +146,7 @@ def test_the_account_tells_what_stands_in_which_form():
     findings = tuple(answered(printed, private) for printed in answers for private in answers)
     booked = pages.Finding("paper/fig1", "5", "booked", {pages.EITHER: Verdict("holds")})
     own = answered("does not", "holds", section="")
-    section = pages.Section("paper/fig1", "A small figure", "", (*findings, booked, own), None, (), None)
+    section = pages.Section("paper/fig1", "A small figure", "", (*findings, booked, own), None, (), False)
     text = readme([(made_up_paper(), [section])], ("10 runs of every point.",))
     *_, account = text.partition("## The account")
     assert "| A paper | as printed | 3 | 3 | 3 | 9 |" in account
@@ -195,15 +192,15 @@ def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
     known = (first, replace(first, name="paper/fig3", notes=(*first.notes, "Of figure 3 alone.")))
     monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
     monkeypatch.setattr(run, "experiments_named", lambda names: known)
-    markdown, page = pages_in(run.reproduce(request_of("paper", seeds=1)))
-    for text in (markdown.read_text(), page.read_text()):
-        assert text.count("Of no paper | at all.") == 1
-        assert (
-            text.index(pages.SHARED)
-            < text.index("Of no paper")
-            < text.index("paper/fig1: A small figure", text.index(pages.SHARED))
-        )
-        assert text.index("paper/fig3: A small figure", text.index(pages.SHARED)) < text.index("Of figure 3 alone.")
+    [markdown] = pages_in(run.reproduce(request_of("paper", seeds=1)))
+    text = markdown.read_text()
+    assert text.count("Of no paper | at all.") == 1
+    assert (
+        text.index(pages.SHARED)
+        < text.index("Of no paper")
+        < text.index("paper/fig1: A small figure", text.index(pages.SHARED))
+    )
+    assert text.index("paper/fig3: A small figure", text.index(pages.SHARED)) < text.index("Of figure 3 alone.")
 
 
 @pytest.mark.parametrize("sign", ["-", "+", "*", "#", ">", "1.", "2)"])
@@ -224,7 +221,7 @@ def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of
 
 def test_a_quick_run_says_so_and_has_fewer_points(request_of, tmp_path):
     written = run.reproduce(request_of("paper/fig1", quick=True, seeds=1))
-    assert "nothing to conclude from" in written[-2].read_text()
+    assert "nothing to conclude from" in written[-1].read_text()
     assert {row["x"] for row in csv.DictReader((tmp_path / "out/figures/paper-fig1.csv").read_text().splitlines())} == {
         "1"
     }

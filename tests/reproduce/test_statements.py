@@ -55,9 +55,9 @@ def test_tables_become_an_experiment():
         "reported": [{"panel": "p", "label": "tree", "x": [1, 2], "values": [0.5, 0.6], "of": "auc"}],
         "claims": [
             {"text": "up", "check": "rises", "label": "tree"},
-            {"section": "2", "text": "down", "check": "falls", "label": "tree"},
+            {"section": "2", "text": "down", "check": "rises", "label": "tree", "sign": -1},
         ],
-        "checks": [{"text": "ours", "check": "above_majority", "label": "tree"}],
+        "checks": [{"text": "ours", "check": "above", "first": "tree", "others": ["rule"]}],
         "picture": "draw_figure3",
     }
     axis = {"parameter": "n_estimators", "words": "trees", "values": [1, 2], "quick": [1]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -52,10 +51,6 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
 @click.option(
     "--pair", "names", multiple=True, help="Attack with this pair; repeatable. [default: all of the system's]"
 )
-@click.option(
-    "--search", type=click.IntRange(0), default=0, help="Number of further pairs to try, to find a worse one."
-)
-@click.option("--view", "views", multiple=True, help="Use only this part of the output, such as labels; repeatable.")
 @click.option("--runs", type=click.IntRange(200), help="Maximum trainings on each data set. [default: by the pair]")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time limit for all pairs.")
 @click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True)
@@ -105,10 +100,8 @@ def _refuse_ignored(context: click.Context, model: Path | None, everything: bool
     }
     if model is not None and given.difference(NEITHER):
         raise click.UsageError("a MODEL file is checked as it is; the options of an attack require --system or --all.")
-    if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies", "search")):
-        raise click.UsageError(
-            "--all attacks every system as it is; claims, --adjacency, --search and --param require --system."
-        )
+    if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies")):
+        raise click.UsageError("--all attacks every system as it is; claims, --adjacency and --param require --system.")
     if "force" in given and "page" not in given:
         raise click.UsageError("--force replaces the file of --page; pass --page FILE, too.")
 
@@ -127,9 +120,8 @@ def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
-    from hedgerow.audit.attack import attack
+    from hedgerow.audit.attack import attack, private_trials, published_trials
     from hedgerow.audit.cases import case
-    from hedgerow.audit.systems import private_trials, published_trials
 
     if system is None:
         trials = private_trials() if request["variant"] == "private" else published_trials()
@@ -144,27 +136,27 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
         confidence=request["confidence"],
         n_jobs=request["jobs"],
         progress=True,
-        views=request["views"] or None,
     )
 
 
 def _trials(system: str, request: dict[str, Any]) -> list[Any]:
-    from hedgerow.audit.attack import worsen
+    from hedgerow.audit.attack import system_trial
     from hedgerow.audit.cases import case, cases_of
-    from hedgerow.audit.systems import system_trial
 
-    kind, variant, tries = system_class(system), request["variant"], request["search"]
+    kind, variant = system_class(system), request["variant"]
     settings = {**read_parameters(kind, request["pairs"]), **read_delta(kind, request["delta"])}
     read_variant(kind, variant)
-    epsilon, delta = request["epsilon"], settings.pop("delta", 0.0)
+    delta = settings.pop("delta", 0.0)
     cases = [case(name) for name in request["names"]] or cases_of(system, variant)
-    trials = []
-    for adjacency in map(check_adjacency, request["adjacencies"] or ("add-remove",)):
-        given = {"adjacency": adjacency, "variant": variant, "epsilon": epsilon, "delta": delta, "settings": settings}
-        on: Callable[[Any], Any] = partial(system_trial, system, **given)
-        worse = [worsen(on, cases[0], adjacency, tries=tries, steps=tries // 2)] if tries else []
-        trials += [on(each) for each in (*cases, *worse)]
-    return trials
+
+    adjacencies = map(check_adjacency, request["adjacencies"] or ("add-remove",))
+    return [
+        system_trial(
+            system, pair, adjacency, variant=variant, epsilon=request["epsilon"], delta=delta, settings=settings
+        )
+        for adjacency in adjacencies
+        for pair in cases
+    ]
 
 
 def _show(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:

@@ -26,8 +26,8 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
-from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.filter import Watch
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of

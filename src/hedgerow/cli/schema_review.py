@@ -17,7 +17,6 @@ from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key,
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import WrittenForm, guess_feature, is_truth, plain_values, written
 from hedgerow.schema.persons import person_ids
-from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
 RARE = 10  # a value with fewer records may identify a person
@@ -41,6 +40,7 @@ AMOUNT = re.compile(
 )
 
 Cells = npt.NDArray[Any]
+Arrays = dict[str, Cells]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Note:
 
 
 def draft_schema(
-    columns: Columns, labels: Cells, target: str, missing: Sequence[str], *, outcome: bool = False
+    columns: Arrays, labels: Cells, target: str, missing: Sequence[str], *, outcome: bool = False
 ) -> tuple[Schema, list[Note]]:
     """Return the schema that the records suggest, with every entry marked as inferred, and a note on each entry.
 
@@ -111,7 +111,7 @@ def _with_question(note: Note, form: WrittenForm | None) -> Note:
     return note if form is None or form.question is None else replace(note, oddities=(*note.oddities, form.question))
 
 
-def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
+def likely_person(columns: Arrays, missing: Sequence[str]) -> Note | None:
     """Return a note on the column that most likely identifies persons, by its name or values; None if no column does.
 
     Among several, a column named after a person comes first, then one that is called an id, then one in which nearly every record
@@ -191,7 +191,7 @@ def _objects(cells: Cells, absent: CategoryReader) -> Cells:
     return result
 
 
-def _inferred(columns: Columns, labels: Cells, **options: Any) -> Schema:
+def _inferred(columns: Arrays, labels: Cells, **options: Any) -> Schema:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)  # the command explains it in detail
         return Schema.infer(columns, labels, **options)

@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.cli import NOTHING_READ
 from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema, write_json
 from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
-from hedgerow.cli.schema_review import Note, draft_schema
+from hedgerow.cli.schema_review import Arrays, Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.schema import Schema, SchemaReport
@@ -24,7 +24,7 @@ from hedgerow.schema.cells import numbers
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.schema.persons import person_ids
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, unread
+from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, joined_columns, unread
 from hedgerow.sources.tables import guess_format, open_table
 from hedgerow.texts import counted, it_or_them, listed, printable
 
@@ -110,7 +110,8 @@ def init(
         click.echo(f"wrote {out}", err=True)
 
 
-def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Columns]:
+def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Arrays]:
+    """Return files that were read, and their columns one after another."""
     tables: list[TableFile] = []
     parts: list[Columns] = []
     for path in data:
@@ -120,7 +121,7 @@ def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Colum
                 raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
             tables.append(table)
             parts.append(table.read())
-    return tables, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return tables, {name: np.asarray(column) for name, column in joined_columns(parts).items()}
 
 
 def _check_header(header: Sequence[str], data: Path) -> None:
@@ -135,7 +136,7 @@ def _check_header(header: Sequence[str], data: Path) -> None:
         )
 
 
-def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
+def _checked_target(columns: Arrays, target: str | None, data: Path) -> str:
     """Return the column of labels, after a check that there are records with features and a label."""
     if len(columns) < 2:
         raise ConfigurationError(

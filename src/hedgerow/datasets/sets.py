@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.datasets.dataset import Dataset, Published, packaged_schema
-from hedgerow.datasets.fetch import Source
+from hedgerow.datasets.dataset import Dataset, Published, Source, packaged_schema
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.schema import Categorical, Integer, Numeric, Schema
 

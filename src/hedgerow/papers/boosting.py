@@ -30,7 +30,6 @@ from hedgerow.papers.noise import Laplace, Permutation
 from hedgerow.papers.records import Branching, RawRecords
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import BoostedSystem, Size
 from hedgerow.texts import short_repr
@@ -39,8 +38,6 @@ from hedgerow.trees.forest import OF_ROUNDS
 UNIT = Laplace(Fraction(1))
 LEAST_ERROR = 1e-10
 ROUNDING = 1e-12  # an error of one half is not above one half because its sum was rounded
-LEAST_ALPHA = 2e-10  # its logarithm is finite
-RESERVE = 0.001  # of a round's equal share, where the rule gives nothing
 FEW_CELLS = 1 << 22  # are summed in less time than a second thread takes to start
 
 
@@ -49,30 +46,14 @@ FEW_CELLS = 1 << 22  # are summed in less time than a second thread takes to sta
 
 @dataclass(frozen=True, eq=False)
 class BinaryTrees:
-    """Nodes of all trees in one array. The two children of a node are adjacent, and behind it.
+    """Nodes of all trees in one array; the two children of a node are side by side and behind it. Shapes are (nodes,)."""
 
-    Parameters
-    ----------
-    roots : ndarray of shape (trees,)
-        The root of each tree.
-    feature : ndarray of shape (nodes,)
-        The feature that a node tests, -1 for a leaf.
-    first_child : ndarray of shape (nodes,)
-        The node's left child, 0 for a leaf.
-    label : ndarray of shape (nodes,)
-        The class, 0 or 1, of a leaf, and what it would be for another node.
-    cut : ndarray of shape (nodes,)
-        The largest number that goes left; 0 where no number is tested.
-    left : ndarray of shape (nodes, codes)
-        Which codes go left; False where no code is tested.
-    """
-
-    roots: npt.NDArray[np.int32]
-    feature: npt.NDArray[np.int32]
-    first_child: npt.NDArray[np.int32]
-    label: npt.NDArray[np.int32]
-    cut: Floats
-    left: Truth
+    roots: npt.NDArray[np.int32]  # (trees,)
+    feature: npt.NDArray[np.int32]  # what a node tests, -1 for a leaf
+    first_child: npt.NDArray[np.int32]  # the left child, 0 for a leaf
+    label: npt.NDArray[np.int32]  # the class, 0 or 1, of a leaf, and what it would be for another node
+    cut: Floats  # the largest number that goes left; 0 where no number is tested
+    left: Truth  # (nodes, codes): which codes go left; False where no code is tested
 
     @classmethod
     def of_leaves(cls, label: npt.NDArray[Any], codes: int) -> Self:
@@ -186,24 +167,14 @@ def _shares(log_odds: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Records by the ranks of their values.
-
-    Parameters
-    ----------
-    data : RawRecords
-        The records.
-    ranks : ndarray of shape (features, records)
-        Where each value stands in ``values``: behind ``start`` of its feature, in ascending order.
-    start : ndarray of shape (features + 1,)
-        Where the values of each feature begin, and where the last ones end.
-    values : ndarray of shape (start[-1],)
-        The distinct values of each feature that a record has; a missing number (NaN) is the last of its feature.
-    """
+    """Records by the ranks of their values, as features (features, records) see them."""
 
     data: RawRecords
-    ranks: npt.NDArray[np.int32]
-    start: Integers
-    values: Floats
+    ranks: npt.NDArray[np.int32]  # (features, records): where each value stands in ``values``
+    start: Integers  # (features + 1,): where the values of each feature begin, ascending, and where the last ones end
+    values: (
+        Floats  # the distinct values of each feature that a record has; a missing number (NaN) is its feature's last
+    )
 
     @classmethod
     def of(cls, data: RawRecords) -> Ranked:
@@ -279,91 +250,32 @@ class Learner(Protocol):
         """Yield what is read without protection."""
 
 
-class Perturbation(Protocol):
-    """Noise on the weights between rounds."""
-
-    def apply(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
-        """Return the weights (records,) after noise, normalized."""
-
-    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        """Yield what is read without protection."""
-
-
-class NoisyAnswers(Protocol):
-    """Noise on the answers of the trees, and not in training."""
-
-    def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> PrintedVote:
-        """Return the model whose answers have noise."""
-
-    def reasons(self, trees: int) -> Iterator[str]:
-        """Yield what is read without protection."""
-
-
 def adaboost_alpha(error: float) -> float:
     """Return ln((1 - e) / e) / 2 for an error e that is kept between 1e-10 and 1/2."""
     error = min(max(error, LEAST_ERROR), 0.5)
     return math.log((1 - error) / error) / 2
 
 
-def round_budget(epsilon: float, rounds: int, error: float) -> float:
-    """Return the budget of a round of CART-DPsAdaBoost, eps / T - ln(alpha), after a round with such an error.
-
-    Read literally: it is negative after errors that are small, and above eps / T after errors above .1192.
-    """
-    return epsilon / rounds - math.log(max(adaboost_alpha(error), LEAST_ALPHA))
-
-
 @dataclass(frozen=True)
-class EqualRounds:
-    """Every round gets epsilon / T."""
+class PrintedBoosting:
+    """AdaBoost on a weak learner: each round has epsilon / T, and an error above 1/2 ends the training.
+
+    A paper that prints another rule overrides its method. ``holdout`` is the share of the records, drawn at random and rounded
+    down, that prunes trees and trains none. An error below 1e-10 is taken as that, so that no weight is infinite [our choice,
+    the papers are silent].
+    """
+
+    learner: Learner
+    holdout: Fraction = field(default=Fraction(0), kw_only=True)
+
+    ends_without_error: ClassVar[bool] = False  # whether a tree without an error on held-out records ends the training
 
     def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
         """Return the budget of a round after one with such an error, None before the first."""
         return epsilon / rounds
 
-    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        yield from ()
-
-
-@dataclass(frozen=True)
-class LessLogAlpha(EqualRounds):
-    """eps / T - ln(alpha): algorithm 3 of CART-DPsAdaBoost, with alpha of the round before.
-
-    The paper's alpha is known at the round's end only. The first round takes alpha = 1, and a rest that is not positive
-    becomes .001 eps / T [inferred]; alpha is at least 2e-10, so that no budget is infinite [our choice].
-    """
-
-    def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
-        budget = epsilon / rounds if error is None else round_budget(epsilon, rounds, error)
-        return budget if budget > 0 else RESERVE * epsilon / rounds
-
-    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        if rounds == 1:
-            return
-        total = float(epsilon)
-        used = [
-            f"{round_budget(total, rounds, error):.4g} after an error of {error:g}" for error in (0.05, 0.2, 0.3, 0.4)
-        ]
-        text = (
-            f"a round's budget is epsilon / {rounds} - ln(alpha), read off the raw training error of the round before: "
-            f"nominally {decimal_text(epsilon / rounds)}, really {', '.join(used)}"
-        )
-        if round_budget(total, rounds, 0.0) < 0:
-            zero = 1 / (1 + math.exp(2 * math.exp(total / rounds)))  # where alpha is e^(epsilon / T)
-            text += f"; below an error of {zero:.3g} it is negative, and .001 of the nominal one stands in"
-        yield text
-
-
-@dataclass(frozen=True)
-class AdaBoostStep:
-    """AdaBoost: the weighted error, an end where it is above 1/2, and half its log-odds.
-
-    An error below 1e-10 is taken as that, so that no weight is infinite [our choice, the papers are silent].
-    """
-
-    ends_without_error: ClassVar[bool] = False  # whether a tree without an error on held-out records ends the training
-
     def start(self, records: int) -> Floats:
+        """Return the weights of the first round."""
         return np.full(records, 1 / records)
 
     def error(self, wrong: npt.NDArray[np.bool_], weights: Floats) -> float:
@@ -376,7 +288,25 @@ class AdaBoostStep:
     def alpha(self, error: float) -> float:
         return adaboost_alpha(error)
 
-    def reasons(self, rounds: int) -> Iterator[str]:
+    def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
+        """Return the normalized weights (records,) after the noise of a marked round."""
+        return weights
+
+    def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> PrintedVote:
+        """Return the model as it answers: with noise or without."""
+        return model
+
+    def reasons(self, branching: Branching, epsilon: Fraction, rounds: int) -> Iterator[str]:
+        """Yield what is read without protection."""
+        yield from self.learner.reasons(branching)
+        yield from self.noise_reasons(epsilon, rounds)
+        yield from self.round_reasons(rounds)
+        yield FLOATS
+
+    def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
+        yield from ()
+
+    def round_reasons(self, rounds: int) -> Iterator[str]:
         yield (
             "the weights of the trees are exact: with k errors of N training records that of the first is ln((N - k) / k) / 2, "
             "and for N and N + 1 no two such values are the same. So the model tells for certain that one more record trained "
@@ -386,69 +316,12 @@ class AdaBoostStep:
             yield "the number of rounds follows from the raw training errors, since an error above 1/2 ends the training"
 
 
-@dataclass(frozen=True)
-class PrintedBoosting:
-    """A printed boosting system in its parts.
-
-    Parameters
-    ----------
-    learner : Learner
-        What each round fits.
-    budgets : EqualRounds
-        What a round may spend.
-    step : AdaBoostStep
-        What a tree weighs in the vote, and when training ends.
-    perturbation : Perturbation or None
-        What noise the weights get between rounds.
-    votes : NoisyAnswers or None
-        What noise the trees' answers get.
-    holdout : Fraction
-        The share of the records, drawn at random and rounded down, that prunes trees and trains none.
-    """
-
-    learner: Learner
-    budgets: EqualRounds = field(default_factory=EqualRounds)
-    step: AdaBoostStep = field(default_factory=AdaBoostStep)
-    perturbation: Perturbation | None = None
-    votes: NoisyAnswers | None = None
-    holdout: Fraction = Fraction(0)
-
-    def reasons(self, branching: Branching, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        yield from self.learner.reasons(branching)
-        if self.perturbation is not None:
-            yield from self.perturbation.reasons(epsilon, rounds)
-        if self.votes is not None:
-            yield from self.votes.reasons(rounds)
-        yield from self.budgets.reasons(epsilon, rounds)
-        yield from self.step.reasons(rounds)
-        yield FLOATS
-
-
 class PrintedBoostingPlan(RawPlan):
     """A printed boosting system that is about to be trained. No guarantee holds.
 
-    Where a paper is silent, the choice is ours and stands beside the part that makes it.
-
-    Parameters
-    ----------
-    recipe : PrintedBoosting
-        Its parts.
-    schema : Schema
-        The features, their categories, and two classes, of which the second is the papers' +1; ranges only where the recipe
-        cuts or bins them.
-    epsilon : Fraction
-        The budget that the paper states.
-    rounds : int
-        The most trees; training may end before.
-    max_bins : int
-        Bins of a numeric feature where the recipe has any.
-    marked : collection of int
-        The numbers of the rounds, from 1, that noise follows where the recipe perturbs weights.
-
-    Raises
-    ------
-    ConfigurationError
-        If the schema has other than two classes.
+    ``epsilon`` is the budget that the paper states, ``rounds`` the most trees, ``max_bins`` the bins of a numeric feature where
+    the recipe has any, and ``marked`` the numbers of the rounds, from 1, that noise follows. Of the schema's two classes the
+    second is the papers' +1.
     """
 
     def __init__(
@@ -480,51 +353,46 @@ class PrintedBoostingPlan(RawPlan):
         trees, alphas = self._boost(training, holdout, randomness) if len(training.labels) else ([], [])
         joined = BinaryTrees.joined(trees, most_codes(branching))
         model = PrintedVote(branching, joined, np.array(alphas, dtype=np.float64))
-        votes = self._recipe.votes
-        return model if votes is None else votes.answering(model, float(self._epsilon), randomness)
+        return self._recipe.answering(model, float(self._epsilon), randomness)
 
     def _divided(self, data: RawRecords, randomness: Randomness) -> tuple[RawRecords, RawRecords]:
         """Return the records that train and those that prune."""
         if self._recipe.holdout == 0:
-            return data, _some(data, np.empty(0, dtype=np.int64))
+            return data, data.some(np.empty(0, dtype=np.int64))
         records = len(data.labels)
         order = randomness.draw(Permutation(), records)
         held = int(records * self._recipe.holdout)
-        return _some(data, np.sort(order[held:])), _some(data, np.sort(order[:held]))
+        return data.some(np.sort(order[held:])), data.some(np.sort(order[:held]))
 
     def _boost(
         self, training: RawRecords, holdout: RawRecords, randomness: Randomness
     ) -> tuple[list[BinaryTrees], list[float]]:
         recipe, epsilon = self._recipe, float(self._epsilon)
         fit = recipe.learner.fitter(training, holdout)
-        weights = recipe.step.start(len(training.labels))
+        weights = recipe.start(len(training.labels))
         sign = 2 * training.labels - 1
         trees: list[BinaryTrees] = []
         alphas: list[float] = []
         error: float | None = None
+
+        def labels(tree: BinaryTrees, data: RawRecords) -> npt.NDArray[np.int32]:
+            return tree.labels(0, data.columns, self._branching)
+
         for number in range(1, self._rounds + 1):
-            budget = recipe.budgets.budget(epsilon, self._rounds, error)
-            tree = fit(weights, budget, randomness)
-            vote = 2 * tree.labels(0, training.columns, self._branching) - 1
-            error = recipe.step.error(vote != sign, weights)
-            if recipe.step.stops(error):
+            tree = fit(weights, recipe.budget(epsilon, self._rounds, error), randomness)
+            vote = 2 * labels(tree, training) - 1
+            error = recipe.error(vote != sign, weights)
+            if recipe.stops(error):
                 break
-            alphas.append(recipe.step.alpha(error))
+            alphas.append(recipe.alpha(error))
             trees.append(tree)
-            if recipe.step.ends_without_error and self._is_right(tree, holdout):
+            if recipe.ends_without_error and np.all(labels(tree, holdout) == holdout.labels):
                 break
             weights = weights * np.exp(-alphas[-1] * sign * vote)
             weights /= weights.sum()
-            if number in self._marked and recipe.perturbation is not None:
-                weights = recipe.perturbation.apply(weights, epsilon, self._rounds, randomness)
+            if number in self._marked:
+                weights = recipe.perturbed(weights, epsilon, self._rounds, randomness)
         return trees, alphas
-
-    def _is_right(self, tree: BinaryTrees, data: RawRecords) -> bool:
-        return bool(np.all(tree.labels(0, data.columns, self._branching) == data.labels))
-
-
-def _some(data: RawRecords, rows: Integers) -> RawRecords:
-    return RawRecords(np.ascontiguousarray(data.columns[:, rows]), data.labels[rows], data.branching)
 
 
 class PaperBooster(BoostedSystem):
@@ -532,8 +400,6 @@ class PaperBooster(BoostedSystem):
 
     Parameters
     ----------
-    epsilon, delta, schema, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``BoostedSystem``.
     variant : {"private", "published"}
         "private": the form whose guarantee is proved. "published": the form that the paper prints, for two classes, to fit and
         predict; its certificate says that no guarantee holds, and why.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,26 +17,24 @@ from hedgerow.papers import kernels
 from hedgerow.papers.boosting import (
     UNIT,
     BinaryTrees,
-    EqualRounds,
     Fit,
-    LessLogAlpha,
     PaperBooster,
     PrintedBoosting,
+    adaboost_alpha,
     most_codes,
 )
 from hedgerow.papers.cart_coded import (
-    CodedStep,
+    CodedBoosting,
     CodedTree,
-    NoisyVotes,
     Sketch,
     WeakestLink,
-    WholeRounds,
     errors_by_node,
 )
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
 from hedgerow.papers.records import Branching, NodeRecords, OpenNodes, RawRecords, cut_ranges
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
+from hedgerow.privacy.exact import decimal_text
 from hedgerow.scores import SCORES
 from hedgerow.systems.base import VOTES, Size, by_budget
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest, Subspace, Weighted
@@ -45,6 +44,8 @@ HALF = Fraction(1, 2)  # a record is sampled with a probability of half its weig
 TESTS_SHARE = Fraction(3, 4)
 FOR_PRUNING = Fraction(3, 10)
 PAPER_SUBSPACE = 5
+LEAST_ALPHA = 2e-10  # its logarithm is finite
+RESERVE = 0.001  # of a round's equal share, where the rule gives nothing
 
 
 @dataclass(frozen=True)
@@ -61,27 +62,15 @@ class CartTree:
     nodes, is paid for and not drawn. Step 8 adds the budget of a pruned subtree to its parent: a node with h levels below
     it, should it become a leaf, has e' / 2 + h e' for its counts. Pruning counts errors and not weights.
 
-    Parameters
-    ----------
-    max_depth : int
-        d, the tests on a path; e' = e / (d + 1).
-    subspace : int
-        k, how many features a node may test.
-    pruning : WeakestLink or None
-        What cuts trees back; None leaves them as they are.
-    sampled : bool
-        Whether a tree is grown on a sample by weight, as the paper has it, or on all records: an ablation, in which weights
-        reach no tree.
-    noised : {"counts", "shares"}
-        What the noise of a leaf is added to: the numbers of its records, or their shares of the whole sample, which are as
-        small as the weights that the noise is scaled to.
     """
 
-    max_depth: int = 4
-    subspace: int = 5
+    max_depth: int = 4  # d, the tests on a path; e' = e / (d + 1)
+    subspace: int = 5  # k, how many features a node may test
     pruning: WeakestLink | None = field(default_factory=WeakestLink)
-    sampled: bool = True
-    noised: Literal["counts", "shares"] = "counts"
+    sampled: bool = True  # False is an ablation: a tree is grown on all records, and weights reach none
+    noised: Literal["counts", "shares"] = (
+        "counts"  # a leaf's records, or their shares of the sample, as small as the weights
+    )
 
     tests = staticmethod(cut_ranges)
 
@@ -137,6 +126,43 @@ class CartTree:
                 "trees are cut back by raw errors on the records that are held out, an infinite loss; the budget of what is "
                 "cut off is added to noise that was drawn before"
             )
+
+
+def round_budget(epsilon: float, rounds: int, error: float) -> float:
+    """Return the budget of a round of CART-DPsAdaBoost, eps / T - ln(alpha), after a round with such an error.
+
+    Read literally: it is negative after errors that are small, and above eps / T after errors above .1192.
+    """
+    return epsilon / rounds - math.log(max(adaboost_alpha(error), LEAST_ALPHA))
+
+
+@dataclass(frozen=True)
+class PrintedCart(PrintedBoosting):
+    """AdaBoost whose rounds have eps / T - ln(alpha): algorithm 3, with alpha of the round before.
+
+    The paper's alpha is known at the round's end only. The first round takes alpha = 1, and a rest that is not positive
+    becomes .001 eps / T [inferred]; alpha is at least 2e-10, so that no budget is infinite [our choice].
+    """
+
+    def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
+        budget = epsilon / rounds if error is None else round_budget(epsilon, rounds, error)
+        return budget if budget > 0 else RESERVE * epsilon / rounds
+
+    def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
+        if rounds == 1:
+            return
+        total = float(epsilon)
+        used = [
+            f"{round_budget(total, rounds, error):.4g} after an error of {error:g}" for error in (0.05, 0.2, 0.3, 0.4)
+        ]
+        text = (
+            f"a round's budget is epsilon / {rounds} - ln(alpha), read off the raw training error of the round before: "
+            f"nominally {decimal_text(epsilon / rounds)}, really {', '.join(used)}"
+        )
+        if round_budget(total, rounds, 0.0) < 0:
+            zero = 1 / (1 + math.exp(2 * math.exp(total / rounds)))  # where alpha is e^(epsilon / T)
+            text += f"; below an error of {zero:.3g} it is negative, and .001 of the nominal one stands in"
+        yield text
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,12 +265,11 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
               weight. One run of the exponential mechanism selects a test among all cuts and values. No stop rule makes a node
               a leaf. A tree's vote follows from its noisy leaves.
     Published algorithms 1, 3 and 4 as printed, with the circular budget; or as the authors coded them.
+    Defaults  4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published: 10, or 30 as coded with noise
+              in Gini indices; 10 bins.
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperBooster``. Defaults: 4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published:
-        10, or 30 as coded with noise in Gini indices; 10 bins.
     max_depth : int or None
         Maximum number of tests on a path. None: 2 [our choice]; published: 4.
     subspace : int or None
@@ -258,16 +283,6 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     coded_noise : {"votes", "gini"}
         Where the coded form adds noise. "votes": to the trees' predictions, as in the four scripts that draw the paper's figures
         and tables. "gini": to the Gini indices and labels, as in a fifth script.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.CARTDPsAdaBoostClassifier(epsilon=1.0, delta=1e-6, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     max_depth: int | None = parameter(WholeNumber(1, 16, or_none=True), default=None)
@@ -295,16 +310,9 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     def _published(self) -> PrintedBoosting:
         depth = self._size(self._published_size).max_depth
         if self.as_coded:
-            noisy = self.coded_noise == "gini"
-            return PrintedBoosting(
-                CodedTree(depth, noisy=noisy),
-                budgets=WholeRounds() if noisy else EqualRounds(),
-                step=CodedStep(),
-                votes=None if noisy else NoisyVotes(),
-                holdout=FOR_PRUNING,
-            )
+            return CodedBoosting(CodedTree(depth, noisy=self.coded_noise == "gini"), holdout=FOR_PRUNING)
         subspace = PAPER_SUBSPACE if self.subspace is None else self.subspace
-        return PrintedBoosting(CartTree(depth, subspace), budgets=LessLogAlpha(), holdout=FOR_PRUNING)
+        return PrintedCart(CartTree(depth, subspace), holdout=FOR_PRUNING)
 
     def _size(self, default: Size) -> Size:
         return super()._size(default).given(max_depth=self.max_depth)

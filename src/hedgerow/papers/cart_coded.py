@@ -20,10 +20,9 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.papers import kernels
 from hedgerow.papers.boosting import (
-    AdaBoostStep,
     BinaryTrees,
-    EqualRounds,
     Fit,
+    PrintedBoosting,
     PrintedVote,
     Ranked,
     midpoint,
@@ -83,15 +82,9 @@ class WeakestLink:
 
     Source    Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984, chapter 3, with hold-out
               records; on ties with the smaller tree, and the tree of the root alone is one of them.
-
-    Parameters
-    ----------
-    as_coded : bool
-        On ties the larger tree, and the tree of the root alone only where no other was grown, as in the code of
-        CART-DPsAdaBoost.
     """
 
-    as_coded: bool = False
+    as_coded: bool = False  # on ties the larger tree, and the tree of the root alone only where no other was grown
 
     def apply(self, tree: BinaryTrees, errors: Integers, held_errors: Integers) -> BinaryTrees:
         """Return the pruned tree, by the errors of each node (nodes,) on grown records and on those that were held out."""
@@ -195,17 +188,12 @@ class CodedTree:
 
     Departs   from the code: labels are drawn once, which it draws anew at every look; missing numbers go right, which it does
               not know.
-
-    Parameters
-    ----------
-    max_depth : int
-        The tests on a path.
-    noisy : bool
-        Whether indices and labels get noise: one script of the authors'. Their others grow trees without.
     """
 
     max_depth: int = 4
-    noisy: bool = True
+    noisy: bool = (
+        True  # whether indices and labels get noise: one script of the authors'; the others grow trees without
+    )
 
     tests = staticmethod(raw_numbers)
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
@@ -346,49 +334,6 @@ def _noisy_gini(weights: Floats, has: Truth, noise: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class WholeRounds(EqualRounds):
-    """Every single count spends all of epsilon: the code of CART-DPsAdaBoost."""
-
-    def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
-        return epsilon
-
-    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        yield (
-            "each noisy count spends the whole epsilon, and nothing adds them up over the candidates, nodes, levels and "
-            f"{rounds} rounds"
-        )
-
-
-@dataclass(frozen=True)
-class CodedStep(AdaBoostStep):
-    """The code of CART-DPsAdaBoost: half the decimal log-odds of the unweighted error, and weights that start at 1.
-
-    An error of 0 is taken as .001 and one of 1 as .999. Training ends with a tree without an error on the held-out records.
-    """
-
-    ends_without_error: ClassVar[bool] = True
-
-    def start(self, records: int) -> Floats:
-        return np.ones(records)
-
-    def error(self, wrong: Truth, weights: Floats) -> float:
-        return float(wrong.mean())
-
-    def stops(self, error: float) -> bool:
-        return False
-
-    def alpha(self, error: float) -> float:
-        error = {0.0: 0.001, 1.0: 0.999}.get(error, error)
-        return math.log10((1 - error) / error) / 2
-
-    def reasons(self, rounds: int) -> Iterator[str]:
-        yield (
-            "the weights of the trees are exact functions of k errors of N training records, log10((N - k) / k) / 2, which "
-            "are never the same for N and N + 1: delta = 1 at every epsilon, but where k is 0 or all"
-        )
-
-
-@dataclass(frozen=True)
 class AnswerKey:
     """The seed of the noise in a model's answers, drawn once for a model."""
 
@@ -424,19 +369,57 @@ class NoisyVote(PrintedVote):
 
 
 @dataclass(frozen=True)
-class NoisyVotes:
-    """The rule that answers get noise: every tree and every record with the whole epsilon."""
+class CodedBoosting(PrintedBoosting):
+    """Half the decimal log-odds of the unweighted error, weights that start at 1, and all of epsilon for every single count.
 
-    def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> NoisyVote:
+    An error of 0 is taken as .001 and one of 1 as .999. Training ends with a tree without an error on the held-out records.
+    Where the trees have no noise, their answers have it: every tree and every record with the whole epsilon.
+    """
+
+    learner: CodedTree
+
+    ends_without_error: ClassVar[bool] = True
+
+    def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
+        return epsilon
+
+    def start(self, records: int) -> Floats:
+        return np.ones(records)
+
+    def error(self, wrong: Truth, weights: Floats) -> float:
+        return float(wrong.mean())
+
+    def stops(self, error: float) -> bool:
+        return False
+
+    def alpha(self, error: float) -> float:
+        error = {0.0: 0.001, 1.0: 0.999}.get(error, error)
+        return math.log10((1 - error) / error) / 2
+
+    def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> PrintedVote:
+        if self.learner.noisy:
+            return model
         return NoisyVote(model.branching, model.trees, model.alphas, randomness.draw(AnswerKey()), epsilon)
 
-    def reasons(self, trees: int) -> Iterator[str]:
+    def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
+        if self.learner.noisy:
+            yield (
+                "each noisy count spends the whole epsilon, and nothing adds them up over the candidates, nodes, levels and "
+                f"{rounds} rounds"
+            )
+            return
         yield (
             "the only noise is on the trees' answers to the records that are asked about, and the trees are in the model: what "
             "it stores is raw"
         )
         yield (
-            f"each answer of each of {trees} trees spends the whole epsilon, and nothing adds them up over trees and "
+            f"each answer of each of {rounds} trees spends the whole epsilon, and nothing adds them up over trees and "
             "records; an answer that one record turns from -1 to 1 loses up to 200 epsilon, since the mean of 100 draws of "
             "Laplace(1 / epsilon) has a tenth of the standard deviation of one"
+        )
+
+    def round_reasons(self, rounds: int) -> Iterator[str]:
+        yield (
+            "the weights of the trees are exact functions of k errors of N training records, log10((N - k) / k) / 2, which "
+            "are never the same for N and N + 1: delta = 1 at every epsilon, but where k is 0 or all"
         )

@@ -7,7 +7,7 @@ Astronautics, 2017.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, cast
 
@@ -31,9 +31,9 @@ from hedgerow.papers.boosting import (
 )
 from hedgerow.papers.records import Branching, RawRecords, raw_numbers, schema_bins
 from hedgerow.parameters import Choice, parameter
+from hedgerow.privacy.accounting import Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Sequence, Unprotected
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.scores import Error, Max
 from hedgerow.systems.base import VOTES, Size, by_budget
@@ -126,35 +126,25 @@ def _scale(change: float, mean: float, budget: float) -> float:
 
 
 @dataclass(frozen=True)
-class PerturbExtremes:
-    """Laplace noise on the largest and the least weight of some rounds, cut off at 1/N, before weights are normalized.
+class PrintedDPAda(PrintedBoosting):
+    """AdaBoost with Laplace noise on the largest and the least weight of some rounds, cut off at 1/N, before normalization.
 
     A noisy largest weight below 1/N becomes 1/N, and so does a noisy least weight above it; a noisy least weight below 0
     becomes 0 [inferred, the paper has no rule].
 
-    Parameters
-    ----------
-    schedule : RoundSchedule
-        The rounds after which there is noise.
-    ties : {"each", "shared", "one"}
-        Of all records with the largest (least) weight, each gets noise of its own (the likely reading, since the paper's
-        proof counts them all), all get one noisy value, or only the first one is changed.
-
-    Notes
-    -----
-    The scale on the largest weight is (m / B) (1 - 1 / (N max w)), above 16 at m = 30 and B = 1 for the weights of order
-    1e-4 that thousands of records have: the next stump fits the noise. On Adult as in the paper, at B = 1 and m = 50, the
-    four schedules reach about .5 where all tied records get noise and .67 to .77 where one does; the majority rule has .76
-    and AdaBoost .86, so that no reading of the ties gives the paper's curves, which are close to AdaBoost.
-
-    Where the least weight is 0, its budget is 0 and its scale has no bound: the noisy weight is 1/N or 0 by a fair coin.
+    Of all records with the largest (least) weight each gets noise of its own (``ties``: "each", the likely reading, since the
+    paper's proof counts them all), all get one noisy value ("shared"), or only the first one is changed ("one"). The scale on
+    the largest weight is (m / B) (1 - 1 / (N max w)), above 16 at m = 30 and B = 1 for the weights of order 1e-4 that thousands
+    of records have: the next stump fits the noise. On Adult as in the paper, at B = 1 and m = 50, the four schedules reach about
+    .5 where all tied records get noise and .67 to .77 where one does; the majority rule has .76 and AdaBoost .86, so that no
+    reading of the ties gives the paper's curves, which are close to AdaBoost. Where the least weight is 0, its budget is 0 and
+    its scale has no bound: the noisy weight is 1/N or 0 by a fair coin.
     """
 
-    schedule: RoundSchedule
+    schedule: RoundSchedule = field(default_factory=AfterFirst)  # the rounds after which there is noise
     ties: Ties = "each"
 
-    def apply(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
-        """Return the weights (records,) after noise, normalized."""
+    def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
         mean = 1 / len(weights)
         of_most, of_least = noise_scales(weights, epsilon, rounds)
         most = self._tied(weights >= weights.max() * (1 - EQUAL))
@@ -173,7 +163,7 @@ class PerturbExtremes:
         noise: Floats = randomness.draw(UNIT, np.zeros(records if self.ties == "each" else 1))
         return noise
 
-    def reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
+    def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
         if self.schedule.most(rounds) == 0:
             return
         scale = decimal_text(rounds / epsilon / EXAMPLE, 3)
@@ -199,12 +189,10 @@ class DPAdaClassifier(PaperBooster):
     Departs   (private) from the paper. Noise is added to what is released, the selection of the stump and its leaves, and not to
               the weights. Rounds that are not paid read nothing and add nothing. Weights are capped and not normalized.
     Published noise on the largest and the smallest weight, in proportions that depend on the weights; everything else exact.
+    Defaults  16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our choice]; published: 50; 10 bins.
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperBooster``. Defaults: 16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our
-        choice]; published: 50; 10 bins.
     schedule : {"all", "swing", "random", "improved"}
         The rounds that are paid: every round; every second round; each round by a fair coin; or the first of each run of such
         coins.
@@ -213,16 +201,6 @@ class DPAdaClassifier(PaperBooster):
     ties : {"each", "shared", "one"}
         Published form: whether records that tie for the largest or the smallest weight each get noise, share one noise, or only
         one of them gets noise.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DPAdaClassifier(epsilon=1.0, schema=schema, schedule="swing", n_estimators=10).fit(X, y)
-    >>> model.certificate_.holds, float(model.certificate_.epsilon)
-    (True, 1.0)
     """
 
     schedule: str = parameter(Choice(tuple(SCHEDULES)), default="all")
@@ -263,8 +241,7 @@ class DPAdaClassifier(PaperBooster):
     _published_size = Size(50, 1, 10)
 
     def _published(self) -> PrintedBoosting:
-        perturbation = PerturbExtremes(SCHEDULES[self.schedule], cast(Ties, self.ties))
-        return PrintedBoosting(ExactStump(), perturbation=perturbation)
+        return PrintedDPAda(ExactStump(), SCHEDULES[self.schedule], cast(Ties, self.ties))
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 16, 40, 100), 1, 10)
@@ -327,26 +304,14 @@ class DPAdaBoostClassifier(PaperBooster):
               records. Weights are capped and not normalized. Votes follow from the noisy leaves alone.
     Published the attribute with the largest exact weighted information gain, noise proportional to the largest weight, exact
               alpha.
+    Defaults  8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16; published: 10; 10 bins [our choice].
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperBooster``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16; published: 10; 10 bins
-        [our choice].
     attribute : {"selected", "random"}
         How the private form selects the attribute. "selected": by permute-and-flip (with ``delta`` above 0 by the exponential
         mechanism) on the weight that majority labels classify correctly, with half of a round's budget. "random": at random, so
         the whole budget is for the leaves, as in the paper.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DPAdaBoostClassifier(epsilon=1.0, schema=schema, attribute="random").fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     attribute: str = parameter(Choice(("selected", "random")), default="selected")

@@ -64,11 +64,13 @@ class PFDPDTClassifier(PaperTree):
 
     Parameters
     ----------
-    epsilon, schema, variant, max_bins, stop, adjacency, records_per_person, random_state, ledger
-        See ``EDPRFClassifier``.
     max_depth : int or None
         Maximum number of tests on a path, one less than the paper's treeDepth. None: 4 if the add/remove budget is at least 0.5,
         otherwise 3 [our choice]; published: 5.
+    stop : {"auto", "none", "noisy-minority"}
+        For the private form. "none": every path grows to its end. "noisy-minority": a node whose noisy minority count is small
+        becomes a leaf, which takes three tenths of each level's budget. "auto": "noisy-minority" for a single tree of more
+        than 3 tests on a path, otherwise "none", because small trees and trees that share the records cannot afford it.
 
     Examples
     --------
@@ -128,12 +130,6 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        The total privacy budget, read as its shortest decimal.
-    schema : Schema or None
-        What is public about the data. None infers it from the records, which voids the guarantee.
-    variant : {"private", "published"}
-        "private": the form whose guarantee is proved. "published": the form that the paper prints.
     n_estimators : int or None
         Number of trees. None: 11 if the add/remove budget is at least 0.5, otherwise 5 [our choice]; published: 35.
     max_depth : int or None
@@ -141,38 +137,13 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
         otherwise 2; for a single tree (``n_estimators=1``) one more [our choice]; published: 5.
     max_bins : int or None
         Number of equal-width bins of a numeric feature. None: 5 [our choice; the paper does not say].
-    stop : {"auto", "none", "noisy-minority"}
-        For the private form. "none": every path grows to its end. "noisy-minority": a node whose noisy minority count is small
-        becomes a leaf, which takes three tenths of each level's budget. "auto": "noisy-minority" for a single tree of more
-        than 3 tests on a path, otherwise "none", because small trees and trees that share the records cannot afford it.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. Under "replace-one" the plan runs at half the budget.
-    records_per_person : int
-        The guarantee protects a person, of whom at most this many records are read; see ``fit``.
-    random_state : None, int or numpy generator
-        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
-    ledger : Ledger or None
-        The ledger that is charged for the fit's plan before anything is drawn.
 
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
+
 
     Notes
     -----
     ``predict_proba`` returns each class's share of the trees' votes. It ranks records but is not a calibrated probability. Ties
     go to the first class of the schema.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["high", "low"])
-    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds
-    True
     """
 
     def _stop(self, depth: int) -> Stop | None:
@@ -197,11 +168,10 @@ class TraditionClassifier(PaperTree):
               is pure. Selections use the one-sided ranges. A leaf gets all of the budget that its path has not spent.
     Published the paper's steps as printed. The paper does not say how a level's budget is shared, so there are two readings
               [inferred].
+    Defaults  3 tests on a path (published: 5), 5 bins.
 
     Parameters
     ----------
-    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperTree``. Defaults: 3 tests on a path (published: 5), 5 bins.
     split : {"exponential", "permute-and-flip"}
         The mechanism that selects tests.
     leaf : {"counts", "label"}
@@ -209,16 +179,6 @@ class TraditionClassifier(PaperTree):
     reading : {"halved", "undivided"}
         "halved" (R1): half of a level's budget is for a noisy number of records, which stops small nodes, and half is for the
         test or the leaf. "undivided" (R2): there is no query of the number of records.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.TraditionClassifier(epsilon=1.0, schema=schema, split="permute-and-flip").fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     split: str = parameter(Choice(tuple(SELECTIONS)), default="exponential")
@@ -264,12 +224,7 @@ class RivalForest(PaperForest):
     """``DiffPRFsClassifier`` with other level budgets, in both forms.
 
     Published: bootstrap samples, intervals between the values of a node, n + 1 selections, and noisy numbers of records.
-
-    Parameters
-    ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperForest``. Defaults: 25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts on a grid of 128 cells
-        [our choice].
+    Defaults  25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
     """
 
     _private_size = Size(3, 4, 128)
@@ -303,24 +258,12 @@ class DengDiffPRFClassifier(RivalForest):
     not public. We assume that each level gets twice the budget of the level above it [inferred, low confidence].
 
     Releases, costs, departs, published
-              as ``DiffPRFsClassifier`` and ``RivalForest``, with these level budgets (docs/proofs/diffprfs.md).
+              as ``DiffPRFsClassifier``, with these level budgets (docs/proofs/diffprfs.md).
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``RivalForest``.
     levels : {"geometric", "arithmetic", "uniform"}
         How the levels of a tree share its budget.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DengDiffPRFClassifier(epsilon=1.0, schema=schema, levels="arithmetic").fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     levels: str = parameter(Choice(tuple(LEVELS)), default="geometric")
@@ -336,24 +279,12 @@ class DiffPRFLinearClassifier(RivalForest):
     proportional to ``slope`` k + ``constant``. The paper leaves both to the user; the defaults are ours [inferred].
 
     Releases, costs, departs, published
-              as ``DiffPRFsClassifier`` and ``RivalForest``, with these level budgets (docs/proofs/diffprfs.md).
+              as ``DiffPRFsClassifier``, with these level budgets (docs/proofs/diffprfs.md).
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``RivalForest``.
     slope, constant : int
         The coefficients, which are not both 0. Slope 0 gives every level the same; constant 0 is the arithmetic allocation.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPRFLinearClassifier(epsilon=1.0, schema=schema, slope=1, constant=2).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     slope: int = parameter(WholeNumber(0, 1000), default=1)
@@ -382,22 +313,7 @@ class TpDPRFClassifier(PaperForest):
               alone, without training error or normalization. Selections use the one-sided range. A leaf gets all of the budget
               that its path has not spent.
     Published weights from the exact training error, and bootstrap samples drawn by these weights.
-
-    Parameters
-    ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperForest``. Defaults: 25 trees of 5 tests [inferred]; private: 4 trees of 4 tests, cuts on a grid of 128 cells
-        [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.TpDPRFClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  25 trees of 5 tests [inferred]; private: 4 trees of 4 tests, cuts on a grid of 128 cells [our choice].
     """
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:

@@ -165,31 +165,19 @@ class Shares:
 class PrintedForest:
     """A printed forest in its parts.
 
-    Parameters
-    ----------
-    levels : Levels
-        How the levels of a path share a tree's budget.
-    samples : Samples
-        Which records each tree reads.
-    tests : BranchingRule
-        The test on each feature. No path reads a feature twice but for cuts.
-    selection : RealSelection
-        What chooses tests by their Gini score: each of n features that are cut has a selection among intervals of its own, and
-        one more selection is among all tests, n + 1 at one price (Mu et al. 2016).
-    sharing : {"aligned", "undivided", "halved"}
-        "aligned": a level's budget is for its test, and a leaf gets what its path has left (eDPRF, equation 10). "undivided":
-        a level's budget is for its test or its leaf. "halved": half of it is for the noisy count of the node's records, half
-        for its test or its leaf; where no leaf is counted, because it holds a label, a leaf gets all of it.
-    leaf : {"label", "counts"}
-        A label by permute-and-flip with the factor epsilon / 2 (eDPRF, equation 15), or the label of the largest of the class
-        counts with Laplace noise.
-    pure_leaves : bool
-        Whether a node of a single class is a leaf, and so is one without records (eDPRF, algorithm 5). That a node without
-        records is a leaf with a uniform label is our choice, the paper is silent.
-    counted : bool
-        Whether a node ends where N / (t K) < sqrt(2) / (2 b), N its noisy count with the budget b, t the most branches of any
-        test that it may have, and K the number of classes. Mu et al. name 2 b their budget [inferred]. A noisy count that no
-        step reads is paid for and not drawn.
+    ``selection`` chooses tests by their Gini score: each of n features that are cut has a selection among intervals of its own,
+    and one more selection is among all tests, n + 1 at one price (Mu et al. 2016). No path reads a feature twice but for cuts.
+
+    ``sharing`` "aligned": a level's budget is for its test, and a leaf gets what its path has left (eDPRF, equation 10).
+    "undivided": a level's budget is for its test or its leaf. "halved": half of it is for the noisy count of the node's records,
+    half for its test or its leaf; where no leaf is counted, because it holds a label, a leaf gets all of it.
+
+    ``pure_leaves``: a node of a single class is a leaf, and so is one without records (eDPRF, algorithm 5). That the latter has
+    a uniform label is our choice, the paper is silent.
+
+    ``counted``: a node ends where N / (t K) < sqrt(2) / (2 b), N its noisy count with the budget b, t the most branches of any
+    test that it may have, and K the number of classes. Mu et al. name 2 b their budget [inferred]. A noisy count that no step
+    reads is paid for and not drawn.
     """
 
     levels: Levels
@@ -197,7 +185,9 @@ class PrintedForest:
     tests: BranchingRule
     selection: RealSelection
     sharing: Literal["aligned", "undivided", "halved"]
-    leaf: Literal["label", "counts"]
+    leaf: Literal[
+        "label", "counts"
+    ]  # by permute-and-flip, factor epsilon / 2 (eDPRF, equation 15); of the largest noisy count
     pure_leaves: bool = True
     counted: bool = False
 
@@ -268,29 +258,15 @@ class PrintedForestPlan(RawPlan):
 
 @dataclass(frozen=True, eq=False)
 class PrintedTrees:
-    """A forest that reads raw records: nodes of all trees in one array, children of a node side by side and behind it.
-
-    Parameters
-    ----------
-    branching : Branching
-        How records are read.
-    roots : ndarray of shape (trees,)
-        The root of each tree.
-    feature, first_child, label : ndarray of shape (nodes,)
-        The feature that a node tests, -1 for a leaf; its first child, 0 for a leaf, behind which the others stand; and the
-        class of a leaf, -1 for other nodes.
-    low, high : ndarray of shape (nodes,)
-        The range that a numeric test cuts into bins, or twice the point of a cut; 0 for other nodes. Unlike in private trees,
-        it may be a range that the node's own records had.
-    """
+    """A forest that reads raw records: nodes of all trees in one array, children of a node side by side and behind it."""
 
     branching: Branching
-    roots: npt.NDArray[np.int32]
-    feature: npt.NDArray[np.int32]
-    first_child: npt.NDArray[np.int32]
-    label: npt.NDArray[np.int32]
-    low: Floats
-    high: Floats
+    roots: npt.NDArray[np.int32]  # (trees,); the others (nodes,)
+    feature: npt.NDArray[np.int32]  # what a node tests, -1 for a leaf
+    first_child: npt.NDArray[np.int32]  # 0 for a leaf
+    label: npt.NDArray[np.int32]  # the class of a leaf, -1 for other nodes
+    low: Floats  # the range that a numeric test cuts into bins, which may be that of the node's own records, or twice the point
+    high: Floats  # of a cut; 0 for other nodes
 
     importance_rule: ClassVar[str] = OF_TESTS
 
@@ -446,16 +422,9 @@ class PaperTree(TreeSystem):
 
     Parameters
     ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``.
     variant : {"private", "published"}
         "private": the form whose guarantee is proved. "published": the form that the paper prints, to fit and predict; its
         certificate says that no guarantee holds, and why.
-
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
     """
 
     _published_size: ClassVar[Size]
@@ -474,10 +443,4 @@ class PaperTree(TreeSystem):
 
 
 class PaperForest(PaperTree, ForestSystem):
-    """A forest of a paper.
-
-    Parameters
-    ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``PaperTree`` and ``ForestSystem``.
-    """
+    """A forest of a paper."""

@@ -22,28 +22,14 @@ MOST_CELLS = 1 << 21  # of histograms that are in memory at once
 
 @dataclass(frozen=True, eq=False)
 class Branching:
-    """The branches of the test on each feature.
+    """The branches of the test on each feature; shapes are (features,)."""
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns are read by.
-    bins : ndarray of shape (features,)
-        Above 0 the bins of a numeric feature in a node, 0 for a branch per code, -1 for a cut with two branches.
-    arity : ndarray of shape (features,)
-        How many branches there are.
-    low, high : ndarray of shape (features,)
-        The public range of a feature that is cut, 0 for others.
-    encoder : Encoder or None
-        What turns all cells into codes; None where numbers are read as they are.
-    """
-
-    schema: Schema
-    bins: Integers
-    arity: Integers
-    low: Floats
+    schema: Schema  # what the columns are read by
+    bins: Integers  # above 0 the bins of a numeric feature in a node, 0 for a branch per code, CUT for a cut with two branches
+    arity: Integers  # how many branches there are
+    low: Floats  # the public range of a feature that is cut, 0 for others
     high: Floats
-    encoder: Encoder | None = None
+    encoder: Encoder | None = None  # what turns all cells into codes; None where numbers are read as they are
 
     @property
     def cuts(self) -> Integers:
@@ -124,6 +110,9 @@ class RawRecords:
         """Return those of the records ``columns`` (records, features) whose label is a class; the others have the label -1."""
         known = labels >= 0
         return cls(np.ascontiguousarray(columns[known].T), labels[known].astype(np.int64), branching)
+
+    def some(self, rows: Integers) -> RawRecords:
+        return RawRecords(np.ascontiguousarray(self.columns[:, rows]), self.labels[rows], self.branching)
 
     @property
     def n_classes(self) -> int:

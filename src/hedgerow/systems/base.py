@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
-from hedgerow.curator.interactive import RULES
+from hedgerow.curator.given import RULES
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
@@ -25,8 +25,6 @@ class BoostingClassifier(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, schema, adjacency, records_per_person, random_state, ledger
-        See ``PrivateClassifier``.
     delta : float, default 0.0
         The delta of the guarantee, at least 0 and below 1. If above 0, counts get normal noise and selections compose by
         zero-concentrated DP. It should be far below one over the number of records.
@@ -86,17 +84,10 @@ class TreeSystem(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, schema, adjacency, records_per_person, random_state, ledger
-        See ``PrivateClassifier``.
     max_depth : int or None
         Maximum number of tests on a path. None: the system's default.
     max_bins : int or None
         Number of equal-width bins of a numeric feature, or of cells of the grid on which it is cut. None: the system's default.
-
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
     """
 
     _private_size: ClassVar[Size]
@@ -124,8 +115,6 @@ class ForestSystem(TreeSystem):
 
     Parameters
     ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``.
     n_estimators : int or None
         Number of trees. None: the system's default.
     """
@@ -141,17 +130,10 @@ class BoostedSystem(BoostingClassifier):
 
     Parameters
     ----------
-    epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
-        See ``BoostingClassifier``.
     n_estimators : int or None
         Number of rounds. None: the system's default.
     max_bins : int or None
         Number of equal-width bins of a numeric feature. None: the system's default.
-
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
     """
 
     n_estimators: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)

@@ -27,9 +27,9 @@ from hedgerow.export import Mean, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Selection
 from hedgerow.parameters import Choice, WholeNumber, parameter
+from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import Sequence as Steps
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as Steps
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.features import Feature
 from hedgerow.scores import BRANCH_SCORES, BranchScore, Specializations
@@ -51,9 +51,8 @@ DAMAGED = "the file's cells are damaged; fit the model again."
 class CellCut:
     """A partition of the public line of codes into groups, the same for all records; ``edges`` (groups + 1,) are their ends.
 
-    Feature i has the places from ``starts[i]`` to ``starts[i + 1]``. The bins of a numeric feature stand in their order, and
-    behind them missing cells; every place between two of them may be cut. A categorical feature is divided once, into its
-    values, missing and undeclared cells.
+    Feature i has the places from ``starts[i]`` to ``starts[i + 1]``. Every place between two bins of a numeric feature, behind
+    which missing cells stand, may be cut. A categorical feature is divided once, into values, missing and undeclared cells.
     """
 
     starts: Integers
@@ -80,6 +79,10 @@ class CellCut:
     def all_runs(self) -> list[Run]:
         return list(pairwise(self.edges.tolist()))
 
+    def runs(self, feature: int) -> list[Run]:
+        start, stop = np.searchsorted(self.edges, self.starts[feature : feature + 2])
+        return list(pairwise(self.edges[start : stop + 1].tolist()))
+
     @lazy
     def shape(self) -> tuple[int, ...]:
         return tuple(np.diff(np.searchsorted(self.edges, self.starts)).tolist())
@@ -91,10 +94,6 @@ class CellCut:
     @property
     def n_cells(self) -> int:
         return math.prod(self.shape)
-
-    def runs(self, feature: int) -> list[Run]:
-        start, stop = np.searchsorted(self.edges, self.starts[feature : feature + 2])
-        return list(pairwise(self.edges[start : stop + 1].tolist()))
 
     def specialized(self, edges: Edges) -> CellCut:
         """Return the cut in which one group is divided."""
@@ -126,8 +125,8 @@ class CellsPlan:
     one selection for each specialization, over all cuts of all intervals and all groups that can be divided. The cuts of one
     interval together weigh as much as one group of a categorical feature [our reconstruction].
 
-    ``max_cells`` is a public bound: a specialization that would take the number of cells above it is not offered. All cells are
-    released, also empty ones, so their number depends on the cut alone.
+    All cells are released, also empty ones, so their number depends on the cut alone. ``max_cells`` bounds it: what would exceed
+    it is not offered.
     """
 
     def __init__(
@@ -156,11 +155,7 @@ class CellsPlan:
             asked = numeric + specializations - 1
             parts += [self._selection.event(f"cuts of intervals, {asked} in all on each path", score.detail)] * asked
         self._counts = Geometric(epsilon - sum((part.epsilon for part in parts), Fraction(0)))
-        self._event = Steps((*parts, self._counts.event("class counts of all cells")))
-
-    @property
-    def event(self) -> Event:
-        return self._event
+        self.event: Event = Steps((*parts, self._counts.event("class counts of all cells")))
 
     def fit(self, curator: Queryable) -> CellsModel:
         return self._model(*self.release(curator))
@@ -208,17 +203,19 @@ class CellsPlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> CellsModel:
         """Return the model that ``to_arrays`` wrote, or raise FileFormatError where no fit could have made it."""
-        steps = _read_steps(arrays)
+        branches = array_of(arrays, "branches", np.int32, (None,), 2).astype(np.int64)
+        places = array_of(arrays, "edges", np.int32, (int(branches.sum()) + len(branches),))
+        ends = np.cumsum(branches + 1)
+        steps = [tuple(places[end - count - 1 : end].tolist()) for end, count in zip(ends, branches, strict=True)]
         if len(steps) > self._specializations:
             raise FileFormatError(DAMAGED)
-        cut, groups = self._root, set(self._root.all_runs())
+        cut = self._root
         for edges in steps:
             run = (edges[0], edges[-1])
-            known = run in groups and edges in self._root.divisions(run)
+            known = run in cut.all_runs() and edges in cut.divisions(run)
             if not known or cut.n_cells_with(edges) > self._max_cells:
                 raise FileFormatError(DAMAGED)
             cut = cut.specialized(edges)
-            groups = (groups - {run}) | set(pairwise(edges))
         counts = array_of(arrays, "counts", np.int64, (cut.n_cells, len(self.encoder.schema.classes)))
         return self._model(steps, counts)
 
@@ -226,13 +223,6 @@ class CellsPlan:
         rate = float(self._counts.rate.fraction)
         deviation = math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)  # of two-sided geometric noise
         return CellsModel(self.encoder, tuple(steps), counts, deviation)
-
-
-def _read_steps(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Edges]:
-    """Return the specializations that ``to_arrays`` wrote, or raise FileFormatError where the arrays are of other forms."""
-    branches = array_of(arrays, "branches", np.int32, (None,), 2).astype(np.int64)
-    edges = array_of(arrays, "edges", np.int32, (int(branches.sum()) + len(branches),))
-    return [tuple(part.tolist()) for part in np.split(edges, np.cumsum(branches + 1)[:-1])] if len(branches) else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,13 +319,12 @@ def _representative(entry: Feature, max_bins: int, low: int, high: int) -> float
 
 
 def class_shares(cuts: Sequence[CellCut], counts: Integers, deviation: float) -> Floats:
-    """Return the class shares of every cell of the last cut, of shape (cells, classes), from noisy ``counts`` of this shape.
+    """Return the class shares of every cell of the last cut, (cells, classes), from noisy ``counts`` of this shape.
 
-    The cuts, root first, refine each other, one specialization at a time, so the blocks around a cell get smaller step by
-    step. A block's counts are the sums of its cells' noisy ones, which are signed and therefore unbiased however many of
-    them are empty; the noise of a sum over m cells has the deviation ``deviation * sqrt(m * classes)``. Each block takes
-    ``TRUST`` times that many records from the shares of the block around it: where the noise is larger than the records, a
-    block says what its surroundings say. It is one record at least.
+    The cuts, root first, refine each other. A block's counts are the sums of its cells' signed, and so unbiased, ones; the noise
+    of a sum over m cells has the deviation ``deviation * sqrt(m * classes)``. Each block takes ``TRUST`` times that many records,
+    at least one, from the shares of the block around it: where the noise is larger than the records, it says what its
+    surroundings say.
     """
     n_classes, last = counts.shape[1], cuts[-1]
     shape = tuple(last.shape[feature] for feature in last.divided)
@@ -368,10 +357,9 @@ def _blocks(cells: Floats, fine: CellCut, coarse: CellCut) -> Floats:
 
 
 def _clear_undeclared(cut: CellCut, cells: Floats, noisy: Floats, deviation: float) -> None:
-    """Set the cells of a group without declared values to zero where their noisy sum does not show that it has records.
+    """Set the cells of a group of missing or undeclared cells to 0 where their noisy sum does not show that it has records.
 
-    Such groups, of missing and undeclared cells, exist for every schema and are empty in most data: without them sums over
-    blocks have less noise.
+    Every schema has such groups, which are empty in most data: without them sums over blocks have less noise.
     """
     for axis, feature in enumerate(cut.divided):
         start, stop = cut.starts[feature : feature + 2]
@@ -398,10 +386,6 @@ class DiffGenClassifier(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        The total privacy budget, read as its shortest decimal.
-    schema : Schema or None
-        What is public about the data. None infers it from the records, which voids the guarantee.
     specializations : int or None
         Maximum number of groups that are divided. None: 10 if the add/remove budget is at least 0.5, otherwise 4 [our choice].
     criterion : {"gini", "max"} or None
@@ -412,23 +396,7 @@ class DiffGenClassifier(PrivateClassifier):
         at least 0.5, otherwise 64 [our choice].
     max_bins : int or None
         One more than the number of places where a numeric feature may be cut. None: 16 [our choice].
-    adjacency, records_per_person, random_state, ledger
-        See ``PrivateClassifier``.
 
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["high", "low"])
-    >>> model = hr.DiffGenClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds
-    True
     """
 
     specializations: int | None = parameter(WholeNumber(1, 100, or_none=True), default=None)
@@ -507,13 +475,10 @@ class DTDiffClassifier(DiffGenClassifier):
 
     Parameters
     ----------
-    epsilon, schema, specializations, criterion, max_cells, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``DiffGenClassifier``; max_bins is 64 by default if the add/remove budget is at least 1.
+    max_bins : int or None
+        One more than the number of places where a numeric feature may be cut. None: 64 if the add/remove budget is at least 1,
+        otherwise 16 [our choice].
 
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
 
     Examples
     --------

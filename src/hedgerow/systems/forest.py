@@ -56,10 +56,6 @@ class ForestClassifier(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        The total privacy budget, read as its shortest decimal.
-    schema : Schema or None
-        What is public about the data. None infers it from the records, which voids the guarantee.
     n_estimators : int or None
         Number of trees. None: 1.
     max_depth : int or None
@@ -93,23 +89,6 @@ class ForestClassifier(PrivateClassifier):
         weights multiply the noisy counts of every leaf, so they require counts. They do not affect the selection of tests.
         ``predict_proba`` is the share of weighted records. It is post-processing, so it costs nothing. It must be public
         knowledge: "balanced" is refused. ``HedgerowClassifier`` is the other system that takes it.
-    adjacency, records_per_person, random_state, ledger
-        See ``EDPRFClassifier``.
-
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema, n_estimators=3, selection="exponential").fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
     """
 
     n_estimators: int | None = parameter(WholeNumber(1, 100_000, or_none=True), default=None)

@@ -18,7 +18,7 @@ from hedgerow.additive.round import signs_of
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
 from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
-from hedgerow.curator.interactive import RULES as ARGUMENTS
+from hedgerow.curator.given import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import (
     ClassOrder,
@@ -33,8 +33,7 @@ from hedgerow.estimator import (
 from hedgerow.margins import VOTE_STEPS, ClassWeights
 from hedgerow.parameters import Choice, ClassNumbers, Flag, Instance, Signs, WholeNumber, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.guarantee import Start
+from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.base import BoostingClassifier
@@ -100,6 +99,30 @@ class StartingEstimator(PrivateEstimator):
             vars(made)["_metadata_request"] = deepcopy(self._metadata_request)
         return made
 
+    @property
+    def _model(self) -> AdditiveModel:
+        return cast(AdditiveModel, self.model_)
+
+    def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
+        """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.
+
+        What the feature adds in cells of cuts is not included. With ``loss="poisson"`` or ``outcome_transform="log"``, curves
+        add up to the log of the outcome.
+        """
+        model, names = self._model, self._model.encoder.schema.names
+        if feature not in names:
+            raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(names)}.")
+        number = names.index(feature)
+        return self._labels(number), model.shown(model.curve(number))
+
+    def _labels(self, number: int) -> list[str]:
+        encoder = self._model.encoder
+        kind = encoder.schema.features[encoder.schema.names[number]]
+        return [kind.code_label(code, encoder.max_bins) for code in range(int(encoder.n_codes[number]))]
+
+    def _explained(self, X: Any) -> Explanation:
+        return explained(self._model, X)
+
 
 OUTCOME_RULES = RegressionRules()
 COUNTS = replace(OUTCOME_RULES, loss=Poisson, link=LogLink)
@@ -121,9 +144,9 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
 
     Parameters
     ----------
-    epsilon, schema, adjacency, records_per_person, random_state, ledger
-        See ``PrivateEstimator``. The schema needs an ``outcome``, whose range must be public knowledge. Outcomes outside the
-        range are clipped to it, and predictions stay within it.
+    schema : Schema or None
+        What is public about the data. It needs an ``outcome``, whose range must be public knowledge. Outcomes outside the range
+        are clipped to it, and predictions stay within it. None infers it from the records, which voids the guarantee.
     delta : float, default 0.0
         The delta of the guarantee, at least 0 and below 1. A small delta, far below one over the number of records, makes the
         model markedly more accurate.
@@ -150,10 +173,6 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
 
-    Attributes
-    ----------
-    schema_, certificate_, n_features_in_
-        See ``PrivateEstimator``.
 
     Examples
     --------
@@ -191,31 +210,9 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
             started=coins == STARTED,
         )
 
-    @property
-    def _model(self) -> AdditiveModel:
-        return cast(AdditiveModel, self.model_)
-
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict`` after the first round, after the second, and so on; each includes the final mean of residuals."""
         yield from self._model.staged_answers(self._features_of(X))
-
-    def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.
-
-        What the feature adds in cells of cuts is not included. With ``loss="poisson"`` or ``outcome_transform="log"``, curves
-        add up to the log of the outcome.
-        """
-        model = self._model
-        names = model.encoder.schema.names
-        if feature not in names:
-            raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(names)}.")
-        number = names.index(feature)
-        kind = model.encoder.schema.features[feature]
-        labels = [kind.code_label(code, model.encoder.max_bins) for code in range(int(model.encoder.n_codes[number]))]
-        return labels, model.shown(model.curve(number))
-
-    def _explained(self, X: Any) -> Explanation:
-        return explained(self._model, X)
 
 
 RULES = Rules()
@@ -281,8 +278,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
 
     Parameters
     ----------
-    epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
-        See ``BoostingClassifier``.
     n_estimators : int or None
         Number of rounds. None: from 2 to 60, by the budget and the noisy numbers of records (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
@@ -312,10 +307,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
 
-    Attributes
-    ----------
-    classes_, schema_, certificate_, n_features_in_
-        See ``PrivateClassifier``.
 
     Examples
     --------
@@ -341,7 +332,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        weights = ClassWeights.of(self.class_weight, schema)
+        signs = signs_of(self.monotonic_cst, schema)
         return AdditivePlan(
             RULES,
             schema,
@@ -349,15 +340,11 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             rounds=self.n_estimators,
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=ClassOrder.of(schema).signs(signs_of(self.monotonic_cst, schema)),
-            weights=weights,
+            signs=ClassOrder.of(schema).signs(signs) if signs else (),
+            weights=None if self.class_weight is None else ClassWeights.of(self.class_weight, schema),
             init=self._initial(),
             started=coins == STARTED,
         )
-
-    @property
-    def _model(self) -> AdditiveModel:
-        return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what each code of a feature means, and what it adds to ``decision_function``. Released values: no cost.
@@ -366,20 +353,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         the feature adds in cells of cuts, which is in ``interactions_``. See docs/log-odds.md for the relation to
         ``predict_proba``.
         """
-        model = self._model
-        names = model.encoder.schema.names
-        if feature not in names:
-            raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(names)}.")
-        number = names.index(feature)
-        return self._labels(number), self._order.margins(model.shown(model.curve(number)))
-
-    def _explained(self, X: Any) -> Explanation:
-        return explained(self._model, X)
-
-    def _labels(self, number: int) -> list[str]:
-        encoder = self._model.encoder
-        kind = encoder.schema.features[encoder.schema.names[number]]
-        return [kind.code_label(code, encoder.max_bins) for code in range(int(encoder.n_codes[number]))]
+        labels, curve = super().feature_curve(feature)
+        return labels, self._order.margins(curve)
 
     @property
     def interactions_(self) -> list[Interaction]:

@@ -1,4 +1,4 @@
-"""Trees and forests of papers that we know from short descriptions or their code, in private forms: recipes of shared parts."""
+"""Trees, forests and bounded boosting of papers that we know from short descriptions or their code: recipes of shared parts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
+from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.mechanisms import Exponential
+from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
-from hedgerow.systems.base import ForestSystem, Size, TreeSystem
+from hedgerow.systems.base import VOTES, BoostedSystem, ForestSystem, Size, TreeSystem, by_budget
 from hedgerow.trees import (
     AllRecords,
     Binary,
+    CandidateRule,
     LeafShare,
     Levels,
     Mixed,
@@ -55,21 +58,7 @@ class SuLQID3Classifier(TreeSystem):
               for the counts of each feature by code and class (docs/proofs/id3.md).
     Departs   from the framework. A feature's counts are one query, since a record is in only one of them; SuLQ
               queries each count separately. A leaf gets all of the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 2 tests on a path, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.SuLQID3Classifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  2 tests on a path, 5 bins [our choice].
     """
 
     _private_size = Size(1, 2, 5)
@@ -88,21 +77,7 @@ class PINQID3Classifier(TreeSystem):
               by the counts of the features by code and class (docs/proofs/id3.md).
     Departs   from the paper. The number of records with a code is the sum over the classes and not another query. A
               leaf gets all of the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 2 tests on a path, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.PINQID3Classifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  2 tests on a path, 5 bins [our choice].
     """
 
     _private_size = Size(1, 2, 5)
@@ -119,21 +94,7 @@ class DiffPID3Classifier(TreeSystem):
               half for the test (docs/proofs/id3.md).
     Departs   from the paper. The information gain has a public cap in place of the number of records. Selections use
               the one-sided range, which doubles their signal. A leaf gets all of the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 3 tests on a path, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPID3Classifier(epsilon=1.0, schema=schema, max_depth=2).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  3 tests on a path, 5 bins [our choice].
     """
 
     _private_size = Size(1, 3, 5)
@@ -152,21 +113,7 @@ class DiffPC45Classifier(TreeSystem):
     Departs   from the paper. Cuts lie on the grid of the schema's ranges. One selection, at the one-sided range, ranks all cuts
               and categorical features by the largest class of their branches, where the paper makes n + 1. A leaf gets all of
               the budget that its path has not spent.
-
-    Parameters
-    ----------
-    epsilon, schema, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``TreeSystem``. Defaults: 4 tests on a path, cuts on a grid of 128 cells [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPC45Classifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  4 tests on a path, cuts on a grid of 128 cells [our choice].
     """
 
     _private_size = Size(1, 4, 128)
@@ -199,21 +146,7 @@ class DiffPRFClassifier(ForestSystem):
               records. Selections use the one-sided range, with a public cap on the number of
               records in place of the number. A leaf gets all of the budget that its path has not spent. No noisy number of
               records stops small nodes [our choice].
-
-    Parameters
-    ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``ForestSystem``. Defaults: 3 trees of 3 tests, 5 bins [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPRFClassifier(epsilon=1.0, schema=schema, n_estimators=2).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  3 trees of 3 tests, 5 bins [our choice].
     """
 
     _private_size = Size(3, 3, 5)
@@ -239,21 +172,7 @@ class DiffPRFsClassifier(ForestSystem):
               the grid of the schema's ranges. One selection, at the one-sided range, replaces the paper's n + 1. A leaf gets
               all of the budget that its path has not spent. No noisy number of records stops small nodes [our choice: the
               papers' rule is inferred, and at epsilon / T it turns roots into leaves].
-
-    Parameters
-    ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``ForestSystem``. Defaults: 3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.DiffPRFsClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
     """
 
     _private_size = Size(3, 4, 128)
@@ -274,21 +193,7 @@ class RandomTreesClassifier(ForestSystem):
     Departs   from both. Records are assigned to trees independently, not by position or in equal parts. Cuts lie on
               the grid of the schema's ranges. The leaf differs from Fletcher and Islam's, whose noise follows the counts and so
               protects nothing.
-
-    Parameters
-    ----------
-    epsilon, schema, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
-        See ``ForestSystem``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.RandomTreesClassifier(epsilon=1.0, schema=schema, n_estimators=5).fit(X, y)
-    >>> model.certificate_.holds, model.predict(X).shape
-    (True, (2000,))
+    Defaults  10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
     """
 
     _private_size = Size(10, 5, 32)
@@ -300,3 +205,64 @@ class RandomTreesClassifier(ForestSystem):
         leaf=SelectLabel(),
     )
     _former: ClassVar[Mapping[str, object]] = {"rule": "chunks"}
+
+
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
+EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses have equal votes
+
+
+class SmoothBoostClassifier(BoostedSystem):
+    """Boosting whose weights never exceed 1 and are never normalized, so that one record changes every count by at most 1.
+
+    Domingo and Watanabe, COLT 2000 (MadaBoost); Servedio, JMLR 2003 (SmoothBoost). Bun, Carmosino and Sorrell, COLT 2020, and
+    Asadi, Bun, Carmosino et al. 2022 also boost with bounded weights; here they need no projection.
+
+    Releases  ``n_estimators`` trees with noisy weights of the classes in each leaf.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each round, a share of it for the test and the
+              rest for the leaves (docs/proofs/boosting.md).
+    Defaults  8 rounds below a budget of 0.5, 60 from 10 on, otherwise 20; 10 bins [our choice].
+
+    Parameters
+    ----------
+    weights : {"madaboost", "smoothboost"}
+        "madaboost": min(1, exp(-margin / 2)), with votes of the log-odds. "smoothboost": SmoothBoost's, with equal votes.
+    max_depth : int
+        Maximum number of tests on a path. 1 gives stumps.
+    candidates : {"multiway", "binary"}
+        "multiway": one branch for each code of a feature. "binary": cuts and single values.
+    criterion : {"max", "error"}
+        The score that ranks the tests: the weight that majority labels classify correctly, or the weight that they misclassify.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.SmoothBoostClassifier(epsilon=1.0, delta=1e-6, schema=schema, n_estimators=5).fit(X, y)
+    >>> model.certificate_.holds, model.decision_function(X).shape
+    (True, (2000,))
+    """
+
+    weights: str = parameter(Choice(tuple(WEIGHTS)), default="madaboost")
+    max_depth: int = parameter(WholeNumber(1, 16), default=1)
+    candidates: str = parameter(Choice(tuple(CANDIDATES)), default="multiway")
+    criterion: str = parameter(Choice(("max", "error")), default="max")
+
+    def _private(self) -> BoostingRecipe:
+        tree = Recipe(
+            assign=AllRecords(),
+            candidates=CANDIDATES[self.candidates],
+            levels=LeafShare(Fraction(1, 2)),
+            split=SelectTest(score=SCORES[self.criterion]),
+            leaf=NoisyCounts(),
+        )
+        votes = EQUAL_VOTES if self.weights == "smoothboost" else VOTES["real"]
+        return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
+
+    def _size(self, default: Size) -> Size:
+        return super()._size(default).given(max_depth=self.max_depth)
+
+    def _default_size(self, epsilon: Fraction) -> Size:
+        return Size(by_budget(epsilon, 8, 20, 60), 1, 10)

@@ -1,21 +1,28 @@
-"""Experiments as pictures in the papers' own axes, one column per panel and one row per form; and eDPRF's figure 3."""
+"""Experiments as pictures in the papers' own axes, one column per panel and one row per form; and two that show no runs."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+import numpy as np
+
+from hedgerow.estimator import result_of
+from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Experiment, Form, Panel, Results
+from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.plots import PrivacyUtilityDisplay
 from hedgerow.plots.axes import COLORS, new_figure, shown
 from hedgerow.plots.utility import Line
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Event, Parallel, PerRecordAssignment, Pure
-from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.accounting import Event, Parallel, PerRecordAssignment, Pure, cost
+from hedgerow.privacy.accounting import Sequence as InSequence
+from hedgerow.schema import Categorical, Numeric, Schema
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
@@ -312,3 +319,63 @@ def draw_tree(ax: Any, paths: Sequence[Path], title: str) -> None:
 def _colors(paths: Sequence[Path]) -> dict[str, str]:
     kinds = dict.fromkeys(step.purpose for path in paths for step in path)
     return {kind: COLORS[place % len(COLORS)] for place, kind in enumerate(kinds)}
+
+
+TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
+
+
+def figure3() -> tuple[Path, ...]:
+    """Return the paths of a tree of figure 3's size; its budget depends on no record, so one will do."""
+    schema = Schema({name: Categorical(["0", "1"]) for name in "ab"}, classes=["no", "yes"])
+    tree = PFDPDTClassifier(epsilon=1.0, schema=schema, max_depth=2).fit(np.array([["0", "1"]]), ["no"])
+    return budget_paths(tree.certificate_.event)
+
+
+def draw_figure3() -> Any:
+    """Draw the budget of one tree, as a tree and path by path."""
+    figure = new_figure(11.0, 4.2)
+    left, right = figure.subplots(1, 2)
+    draw_tree(left, figure3(), "as the paper's figure 3")
+    draw_paths(right, figure3(), "the same, one bar per path")
+    return figure
+
+
+# The rounds of DPAda that noise follows
+
+SCHEDULES = {"DPAda_Swing": "swing", "DPAda_Random": "random", "DPAda_Improved": "improved", "DPAda": "all"}
+ROUNDS = (30, 50, 70, 90, 100)
+RUNS = 10
+FORTY = [(7 * i % 40) / 40 for i in range(40)]
+RECORDS = [[number, "ab"[i % 3 == 0]] for i, number in enumerate(FORTY)]
+LABELS = ["yes" if (i % 5 < 2) != (number > 0.6) else "no" for i, number in enumerate(FORTY)]  # no stump is right
+
+
+def fitted_rounds(schedule: str, rounds: int, run: int | None, form: str = "published") -> Any:
+    """Return a model of made-up records; without a run no seed spoils the certificate."""
+    system, settings = ("dpada", (("schedule", schedule),)) if schedule else ("dpada-from-round-1", ())
+    fit = Fit("", system, form, 1.0, (("n_estimators", rounds), *settings))
+    return estimator(fit, TWO_FEATURES, run).fit(RECORDS, LABELS)
+
+
+@lru_cache
+def noisy_rounds(schedule: str, rounds: int) -> tuple[int, ...]:
+    """Return how many rounds of published models, one for each run, noise followed."""
+    fits = [result_of(fitted_rounds(schedule, rounds, run)) for run in range(RUNS)]
+    return tuple(sum(marked <= len(cast(Any, fit.model).alphas) for marked in fit.coins) for fit in fits)
+
+
+def draw_rounds() -> Any:
+    """Draw the numbers of noisy rounds."""
+    lines = []
+    for label, schedule in SCHEDULES.items():
+        counts = [noisy_rounds(schedule, rounds) for rounds in ROUNDS]
+        means, spreads = (tuple(float(of(values)) for values in counts) for of in (statistics.fmean, statistics.stdev))
+        lines.append(Line(label, tuple(map(float, ROUNDS)), means, spreads))
+    figure = new_figure(6.0, 3.4)
+    ax = figure.subplots()
+    PrivacyUtilityDisplay(lines, measure="noisy rounds", x="rounds m", log=False).plot(ax)
+    ax.set_xticks(ROUNDS, list(map(str, ROUNDS)))
+    return figure
+
+
+PICTURES = {"draw_figure3": draw_figure3, "draw_rounds": draw_rounds}

@@ -40,7 +40,7 @@ MEDIAN_ERROR = math.sqrt(math.pi / 2)  # the standard error of a normal sample's
 CLOSER = (1.0, -1.0, -1.0, 1.0)  # the distance of the first two points less that of the other two
 
 Pairs = Sequence[Sequence[Place]]
-JUDGES: dict[str, Callable[..., Check]] = {}  # by name; `facts.py` adds those that need no runs
+JUDGES: dict[str, Callable[..., Check]] = {}  # by name
 
 
 def judge(find: Callable[..., Verdict]) -> Callable[..., Check]:
@@ -54,6 +54,12 @@ def judge(find: Callable[..., Verdict]) -> Callable[..., Check]:
     return of
 
 
+@judge
+def computed(results: Results, form: Form, answer: Answer, words: str, details: str = "") -> Verdict:
+    """State what needs no runs, as tests/reproduce/ computes it: budgets, guarantees, mechanisms, algorithms and data."""
+    return Verdict(answer, words, details)
+
+
 # One method against others
 
 
@@ -62,42 +68,15 @@ def above(
     results: Results, form: Form, first: str, others: Sequence[str], panels: Sequence[str] = EVERY, by: float = 0.0
 ) -> Verdict:
     """Say whether one method is above all others (by at least so much) in every panel at every x."""
-    gaps = [
-        (other, difference(*cells))
-        for other in others
-        for panel in results.panels(panels)
-        for cells in results.rows(form, (panel, first), (panel, other)).values()
-    ]
-    return compared([gap for _, gap in gaps], by, [other for other, _ in gaps])
-
-
-def compared(gaps: Sequence[Contrast], by: float = 0.0, rivals: Sequence[str] = ()) -> Verdict:
-    """Return whether every gap is more than ``by``, with how many are and how large they are; gaps to one rival are pooled."""
-    if not gaps:
-        return NOT_MEASURED
-    contrasts = [gap + -by for gap in gaps]
-    sizes = [gap.gap for gap in gaps]
-    words = f"above in {sum(size > by for size in sizes)} of {len(sizes)} places"
-    details = f"{counted(contrasts)}; {low_to_high(sizes)}, {sum(sizes) / len(sizes):+.3f} on average"
-    return judged(contrasts, words, rivals or ["all"] * len(gaps), details)
-
-
-@judge
-def above_majority(results: Results, form: Form, label: str, panels: Sequence[str] = EVERY) -> Verdict:
-    """Say whether a method is above the majority rule everywhere."""
-    return above(label, [MAJORITY], panels)(results, form)
+    pairs = [((panel, first), (panel, other)) for other in others for panel in results.panels(panels)]
+    return compared(results, form, pairs, [other for _, (_, other) in pairs], by)
 
 
 @judge
 def above_in_panel(results: Results, form: Form, first: str, others: Sequence[str], labels: Sequence[str]) -> Verdict:
     """Say whether curves of the same labels are higher in one panel than in each of the others, at every x."""
-    gaps = [
-        (other, difference(*cells))
-        for label in labels
-        for other in others
-        for cells in results.rows(form, (first, label), (other, label)).values()
-    ]
-    return compared([gap for _, gap in gaps], rivals=[other for other, _ in gaps])
+    pairs = [((first, label), (other, label)) for label in labels for other in others]
+    return compared(results, form, pairs, [other for _, (other, _) in pairs])
 
 
 @judge
@@ -105,23 +84,44 @@ def above_on_the_whole(
     results: Results, form: Form, first: str, others: Sequence[str], panels: Sequence[str] = EVERY
 ) -> Verdict:
     """Say whether one method's average over the axis is above that of all others, in every panel."""
-    rows = [
-        list(results.rows(form, (panel, first), (panel, other)).values())
-        for panel in results.panels(panels)
-        for other in others
-    ]
-    return compared([difference(*map(averaged, zip(*cells, strict=True))) for cells in rows if cells])
+    pairs = [((panel, first), (panel, other)) for panel in results.panels(panels) for other in others]
+    return compared(results, form, pairs, ["all"] * len(pairs), whole=True)
+
+
+def compared(
+    results: Results, form: Form, pairs: Pairs, rivals: Sequence[str], by: float = 0.0, *, whole: bool = False
+) -> Verdict:
+    """Return whether the first curve of each pair is more than ``by`` above the second, at every x or on the ``whole``.
+
+    Gaps to one rival are pooled.
+    """
+    gaps: list[Contrast] = []
+    pool: list[str] = []
+    for pair, rival in zip(pairs, rivals, strict=True):
+        rows = list(results.rows(form, *pair).values())
+        cells = [[averaged(points) for points in zip(*rows, strict=True)]] if whole and rows else rows
+        gaps += [difference(*row) for row in cells]
+        pool += [rival] * len(cells)
+    if not gaps:
+        return NOT_MEASURED
+    contrasts = [gap + -by for gap in gaps]
+    sizes = [gap.gap for gap in gaps]
+    words = f"above in {sum(size > by for size in sizes)} of {len(sizes)} places"
+    details = f"{counted(contrasts)}; {low_to_high(sizes)}, {sum(sizes) / len(sizes):+.3f} on average"
+    return judged(contrasts, words, pool, details)
 
 
 @judge
 def same(results: Results, form: Form, first: str, second: str, tolerance: float) -> Verdict:
     """Say whether two methods differ by so much at most, in every panel at every x."""
-    gaps = [
-        difference(*cells)
-        for panel in results.panels(EVERY)
-        for cells in results.rows(form, (panel, first), (panel, second)).values()
-    ]
+    rows = each_row(results, form, [((panel, first), (panel, second)) for panel in results.panels(EVERY)])
+    gaps = [difference(*cells) for cells in rows]
     return judged([gap.within(tolerance) for gap in gaps], f"differences {low_to_high([g.gap for g in gaps], '+.4f')}")
+
+
+def each_row(results: Results, form: Form, pairs: Pairs) -> list[list[Cell]]:
+    """Return the points of the curves of each pair (or more curves) at every x at which all were measured."""
+    return [cells for places in pairs for cells in results.rows(form, *places).values()]
 
 
 @judge
@@ -148,7 +148,7 @@ def closest(
 @judge
 def costs_more(results: Results, form: Form, first: Sequence[Place], second: Sequence[Place]) -> Verdict:
     """Say whether noise costs one method more than another at every x, each a curve and the one without noise."""
-    gaps = [combined((-1.0, 1.0, 1.0, -1.0), cells) for cells in results.rows(form, *first, *second).values()]
+    gaps = [combined((-1.0, 1.0, 1.0, -1.0), cells) for cells in each_row(results, form, [(*first, *second)])]
     return _sized(gaps, gaps, "cost less the other's cost:")
 
 
@@ -187,7 +187,7 @@ def _sized(contrasts: Sequence[Contrast], sizes: Sequence[Contrast], what: str, 
 
 @judge
 def rises(results: Results, form: Form, label: str, panels: Sequence[str] = EVERY, sign: float = 1.0) -> Verdict:
-    """Say whether a curve rises with the axis in every panel: its fitted line, over all points, is clearly up.
+    """Say whether a curve rises with the axis (``sign`` -1: falls) in every panel: its fitted line is clearly up.
 
     A line that clearly changes by less than ``FLAT`` from the first point to the last does not rise.
     """
@@ -208,15 +208,18 @@ def rises(results: Results, form: Form, label: str, panels: Sequence[str] = EVER
 
 
 @judge
-def falls(results: Results, form: Form, label: str, panels: Sequence[str] = EVERY) -> Verdict:
-    """Say whether a curve falls with the axis in every panel; see ``rises``."""
-    return rises(label, panels, -1.0)(results, form)
-
-
-def _all_change(
-    results: Results, form: Form, labels: Sequence[str], panels: Sequence[str], sign: float, *, together: bool = False
+def all_change(
+    results: Results,
+    form: Form,
+    labels: Sequence[str],
+    panels: Sequence[str] = EVERY,
+    sign: float = 1.0,
+    together: bool = False,
 ) -> Verdict:
-    """Say whether every curve, or in each panel the average of all curves, changes in one direction."""
+    """Say whether the line fitted to each of several curves is up (``sign`` -1: down), in every panel.
+
+    ``together``: whether that of their average is, which is what "by and large" asks for.
+    """
     curves: list[list[Cell]] = []
     for panel in results.panels(panels):
         places = [(panel, label) for label in labels]
@@ -234,35 +237,10 @@ def _all_change(
 
 
 @judge
-def all_rise(results: Results, form: Form, labels: Sequence[str], panels: Sequence[str] = EVERY) -> Verdict:
-    """Say whether each of several curves rises, in every panel; what counts is the line fitted to a curve."""
-    return _all_change(results, form, labels, panels, 1.0)
-
-
-@judge
-def all_fall(results: Results, form: Form, labels: Sequence[str], panels: Sequence[str] = EVERY) -> Verdict:
-    """Say whether each of several curves falls, in every panel."""
-    return _all_change(results, form, labels, panels, -1.0)
-
-
-@judge
-def falls_on_the_whole(results: Results, form: Form, labels: Sequence[str], panels: Sequence[str] = EVERY) -> Verdict:
-    """Say whether the average of several curves falls, in every panel: what "by and large" asks for."""
-    return _all_change(results, form, labels, panels, -1.0, together=True)
-
-
-@judge
-def rise(results: Results, form: Form, places: Sequence[Place]) -> Verdict:
-    """Say whether each of some curves rises with the axis, as ``rises`` says it of one."""
-    curves = [list(results.curve(form, place).values()) for place in places]
-    changes = [trend(cells) for cells in curves if len(cells) > 1]
-    return _sized([less_flat(change) for change in changes], changes, "fitted change")
-
-
-@judge
-def rise_together(results: Results, form: Form, rows: Pairs) -> Verdict:
-    """Say whether at every x the curves of a row, which stand in a rising order, rise from the first to the last."""
-    changes = [trend(cells) for places in rows for cells in results.rows(form, *places).values()]
+def rise(results: Results, form: Form, places: Sequence[Place] = (), rows: Pairs = ()) -> Verdict:
+    """Say whether each of some curves rises with the axis; of ``rows``, whether curves rise from each to the next at every x."""
+    series = [list(results.curve(form, place).values()) for place in places] + each_row(results, form, rows)
+    changes = [trend(cells) for cells in series if len(cells) > 1]
     return _sized([less_flat(change) for change in changes], changes, "fitted change")
 
 
@@ -339,7 +317,7 @@ def steady(results: Results, form: Form, label: str, most: float, panels: Sequen
 def steady_together(results: Results, form: Form, rows: Pairs, most: float) -> Verdict:
     """Say whether at every x the curves of a row differ by so much at most."""
     sizes = []
-    for cells in (cells for places in rows for cells in results.rows(form, *places).values()):
+    for cells in each_row(results, form, rows):
         ordered = sorted(cells, key=lambda cell: cell.mean)
         sizes.append(difference(ordered[-1], ordered[0]))
     return _sized([-size + most for size in sizes], sizes, "they differ by", pool=False)
@@ -582,7 +560,7 @@ def trade_off(results: Results, form: Form, places: Pairs) -> Verdict:
 
     The correlation is taken within each run, and judged over the runs.
     """
-    rows = [cells for pair in places for cells in results.rows(form, *pair).values()]
+    rows = each_row(results, form, places)
     runs = min((len(cell.values) for row in rows for cell in row), default=0)
     if len(rows) < 3 or not runs:
         return NOT_MEASURED

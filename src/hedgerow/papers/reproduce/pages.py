@@ -1,4 +1,4 @@
-"""What a person reads: one page per paper, as Markdown beside its figures and as one HTML file; and the account of all."""
+"""What a person reads: one page per paper, as Markdown beside its figures, and the account of all."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Any
 
+from hedgerow.papers.reproduce.drawing import TWO_FEATURES
 from hedgerow.papers.reproduce.experiment import FORMS, Form, Results
 from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.papers.reproduce.statements import Paper
 from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, Verdict
-from hedgerow.plots import Page
 from hedgerow.privacy.accounting import unprotected
-from hedgerow.schema import Categorical, Numeric, Schema
 
 WIDTH = 130
 SHARED = "Notes on several experiments"
@@ -97,11 +95,10 @@ class Section:
     findings: tuple[Finding, ...]
     numbers: TextTable | None
     notes: tuple[str, ...]
-    png: bytes | None
+    has_figure: bool
 
 
-def section_of(results: Results, png: bytes | None) -> Section:
-    """Return the section of an experiment, with its picture if it has one."""
+def section_of(results: Results, *, has_figure: bool) -> Section:
     experiment = results.experiment
     columns: dict[Form, str] = {form: FORMS[form] for form in experiment.forms} or {"published": EITHER}
     if experiment.reading and experiment.forms:
@@ -116,7 +113,13 @@ def section_of(results: Results, png: bytes | None) -> Section:
         for claim in experiment.claims
     )
     return Section(
-        experiment.name, experiment.title, experiment.settings, findings, _numbers(results), experiment.notes, png
+        experiment.name,
+        experiment.title,
+        experiment.settings,
+        findings,
+        _numbers(results),
+        experiment.notes,
+        has_figure,
     )
 
 
@@ -147,11 +150,7 @@ def sentences(sections: Sequence[Section]) -> list[Finding]:
         else:
             first = merged[place]
             both = f"{first.experiment}, {short_name(finding.experiment)}"
-            verdicts = {
-                **first.verdicts,
-                **finding.verdicts,
-                **first.verdicts,
-            }  # in the order and by the answers of the first
+            verdicts = {**first.verdicts, **finding.verdicts, **first.verdicts}  # the first's order and answers
             merged[place] = replace(first, experiment=both, verdicts=verdicts)
     return list(merged.values())
 
@@ -194,13 +193,12 @@ def file_name(experiment: str) -> str:
 
 def guarantees(systems: Sequence[str]) -> Guarantees:
     """Return what each form's certificate says at epsilon 1 and default size: whether it holds, and every reason why not."""
-    schema = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
     rows = []
     reasons: list[str] = []
     for system in systems:
         for form in PAPER_AND_PRIVATE:
             # A certificate depends on the schema and the parameters, and on no record: two will do.
-            model = estimator(Fit("", system, form), schema, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
+            model = estimator(Fit("", system, form), TWO_FEATURES, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
             certificate = model.certificate_
             own = unprotected(certificate.event)
             reasons += [reason for reason in own if reason not in reasons]
@@ -212,96 +210,55 @@ def guarantees(systems: Sequence[str]) -> Guarantees:
     return Guarantees(TextTable(("system", "form", "holds", "why"), tuple(rows)), tuple(reasons))
 
 
-# A page is blocks: the kind of each, and its text, texts, table or section.
+def markdown_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], promised: Guarantees) -> str:
+    """Return a paper's page as Markdown; pictures are files beside it."""
+    blocks = list(_blocks(paper, sections, settings, promised))
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
 def _blocks(
     paper: Paper, sections: Sequence[Section], settings: Sequence[str], promised: Guarantees
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[list[str]]:
+    """Yield the lines of each paragraph, table and list of a page; some have none."""
     times = Counter(note for section in sections for note in section.notes)
-    yield "text", f"{paper.reference}."
-    yield "text", f"{LEGEND} {' '.join(settings)}"
-    yield "heading", "In short"
-    yield "table", tally(sections)
-    yield "items", paper.summary
+    yield [f"# {paper.title}: the paper's experiments, run again"]
+    yield wrapped(f"{paper.reference}.")
+    yield wrapped(f"{LEGEND} {' '.join(settings)}")
+    yield ["## In short"]
+    yield pipes(tally(sections))
+    yield bullets(paper.summary)
     claims = claims_table(sections)
     if claims.rows:
-        yield "heading", "What the paper says, sentence by sentence"
-        yield "table", claims
+        yield ["## What the paper says, sentence by sentence"]
+        yield pipes(claims)
     if max(times.values(), default=0) > 1:
-        yield "heading", SHARED
-        yield "items", [note for note, count in times.items() if count > 1]
+        yield [f"## {SHARED}"]
+        yield bullets(note for note, count in times.items() if count > 1)
     for section in sections:
-        yield "heading", f"{section.name}: {section.title}"
-        yield "text", section.settings
-        if section.png is not None:
-            yield "figure", section
+        yield [f"## {section.name}: {section.title}"]
+        yield wrapped(section.settings)
+        if section.has_figure:
+            yield [f"![{section.name}](figures/{file_name(section.name)}.png)"]
         ours = [finding for finding in section.findings if not finding.section]
         if ours:
             forms = _forms_of(ours)
             rows = tuple((finding.text, *map(finding.answer, forms)) for finding in ours)
-            yield "table", TextTable(("our own check", *forms), rows)
+            yield pipes(TextTable(("our own check", *forms), rows))
         if section.numbers is not None:
-            yield "caption", "The paper's numbers beside ours:"
-            yield "table", section.numbers
+            yield ["The paper's numbers beside ours:"]
+            yield pipes(section.numbers)
         details = [finding.details for finding in section.findings if finding.details]
         if details:
-            yield "caption", MORE
-            yield "items", details
-        yield "items", [note for note in section.notes if times[note] == 1]
-    yield "heading", "What the guarantees are worth"
-    yield "text", WORTH
-    yield "table", promised.table
-    yield "numbers", [f"{reason}." for reason in promised.reasons]
+            yield [MORE]
+            yield bullets(details)
+        yield bullets(note for note in section.notes if times[note] == 1)
+    yield ["## What the guarantees are worth"]
+    yield wrapped(WORTH)
+    yield pipes(promised.table)
+    yield [line for n, reason in enumerate(promised.reasons, 1) for line in wrapped(f"{reason}.", f"{n}. ")]
     names = dict.fromkeys(PROOFS.get(system, system) for system in paper.systems)
     proofs = ", ".join(f"docs/proofs/{name}.md" for name in names)
-    yield "text", f"Proofs of the private forms, and pairs of data sets that tell the published ones apart: {proofs}."
-
-
-def _title(paper: Paper) -> str:
-    return f"{paper.title}: the paper's experiments, run again"
-
-
-def markdown_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], promised: Guarantees) -> str:
-    """Return a paper's page as Markdown; pictures are files beside it."""
-    blocks = [[f"# {_title(paper)}"]]
-    for kind, content in _blocks(paper, sections, settings, promised):
-        match kind:
-            case "text":
-                blocks.append(wrapped(content))
-            case "caption":
-                blocks.append([content])
-            case "heading":
-                blocks.append([f"## {content}"])
-            case "table":
-                blocks.append(list(pipes(content)))
-            case "items":
-                blocks.append(bullets(content))
-            case "numbers":
-                blocks.append([line for n, text in enumerate(content, 1) for line in wrapped(text, f"{n}. ")])
-            case "figure":
-                blocks.append([f"![{content.name}](figures/{file_name(content.name)}.png)"])
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
-
-
-def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], promised: Guarantees) -> Page:
-    """Return a paper's page as HTML with its pictures in it."""
-    page = Page(_title(paper))
-    for kind, content in _blocks(paper, sections, settings, promised):
-        match kind:
-            case "text":
-                page.text(content)
-            case "heading":
-                page.heading(content)
-            case "table":
-                page.table(content.headers, content.rows)
-            case "items":
-                page.items(content)
-            case "numbers":
-                page.items(f"{n}. {text}" for n, text in enumerate(content, 1))
-            case "figure":
-                page.figure(content.png, f"{content.name}. {LEGEND}")
-    return page
+    yield wrapped(f"Proofs of the private forms, and pairs of data sets that tell the published ones apart: {proofs}.")
 
 
 def bullets(texts: Iterable[str]) -> list[str]:
@@ -322,11 +279,9 @@ def wrapped(text: str, mark: str = "") -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
-def pipes(table: TextTable) -> Iterator[str]:
-    yield "| " + " | ".join(table.headers) + " |"
-    yield "|" + " -- |" * len(table.headers)
-    for row in table.rows:
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+def pipes(table: TextTable) -> list[str]:
+    rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table.rows]
+    return ["| " + " | ".join(table.headers) + " |", "|" + " -- |" * len(table.headers), *rows]
 
 
 # The account of a whole run
@@ -359,9 +314,7 @@ def _account(papers: Sequence[tuple[Paper, Sequence[Section]]], settings: Sequen
         findings = sentences(sections)
         for group in GROUPS:
             yield from _list(f"{group}:", [_line(one, group) for one in findings if group_of(one) == group])
-        ours = [
-            finding for finding in findings if PRIVATE in finding.verdicts
-        ]  # sentences that the private form was run for
+        ours = [finding for finding in findings if PRIVATE in finding.verdicts]
         for answer in ANSWERS:
             yield from _list(
                 f"Private form (ours), {answer}:", [_line(f) for f in ours if f.verdicts[PRIVATE].answer == answer]

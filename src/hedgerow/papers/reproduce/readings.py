@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from hedgerow.estimator import Draw, PublicCoins
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.boosting import EqualRounds, PrintedBoosting
+from hedgerow.papers.boosting import PrintedBoosting
 from hedgerow.papers.cart import CARTDPsAdaBoostClassifier, CartTree
-from hedgerow.papers.dpada import DPAdaClassifier, ExactStump, PerturbExtremes, Ties
+from hedgerow.papers.dpada import DPAdaClassifier, ExactStump, PrintedDPAda, Ties
 from hedgerow.papers.edprf import EDPRFClassifier, TraditionClassifier
 from hedgerow.papers.forest import Bootstrap, FixedSize, PrintedForest, TwoPhases
 from hedgerow.papers.noise import Permutation
@@ -57,8 +57,6 @@ class AllocationForest(EDPRFClassifier):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, stop, adjacency, records_per_person, random_state, ledger
-        See ``EDPRFClassifier``.
     allocation : {"own", "deng", "tpdprf", "linear"}
         Whose level budgets: eDPRF's; twice the level above; harmonic; or on a line.
     purity_test : bool
@@ -66,11 +64,9 @@ class AllocationForest(EDPRFClassifier):
     tree : {"pfdpdt", "tradition"}
         How trees are built: eDPRF's way or the traditional one, which needs the budgets of another paper.
     reading : {"halved", "undivided"}
-        Published traditional trees, as in ``TraditionClassifier``: whether half of a level's budget buys a noisy number of
-        records. TpDPRF's is never divided.
+        Published traditional trees, as in ``TraditionClassifier``. TpDPRF's budget is never divided.
     parts : {"equal", "shrinking"}
-        Published eDPRF: whether a tree gets one of T equal parts of all records, as the text says, or a T-th of the records
-        that are left, as algorithm 4 does to the letter.
+        Published eDPRF: equal parts, as the text says, or a T-th of the records that are left, as algorithm 4 does.
     """
 
     allocation: str = parameter(Choice(("own", *ALLOCATIONS)), default="own")
@@ -139,7 +135,8 @@ class EqualRoundsCART(CARTDPsAdaBoostClassifier):
     """
 
     def _published(self) -> PrintedBoosting:
-        return replace(super()._published(), budgets=EqualRounds())
+        printed = super()._published()
+        return PrintedBoosting(printed.learner, holdout=printed.holdout)
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ class FromRoundOne(DPAdaClassifier):
         return tuple(range(1, self._rounds(claim) + 1))
 
     def _published(self) -> PrintedBoosting:
-        return PrintedBoosting(ExactStump(), perturbation=PerturbExtremes(EveryRound(), cast(Ties, self.ties)))
+        return PrintedDPAda(ExactStump(), EveryRound(), cast(Ties, self.ties))
 
 
 READINGS: Mapping[str, type[Any]] = {

@@ -16,7 +16,6 @@ from hedgerow.papers.reproduce.pages import (
     Section,
     file_name,
     guarantees,
-    html_page,
     markdown_page,
     readme,
     section_of,
@@ -86,7 +85,7 @@ def reproduce(request: Request, say: Callable[[str], None] = print) -> list[Path
         if results:
             sections = [_section(result, request, written) for result in results]
             counts = _counts(results)
-            written += _pages(paper, sections, request, counts)
+            written.append(_page(paper, sections, request, counts))
             pages.append((paper, sections))
             settings += [f"{paper.title}: {words}" for words in request.words(counts)]
     if all(_is_whole(paper, sections) for paper, sections in pages) and len(pages) == len(PAPERS):
@@ -152,19 +151,16 @@ def _section(results: Results, request: Request, written: list[Path]) -> Section
     place = request.out / "figures" / file_name(results.experiment.name)
     place.parent.mkdir(exist_ok=True)
     figure = draw(results)
-    png = None if figure is None else png_bytes(figure, dpi=100, colors=COLORS)
-    if png is not None:
-        written.append(_bytes(place.with_suffix(".png"), png))
+    if figure is not None:
+        written.append(_bytes(place.with_suffix(".png"), png_bytes(figure, dpi=100, colors=COLORS)))
     if results.cells:
         written.append(place.with_suffix(".csv"))
         results.write_table(written[-1])
-    return section_of(results, png)
+    return section_of(results, has_figure=figure is not None)
 
 
-def _pages(
-    paper: Paper, sections: Sequence[Section], request: Request, counts: Mapping[str, Sequence[int]]
-) -> list[Path]:
-    """Write a paper's pages; its conclusions stand above results of enough runs only."""
+def _page(paper: Paper, sections: Sequence[Section], request: Request, counts: Mapping[str, Sequence[int]]) -> Path:
+    """Write a paper's page; its conclusions stand above results of enough runs only."""
     table = guarantees(paper.systems)
     whole = _is_whole(paper, sections)
     full = {FORMS["coded"]: min(FULL_SEEDS, paper.coded_runs)}
@@ -173,9 +169,7 @@ def _pages(
         paper = replace(paper, summary=())
     names = [] if whole else [short_name(section.name) for section in sections]
     path = request.out / f"{'-'.join([paper.name, *names])}.md"
-    words = request.words(counts)
-    markdown = _bytes(path, markdown_page(paper, sections, words, table).encode("utf-8"))
-    return [markdown, html_page(paper, sections, words, table).write(path.with_suffix(".html"))]
+    return _bytes(path, markdown_page(paper, sections, request.words(counts), table).encode("utf-8"))
 
 
 def _is_whole(paper: Paper, sections: Sequence[Section]) -> bool:

@@ -7,7 +7,8 @@ of one from each of several arrays; its ``item``, if it has one, stands for it. 
 - ``curves``: arguments of ``curves_of``; a method is a table of its system and its settings; ``again`` repeats the curves with
   another label, ``measure`` or ``epsilon``; ``coded_measure`` is what the authors' code measures instead;
 - ``reported``: the paper's numbers, of a panel, a label and a measure (``of``), ``values`` at each ``x``;
-- ``claims``, the paper's sentences, and ``checks``, our own: each names the function that judges it, and its arguments.
+- ``claims``, the paper's sentences, and ``checks``, our own: each names the function that judges it, and its arguments. What
+  needs no runs is ``computed``: the answer and its figures stand there, and tests/reproduce/facts.py computes them again.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from operator import or_
 from typing import Any
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.papers.reproduce.drawing import PICTURES
 from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Form, Panel, PaperClaim, Reported
-from hedgerow.papers.reproduce.facts import PICTURES
 from hedgerow.papers.reproduce.fits import BASELINES, CODED_DATA, TASKS, Fit, Setting
 from hedgerow.papers.reproduce.judges import JUDGES
 

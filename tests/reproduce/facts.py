@@ -1,15 +1,14 @@
-"""What papers say that needs no runs: budgets, guarantees, mechanisms, algorithms and data, each checked where it is said."""
+"""What papers say that needs no runs: budgets, guarantees, mechanisms, algorithms and data, each computed again."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import operator
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, wraps
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,97 +16,51 @@ import numpy.typing as npt
 
 from hedgerow import datasets
 from hedgerow.curator import Curator
-from hedgerow.errors import DatasetError, HedgerowError
+from hedgerow.errors import HedgerowError
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import dpada
-from hedgerow.papers.boosting import LessLogAlpha, PrintedBoosting, PrintedBoostingPlan, Ranked
-from hedgerow.papers.cart import CartTree
-from hedgerow.papers.dpada import ExactStump, PerturbExtremes
-from hedgerow.papers.edprf import PFDPDTClassifier
+from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, Ranked
+from hedgerow.papers.cart import CartTree, PrintedCart
+from hedgerow.papers.dpada import ExactStump, PrintedDPAda
 from hedgerow.papers.noise import IntervalChoice
 from hedgerow.papers.records import RawRecords
-from hedgerow.papers.reproduce.drawing import Path, budget_paths, draw_paths, draw_tree
-from hedgerow.papers.reproduce.experiment import Check
+from hedgerow.papers.reproduce.drawing import (
+    ROUNDS,
+    RUNS,
+    SCHEDULES,
+    TWO_FEATURES,
+    figure3,
+    fitted_rounds,
+    noisy_rounds,
+)
 from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
-from hedgerow.papers.reproduce.judges import JUDGES
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
-from hedgerow.papers.reproduce.verdicts import NOT_MEASURED, Answer, Verdict, low_or_range, stated
-from hedgerow.plots import PrivacyUtilityDisplay
-from hedgerow.plots.axes import new_figure
-from hedgerow.plots.utility import Line
+from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range, stated
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
 
-TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
-
-
-def fact(find: Callable[..., Verdict]) -> Callable[..., Check]:
-    """Turn a function that asks for no runs into one that returns its check: the same for all forms.
-
-    What needs data that are not at hand is not measured.
-    """
-
-    @wraps(find)
-    def of(**arguments: Any) -> Check:
-        def check(*_: object) -> Verdict:
-            try:
-                return find(**arguments)
-            except DatasetError:
-                return NOT_MEASURED
-
-        return check
-
-    JUDGES[find.__name__] = of
-    return of
-
-
-@fact
-def computed(answer: Answer, words: str) -> Verdict:
-    """State what follows from a definition alone, as tests/reproduce/test_computed.py computes it."""
-    return Verdict(answer, words)
-
-
 # Budgets of trees
-
-
-def _figure3() -> tuple[Path, ...]:
-    """Return the paths of a tree of figure 3's size; its budget depends on no record, so one will do."""
-    schema = Schema({name: Categorical(["0", "1"]) for name in "ab"}, classes=["no", "yes"])
-    tree = PFDPDTClassifier(epsilon=1.0, schema=schema, max_depth=2).fit(np.array([["0", "1"]]), ["no"])
-    return budget_paths(tree.certificate_.event)
-
-
-def draw_figure3() -> Any:
-    """Draw the budget of one tree, as a tree and path by path."""
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    draw_tree(left, _figure3(), "as the paper's figure 3")
-    draw_paths(right, _figure3(), "the same, one bar per path")
-    return figure
 
 
 def booked() -> tuple[float, ...]:
     """Return what the levels of a tree of figure 3's size get, and a leaf on level 2."""
-    paths = _figure3()
+    paths = figure3()
     amounts = (*(step.amount for step in paths[-1]), paths[1][-1].amount)
     return tuple(round(float(amount), 2) for amount in amounts)
 
 
-@fact
 def figure3_numbers() -> Verdict:
     return stated(booked() == (0.18, 0.27, 0.55, 0.82), f"booked: {', '.join(f'{a:.2f}' for a in booked())}")
 
 
-@fact
 def every_path() -> Verdict:
     """Say whether every path spends the whole budget."""
-    totals = [float(sum(step.amount for step in path)) for path in _figure3()]
+    totals = [float(sum(step.amount for step in path)) for path in figure3()]
     right = all(math.isclose(total, 1, abs_tol=1e-6) for total in totals)
     return stated(right, f"the paths cost {', '.join(f'{total:g}' for total in totals)}")
 
 
-@fact
 def deeper_gets_more() -> Verdict:
     levels = booked()[:3]
     return stated(list(levels) == sorted(set(levels)), f"the levels get {', '.join(f'{a:.2f}' for a in levels)}")
@@ -124,7 +77,6 @@ def paths_of(allocation: str) -> list[Fraction]:
     return [above + level.leaf for above, level in zip(tests, shares, strict=True)]
 
 
-@fact
 def idle_budgets() -> Verdict:
     """Say whether the rivals' paths that end early leave budget idle, and eDPRF's do not."""
     paths = {
@@ -138,13 +90,11 @@ def idle_budgets() -> Verdict:
     )
 
 
-@fact
 def tree_budgets() -> Verdict:
     own, rival = (float(paths_of(name)[-1]) for name in ("own", "deng"))
     return stated(own == 1 and rival < 0.03, f"eDPRF's tree gets {own:g}, a rival's {rival:.4f}")
 
 
-@fact
 def all_records_used() -> Verdict:
     """Say whether the trees' parts are together all records."""
     words, right = [], True
@@ -174,7 +124,6 @@ def answers_differ(kind: type[Any], records: int, odd: bool, **settings: Any) ->
     return count
 
 
-@fact
 def leaks(system: str, records: int, **settings: Any) -> Verdict:
     """Say whether a published form is private: an outcome that one record turns from impossible to likely says no.
 
@@ -195,7 +144,6 @@ def certified(system: str, variant: str) -> tuple[bool, int]:
     return certificate.holds, len(list(unprotected(certificate.event)))
 
 
-@fact
 def all_private(variant: str) -> Verdict:
     """Say whether the certificates of all four forests hold."""
     answers = {system: certified(system, variant) for system in FORESTS}
@@ -205,10 +153,9 @@ def all_private(variant: str) -> Verdict:
     return stated(all(holds for holds, _ in answers.values()), f"certificates: {words}")
 
 
-@fact
 def is_private(variant: str) -> Verdict:
     """Say whether fits of all four schedules of DPAda have a certificate which holds, and spend epsilon at most."""
-    models = [_fitted(schedule, 30, None, variant) for schedule in SCHEDULES.values()]
+    models = [fitted_rounds(schedule, 30, None, variant) for schedule in SCHEDULES.values()]
     steps = [step for model in models for step in unprotected(model.certificate_.event)]
     if steps:
         return Verdict("does not", f"{len(set(steps))} kinds of unprotected steps", f"one of them: {steps[0]}")
@@ -218,7 +165,6 @@ def is_private(variant: str) -> Verdict:
     )
 
 
-@fact
 def promise() -> Verdict:
     """Say what the certificates of both forms of CART-DPsAdaBoost promise."""
     printed, private = (_cart(variant, random_state=None).certificate_ for variant in ("published", "private"))
@@ -226,7 +172,6 @@ def promise() -> Verdict:
     return stated(printed.holds, f"as printed {len(printed.reasons)} steps break it; in the private form {proved}")
 
 
-@fact
 def through_curator(systems: Sequence[str]) -> Verdict:
     """Say whether the private form of each system fits by asking a curator, and answers."""
     refused = list(filter(None, map(_refusal, systems)))
@@ -283,7 +228,6 @@ class _Counting:
         return self.randomness.draw(mechanism, *arguments)
 
 
-@fact
 def one_choice() -> Verdict:
     """Count the choices by the exponential mechanism at a node."""
     counting: Any = _Counting()
@@ -293,7 +237,6 @@ def one_choice() -> Verdict:
     return stated(counting.choices == 1, words)
 
 
-@fact
 def raw_numbers() -> Verdict:
     """Say whether models depend on a number of bins."""
     X = _made_up()[0]
@@ -305,39 +248,18 @@ def raw_numbers() -> Verdict:
     return stated(same[0], words + ("as they are" if same[1] else "in public bins [our choice]"))
 
 
-@fact
 def sum_of_rounds() -> Verdict:
     """Add up the budgets of the rounds of a fit as printed, each from the error of the round before."""
-    model, budgets = _cart("published", n_estimators=10).model_, LessLogAlpha()
+    model, printed = _cart("published", n_estimators=10).model_, PrintedCart(CartTree())
     errors = [None, *(float(1 / (1 + np.exp(2 * alpha))) for alpha in model.alphas[:-1])]
-    total = sum(budgets.budget(1.0, 10, error) for error in errors)
+    total = sum(printed.budget(1.0, 10, error) for error in errors)
     return stated(abs(total - 1) < 0.01, f"{len(errors)} rounds spend {total:.2f} at epsilon 1, on made-up records")
 
 
 # The rounds of DPAda
 
-SCHEDULES = {"DPAda_Swing": "swing", "DPAda_Random": "random", "DPAda_Improved": "improved", "DPAda": "all"}
 METHODS = {**SCHEDULES, "algorithm 3": ""}
-ROUNDS = (30, 50, 70, 90, 100)
-RUNS = 10
 RELATIONS = {"=": operator.eq, "<=": operator.le, "<": operator.lt}
-FORTY = [(7 * i % 40) / 40 for i in range(40)]
-RECORDS = [[number, "ab"[i % 3 == 0]] for i, number in enumerate(FORTY)]
-LABELS = ["yes" if (i % 5 < 2) != (number > 0.6) else "no" for i, number in enumerate(FORTY)]  # no stump is right
-
-
-def _fitted(schedule: str, rounds: int, run: int | None, form: str = "published") -> Any:
-    """Return a model of made-up records; without a run no seed spoils the certificate."""
-    system, settings = ("dpada", (("schedule", schedule),)) if schedule else ("dpada-from-round-1", ())
-    fit = Fit("", system, form, 1.0, (("n_estimators", rounds), *settings))
-    return estimator(fit, TWO_FEATURES, run).fit(RECORDS, LABELS)
-
-
-@lru_cache
-def noisy_rounds(schedule: str, rounds: int) -> tuple[int, ...]:
-    """Return how many rounds of published models, one for each run, noise followed."""
-    models = [_fitted(schedule, rounds, run)._fitted for run in range(RUNS)]
-    return tuple(sum(marked <= len(fitted.model.alphas) for marked in fitted.coins) for fitted in models)
 
 
 def _most_noisy(label: str, rounds: int) -> int:
@@ -345,7 +267,6 @@ def _most_noisy(label: str, rounds: int) -> int:
     return dpada.SCHEDULES[METHODS[label]].most(rounds) if METHODS[label] else rounds
 
 
-@fact
 def numbers_of_noisy_rounds(says: Sequence[str]) -> Verdict:
     """Judge a chain such as ``DPAda <= m - 1`` of numbers of noisy rounds: of every fit, and of the most that coins may give."""
     labels = [term for term in says[::2] if term in METHODS]
@@ -371,23 +292,6 @@ def numbers_of_noisy_rounds(says: Sequence[str]) -> Verdict:
         f"in {sum(fits)} of {len(fits)} fits, and by the most that coins may give {'too' if always else 'not'}; of {last} "
         f"rounds: {words}",
     )
-
-
-def draw_rounds() -> Any:
-    """Draw the numbers of noisy rounds."""
-    lines = []
-    for label, schedule in SCHEDULES.items():
-        counts = [noisy_rounds(schedule, rounds) for rounds in ROUNDS]
-        means, spreads = (tuple(float(of(values)) for values in counts) for of in (statistics.fmean, statistics.stdev))
-        lines.append(Line(label, tuple(map(float, ROUNDS)), means, spreads))
-    figure = new_figure(6.0, 3.4)
-    ax = figure.subplots()
-    PrivacyUtilityDisplay(lines, measure="noisy rounds", x="rounds m", log=False).plot(ax)
-    ax.set_xticks(ROUNDS, list(map(str, ROUNDS)))
-    return figure
-
-
-PICTURES = {"draw_figure3": draw_figure3, "draw_rounds": draw_rounds}
 
 
 SMALLEST = {"rounds": 10, "features": 4, "records": 500}
@@ -426,7 +330,7 @@ def steps_of(schedule: str, rounds: int, features: int, records: int) -> int:
     y = np.where((X[:, 0] > 0.5) ^ (generator.uniform(size=records) < 0.3), "yes", "no")
     schema = Schema({f"f{place}": Numeric(0, 1) for place in range(features)}, classes=["no", "yes"])
     stump, randomness = CountedStump(), Randomness(0)
-    counted = PrintedBoosting(stump, perturbation=PerturbExtremes(dpada.SCHEDULES[schedule]))
+    counted = PrintedDPAda(stump, dpada.SCHEDULES[schedule])
     marked = (np.flatnonzero(dpada.SCHEDULES[schedule].marked(rounds, randomness.draw)) + 1).tolist()
     plan = PrintedBoostingPlan(counted, schema, Fraction(1), rounds=rounds, marked=marked)
     fitted = plan.fit_raw(X, y, randomness)
@@ -444,7 +348,6 @@ def powers(schedule: str) -> dict[str, float]:
     return exponents
 
 
-@fact
 def linear(schedule: str, tolerance: float) -> Verdict:
     """Say whether the steps of a fit grow in proportion to its rounds, its features and its records."""
     exponents = powers(schedule)
@@ -456,7 +359,6 @@ def linear(schedule: str, tolerance: float) -> Verdict:
 # Data sets
 
 
-@fact
 def data_set(task: str, words: str, dropped: int = 0, **says: int) -> Verdict:
     """Compare a set with what a paper counts in it; ``dropped`` numeric features of the files are not read."""
     split = load_split(task)
@@ -468,7 +370,6 @@ def data_set(task: str, words: str, dropped: int = 0, **says: int) -> Verdict:
     return stated(all(counts[name] == number for name, number in says.items()), words % counts)
 
 
-@fact
 def eighty_twenty() -> Verdict:
     splits = [load_split(task) for task in ("diabetes", "robot")]
     sizes = [(len(split.y_train), len(split.y_test)) for split in splits]
@@ -476,7 +377,6 @@ def eighty_twenty() -> Verdict:
     return stated(right, "; ".join(f"{train} + {test}" for train, test in sizes))
 
 
-@fact
 def imbalance() -> Verdict:
     """Check the share of the larger class before the set is balanced."""
     labels = datasets.load_diabetes_prediction().y
@@ -484,7 +384,6 @@ def imbalance() -> Verdict:
     return stated(abs(share - 0.92) < 0.01, f"{share:.1%} of {len(labels)} records are of the larger class")
 
 
-@fact
 def born_abroad(share: float, tolerance: float) -> Verdict:
     """Say whether a share of Adult's records, training and test, has another native country than the US."""
     data = datasets.load_adult()
@@ -496,7 +395,6 @@ def born_abroad(share: float, tolerance: float) -> Verdict:
     return stated(abs(abroad - share) <= tolerance, words)
 
 
-@fact
 def fraction(task: str, accuracy: float) -> Verdict:
     """Say whether an accuracy is a whole number of test records."""
     tested = len(load_split(task).y_test)
@@ -512,7 +410,6 @@ def implied_accuracy(precision: float, recall: float, share: float) -> float:
     return right + (1 - share) - wrong
 
 
-@fact
 def implied(task: str, accuracy: float, precision: Sequence[float], recall: Sequence[float]) -> Verdict:
     """Say whether an accuracy can be that of some precision and recall of the larger class."""
     split = load_split(task)
@@ -520,3 +417,149 @@ def implied(task: str, accuracy: float, precision: Sequence[float], recall: Sequ
     most = max(implied_accuracy(*pair, share) for pair in zip(precision, recall, strict=True))
     words = f"with {share:.3f} of one class they imply {most:.3f} at most, the paper says {accuracy:.3f}"
     return stated(most >= accuracy - 0.01, words)
+
+
+FACTS: Mapping[str, Callable[[], Verdict]] = {
+    "diabetes: 92 to 8 before it is balanced (within .01)": imbalance,
+    "diabetes: 14 000 records, 4 discrete and 4 continuous features, 2 classes": partial(
+        data_set,
+        words="%(records)s records, %(discrete)s discrete and %(numeric)s continuous features, %(classes)s classes",
+        task="diabetes",
+        discrete=4,
+        numeric=4,
+        classes=2,
+        records=14000,
+    ),
+    "robot: 5456 records, 0 discrete and 25 continuous features, 2 classes": partial(
+        data_set,
+        words="%(records)s records, %(discrete)s discrete and %(numeric)s continuous features, %(classes)s classes",
+        task="robot",
+        discrete=0,
+        numeric=25,
+        classes=2,
+        records=5456,
+    ),
+    "four fifths train and one fifth tests": eighty_twenty,
+    "levels get .18, .27 and .55, and a leaf on level 2 gets .82": figure3_numbers,
+    "every path spends the tree's whole budget, 1": every_path,
+    "deeper levels get more": deeper_gets_more,
+    "each of n trees gets the whole epsilon, and a rival's an n-th": tree_budgets,
+    "shares by level leave budget idle where paths end early, eDPRF's do not": idle_budgets,
+    "the trees' parts together are all records": all_records_used,
+    "pfDPDT is epsilon_tree-differentially private": partial(leaks, system="pfdpdt", records=40),
+    "eDPRF is epsilon-differentially private (three trees, their votes)": partial(
+        leaks, system="edprf", records=120, n_estimators=3
+    ),
+    "what algorithm 6 predicts with it is, too (one tree, its labels alone)": partial(
+        leaks, system="edprf", records=40, n_estimators=1
+    ),
+    "all four algorithms are epsilon-differentially private": partial(all_private, variant="published"),
+    "their private forms are, by their certificates": partial(all_private, variant="private"),
+    "the private forms learn through a curator, in interface mode": partial(
+        through_curator, systems=["edprf", "pfdpdt", "tradition", "deng-diffprf", "tpdprf", "diffprf-linear"]
+    ),
+    "Adult_train: 32 561 records, 6 continuous and 8 discrete features, 2 classes": partial(
+        data_set,
+        words="%(train)s records, %(numeric)s continuous and %(discrete)s discrete features, %(classes)s classes",
+        task="adult",
+        classes=2,
+        train=32561,
+        numeric=6,
+        discrete=8,
+    ),
+    "Adult_test: 16 281 records, 6 continuous and 8 discrete features, 2 classes": partial(
+        data_set,
+        words="%(test)s records, %(numeric)s continuous and %(discrete)s discrete features, %(classes)s classes",
+        task="adult",
+        classes=2,
+        test=16281,
+        numeric=6,
+        discrete=8,
+    ),
+    "Bank Marketing: 41 188 records, 10 continuous and 10 discrete features, 2 classes": partial(
+        data_set,
+        words="%(records)s records, %(numeric)s continuous and %(discrete)s discrete features, %(classes)s classes",
+        task="bank",
+        classes=2,
+        records=41188,
+        numeric=10,
+        discrete=10,
+    ),
+    "16 % of Adult's records are not from the US (within .01)": partial(born_abroad, share=0.16, tolerance=0.01),
+    "DPAda, in which noise begins with round 2, has m - 1 noisy rounds": partial(
+        numbers_of_noisy_rounds, says=["DPAda", "=", "m - 1"]
+    ),
+    "the same of algorithm 3 as it is printed": partial(numbers_of_noisy_rounds, says=["algorithm 3", "=", "m - 1"]),
+    "DPAda_Swing has m / 2, rounded down": partial(numbers_of_noisy_rounds, says=["DPAda_Swing", "=", "m // 2"]),
+    "DPAda_Random has m - 1 at most": partial(numbers_of_noisy_rounds, says=["DPAda_Random", "<=", "m - 1"]),
+    "DPAda_Improved has fewer than m - 1": partial(numbers_of_noisy_rounds, says=["DPAda_Improved", "<", "m - 1"]),
+    "DPAda_Improved has no more than DPAda_Swing, and this has fewer than DPAda": partial(
+        numbers_of_noisy_rounds, says=["DPAda_Improved", "<=", "DPAda_Swing", "<", "DPAda"]
+    ),
+    "DPAda_Random has fewer than DPAda": partial(numbers_of_noisy_rounds, says=["DPAda_Random", "<", "DPAda"]),
+    "all four algorithms, as printed, are B-DP": partial(is_private, variant="published"),
+    "the private forms of all four are epsilon-DP": partial(is_private, variant="private"),
+    "DPAda_Swing takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
+        linear, schedule="swing", tolerance=0.05
+    ),
+    "DPAda_Random takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
+        linear, schedule="random", tolerance=0.05
+    ),
+    "DPAda_Improved takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
+        linear, schedule="improved", tolerance=0.05
+    ),
+    "DPAda takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
+        linear, schedule="all", tolerance=0.05
+    ),
+    "the classifier is epsilon-differentially private": promise,
+    "the budgets of the rounds add up to epsilon": sum_of_rounds,
+    "one call of the exponential mechanism is enough where a node is tested": one_choice,
+    "six earlier trees and forests learn in interface mode": partial(
+        through_curator, systems=["sulq-id3", "pinq-id3", "diffp-id3", "diffp-c45", "diffprf", "diffprfs"]
+    ),
+    "no data need to be cut into bins before": raw_numbers,
+    "Adult: 32561 records to train on and 16281 to test on": partial(
+        data_set, words="%(train)s and %(test)s lines in the files", task="adult", train=32561, test=16281
+    ),
+    "Adult: 14 features, 6 numeric and 8 discrete": partial(
+        data_set,
+        words="%(features)s features, %(numeric)s numeric and %(discrete)s discrete",
+        task="adult",
+        features=14,
+        numeric=6,
+        discrete=8,
+    ),
+    "Census-Income: 199523 records to train on and 99763 to test on": partial(
+        data_set, words="%(train)s and %(test)s lines in the files", task="census", train=199523, test=99763
+    ),
+    "Census-Income: 41 features, 8 numeric and 33 discrete": partial(
+        data_set,
+        words="%(features)s features, %(numeric)s numeric and %(discrete)s discrete with the instance weight. It goes, and 40 "
+        "stay: it says how many people a record stands for, and its codebook asks to leave it out",
+        task="census",
+        dropped=1,
+        features=41,
+        numeric=8,
+        discrete=33,
+    ),
+    "Adult: the printed best accuracy is a whole number of test records": partial(
+        fraction, task="adult", accuracy=0.8081813156441
+    ),
+    "Census-Income: the printed best accuracy is a whole number of test records": partial(
+        fraction, task="census", accuracy=0.7993123634249
+    ),
+    "Adult: printed precision and recall (table 3) can have the printed accuracy": partial(
+        implied,
+        task="adult",
+        accuracy=0.8081813156441,
+        precision=[0.84468, 0.85507, 0.86235, 0.86325, 0.86813],
+        recall=[0.72529, 0.8365, 0.86885, 0.85866, 0.85467],
+    ),
+    "Census-Income: printed precision and recall (table 3) can have the printed accuracy": partial(
+        implied,
+        task="census",
+        accuracy=0.7993123634249,
+        precision=[0.99106, 0.99468, 0.99711, 0.99618, 0.99714],
+        recall=[0.71032, 0.73238, 0.73736, 0.7427, 0.7459],
+    ),
+}

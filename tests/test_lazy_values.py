@@ -13,8 +13,8 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 import hedgerow as hr
+from hedgerow.arrays import lazy
 from hedgerow.engines import store
-from hedgerow.lazy_values import lazy
 from hedgerow.ledgers import database
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")

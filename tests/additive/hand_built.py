@@ -9,7 +9,7 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
-from hedgerow.margins import UNIT
+from hedgerow.parameters import UNIT
 from hedgerow.schema import Encoder
 
 FEATURES = {

@@ -12,7 +12,7 @@ from hedgerow.additive import curves
 from hedgerow.additive.curves import SURE, averaged, condition, curve_of, explained, noise_by_feature, pair_of
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
 
 

@@ -14,8 +14,8 @@ from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic, uncalibrated
 from hedgerow.curator import Cut, Queryable, Splits, cells_of
 from hedgerow.export import Softmax
-from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.survey import Ones
 from hedgerow.table import Layout, MemoryTable, Sums
 

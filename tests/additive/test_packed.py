@@ -17,7 +17,7 @@ from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.squared import Link, Squared
 from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.curator import Cut
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.parameters import VOTE_STEPS
 from hedgerow.schema import Encoder
 from hedgerow.schema import encoder as encoders
 

@@ -30,8 +30,8 @@ from hedgerow.audit.exact import open_law, total, worst_loss
 from hedgerow.curator import Cut, Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded
-from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Randomness
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Encoder
 from hedgerow.table import MemoryTable

@@ -25,8 +25,8 @@ from hedgerow.audit import Grid
 from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema

@@ -19,7 +19,7 @@ from hedgerow.additive.starts import MOST_VOTES, StartVotes, start_on, together
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
-from hedgerow.margins import UNIT
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
 from hedgerow.schema.types import OutcomeGrid

@@ -5,7 +5,7 @@ import pytest
 from hand_built import DEPTHS, by_hand, model_of, records
 
 from hedgerow.additive.terms import joined
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.parameters import VOTE_STEPS
 
 
 @pytest.mark.parametrize("classes", [1, 2, 3, 7])

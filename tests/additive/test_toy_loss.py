@@ -14,8 +14,8 @@ from hedgerow.additive.plan import AdditivePlan
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.survey import Ones

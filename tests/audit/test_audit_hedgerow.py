@@ -18,8 +18,8 @@ from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import open_law, total, worst_loss
 from hedgerow.curator import Cut, Queryable, Round, Splits, rounds
-from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Geometric
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Pure, cost
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.systems import hedgerow

@@ -13,7 +13,7 @@ from hedgerow.additive import regression
 from hedgerow.additive.regression import OutcomeQueries
 from hedgerow.additive.squared import Counts, Spread
 from hedgerow.audit import Grid, exact_loss
-from hedgerow.margins import UNIT
+from hedgerow.parameters import UNIT
 from hedgerow.systems import hedgerow
 
 SCHEMA = hr.Schema({"a": hr.Categorical(["x"])}, outcome=hr.Numeric(0, 1))

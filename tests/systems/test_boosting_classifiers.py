@@ -14,8 +14,8 @@ from scipy.special import expit
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.estimator import claim_of
-from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.trees.parts import RandomRounds
 

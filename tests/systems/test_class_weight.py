@@ -16,7 +16,7 @@ from hedgerow.additive.model import holds
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
-from hedgerow.margins import UNIT, VOTE_STEPS, ClassWeights
+from hedgerow.parameters import UNIT, VOTE_STEPS, ClassWeights
 
 BOTH = [hr.HedgerowClassifier, hr.ForestClassifier]
 FORESTS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.parameters import VOTE_STEPS
 from hedgerow.systems.registry import list_systems
 
 GENERATOR = np.random.default_rng(3)

@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.export import Softmax
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.exact import exact
 

@@ -20,8 +20,7 @@ from hedgerow.additive.round import OneRound
 from hedgerow.boosting.plan import BoostingPlan
 from hedgerow.curator import Cut, Round
 from hedgerow.curator.rounds import cut_scores
-from hedgerow.margins import ClassWeights
-from hedgerow.parameters import rules_of
+from hedgerow.parameters import ClassWeights, rules_of
 from hedgerow.systems import hedgerow, system_class
 from hedgerow.systems.cells import CellsPlan
 from hedgerow.table import Sizes

@@ -27,7 +27,7 @@ from hedgerow.additive.terms import Measured, Term, joined
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
 from hedgerow.estimator.plans import Explanation, cells_in_words
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
 

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
-from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.arrays import Floats, Integers, check_shape, lazy
 from hedgerow.export import Link, Softmax
-from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 

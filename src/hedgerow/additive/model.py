@@ -13,12 +13,11 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.archive import array_of
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import Link, ScoringForm, Trees
-from hedgerow.lazy_values import lazy
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
 from hedgerow.scores import multiway_or_binary

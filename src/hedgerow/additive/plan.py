@@ -18,10 +18,10 @@ from hedgerow.additive.model import AdditiveModel, restored
 from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound, projected
 from hedgerow.additive.starts import StartVotes, restored_parts, start_on, together
 from hedgerow.additive.terms import Term
+from hedgerow.arrays import lazy
 from hedgerow.curator import Queryable
-from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, ClassWeights
 from hedgerow.mechanisms import Budget, Noise, PublicChoice
+from hedgerow.parameters import UNIT, ClassWeights
 from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema

@@ -24,10 +24,10 @@ from hedgerow.additive.squared import (
 )
 from hedgerow.additive.starts import StartVotes, together
 from hedgerow.additive.terms import Term
+from hedgerow.arrays import lazy
 from hedgerow.curator import Queryable
-from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.released_warnings import outcome_warnings
 from hedgerow.survey import SurveyRecipe, too_few

@@ -13,12 +13,11 @@ from sklearn.isotonic import isotonic_regression
 from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
 from hedgerow.additive.terms import Term, Terms
-from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.released_warnings import column_warnings

@@ -16,11 +16,10 @@ from scipy.stats import norm
 
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import Prior
-from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.arrays import Floats, Integers, check_shape, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeLog, OutcomeRange
-from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema.types import STEPS, OutcomeGrid
 from hedgerow.table.table import Margins
 

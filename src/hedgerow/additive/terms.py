@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut, cells_of
-from hedgerow.lazy_values import lazy
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.table import Cells
 from hedgerow.texts import short_repr
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.archive import DOCUMENT, read_archive
+from hedgerow.arrays import lazy
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator import (
@@ -30,7 +31,6 @@ from hedgerow.estimator import (
     result_of,
 )
 from hedgerow.estimator.exported import format_of
-from hedgerow.lazy_values import lazy
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema

@@ -21,8 +21,8 @@ from hedgerow.boosting import kernels
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
-from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.mechanisms import Budget
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema

@@ -84,7 +84,7 @@ def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[
 
 def lacking_and_extra(header: Sequence[str], wanted: Iterable[str], data: Path) -> tuple[list[str], list[str]]:
     """Return the wanted columns that a file lacks, and its others; raise SchemaError if it has a wanted one twice."""
-    there, wanted = places_of(header), list(wanted)
+    there, wanted = places_of(header), dict.fromkeys(wanted)  # files may have thousands of columns
     for name in wanted:
         places = there.get(name, [])
         if len(places) > 1:

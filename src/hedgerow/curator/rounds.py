@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, Truth, frozen_copy
+from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
-from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Event
 from hedgerow.table import Cells, ChannelRule, CodeGroups

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.export import ScoringForm, Softmax
-from hedgerow.margins import VOTE_STEPS
 from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import VOTE_STEPS
 from hedgerow.privacy.accounting import Event, Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Encoder, Schema

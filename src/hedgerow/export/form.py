@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, check_shape
+from hedgerow.arrays import Floats, Integers, check_shape, lazy
 from hedgerow.compiled import for_slices
 from hedgerow.export import kernels
 from hedgerow.export.readings import Reading, readings_of
-from hedgerow.lazy_values import lazy
 from hedgerow.schema import Encoder
 from hedgerow.schema.features import Value
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, get_args
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, LedgerDamaged, shown
-from hedgerow.lazy_values import lazy
 from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.ledgers.database import heads, links
 from hedgerow.ledgers.ledger import LedgerEntry, State, who_am_i

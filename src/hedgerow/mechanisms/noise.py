@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from hedgerow.arrays import Integers, check_shape
+from hedgerow.arrays import Integers, check_shape, lazy
 from hedgerow.errors import ConfigurationError
-from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.accounting import BoundedRange, Event, Gaussian, Pure, Thresholded

@@ -16,12 +16,11 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.compiled import available_threads, for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
 from hedgerow.export.form import importances
-from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.forest import FLOATS

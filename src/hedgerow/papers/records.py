@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.compiled import available_threads, for_each
-from hedgerow.lazy_values import lazy
 from hedgerow.papers import kernels
 from hedgerow.papers.kernels import CUT
 from hedgerow.schema import Encoder, Numeric, Schema

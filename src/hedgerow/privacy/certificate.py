@@ -14,8 +14,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
+from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.lazy_values import lazy
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.privacy.accounting import (
     Adjacency,

@@ -15,8 +15,8 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.lazy_values import lazy
 from hedgerow.privacy.accounting import Cost
 
 Index = npt.NDArray[np.intp]

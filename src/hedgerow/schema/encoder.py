@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.lazy_values import lazy
 from hedgerow.limits import Allowance
 from hedgerow.schema.cells import CategoryReader, CellCache, Cells, numeric_markers
 from hedgerow.schema.columns import Columns, label_part, read_columns

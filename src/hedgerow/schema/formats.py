@@ -23,8 +23,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import lazy
 from hedgerow.errors import SchemaError, shown
-from hedgerow.lazy_values import lazy
 from hedgerow.schema.cells import (
     MACHINE_NUMBERS,
     SPACE,

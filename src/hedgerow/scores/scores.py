@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, Truth, check_shape, frozen_copy
+from hedgerow.arrays import Integers, Truth, check_shape, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
-from hedgerow.lazy_values import lazy
 from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 

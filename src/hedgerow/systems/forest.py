@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
-from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import SELECTIONS
-from hedgerow.parameters import Choice, ClassNumbers, WholeNumber, parameter
+from hedgerow.parameters import Choice, ClassNumbers, ClassWeights, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini, Max, Score

@@ -30,8 +30,17 @@ from hedgerow.estimator import (
     PublicCoins,
     result_of,
 )
-from hedgerow.margins import VOTE_STEPS, ClassWeights
-from hedgerow.parameters import Choice, ClassNumbers, Flag, Instance, Signs, WholeNumber, parameter
+from hedgerow.parameters import (
+    VOTE_STEPS,
+    Choice,
+    ClassNumbers,
+    ClassWeights,
+    Flag,
+    Instance,
+    Signs,
+    WholeNumber,
+    parameter,
+)
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema

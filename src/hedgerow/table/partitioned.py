@@ -17,9 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, lazy
 from hedgerow.compiled import for_each
-from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels

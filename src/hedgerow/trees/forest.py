@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Queryable
 from hedgerow.estimator import Model
 from hedgerow.export import Link, Mean, ScoringForm, Trees
-from hedgerow.lazy_values import lazy
-from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
+from hedgerow.parameters import ClassWeights
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays

@@ -16,9 +16,9 @@ import numpy as np
 from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
+from hedgerow.parameters import ClassWeights
 from hedgerow.privacy.accounting import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
 from hedgerow.table import RecordRule, WeightRule

@@ -11,11 +11,10 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from hedgerow.archive import array_of
-from hedgerow.arrays import Floats, Integers, Truth
+from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.errors import FileFormatError
 from hedgerow.export import Trees
 from hedgerow.export.form import levels
-from hedgerow.lazy_values import lazy
 from hedgerow.limits import MOST_BRANCHES
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr

@@ -16,10 +16,9 @@ from typing import ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, Truth
+from hedgerow.arrays import Integers, Truth, lazy
 from hedgerow.curator import CompareMinorities, Nodes, Queryable, SelectLabels, SelectTests
 from hedgerow.errors import ConfigurationError
-from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import (
     AtMost,
     Budget,

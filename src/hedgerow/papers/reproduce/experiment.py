@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from hedgerow.arrays import lazy
 from hedgerow.files import atomic_file
-from hedgerow.lazy_values import lazy
 from hedgerow.papers.reproduce.fits import Fit, Row, number_of
 from hedgerow.papers.reproduce.verdicts import Cell, Verdict
 

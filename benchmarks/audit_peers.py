@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.audit.attack import Target, Trial, attack
-from hedgerow.audit.pairs import NeighborPair
+from hedgerow.audit.cases import NeighborPair
 from hedgerow.privacy.accounting import Adjacency
 from peer_environment import PEERS, PeerEnvironment, PeerEnvironmentError, make_environment
 

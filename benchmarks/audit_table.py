@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.audit import exact_loss
+from hedgerow.audit.attack import settings_of
 from hedgerow.audit.cases import cases_of
 from hedgerow.audit.findings import Finding
-from hedgerow.audit.systems import settings_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.systems import list_systems, system_class
 

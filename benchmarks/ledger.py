@@ -15,8 +15,8 @@ from typing import Any
 import hedgerow as hr
 from hedgerow.ledgers.chain import Standing
 from hedgerow.ledgers.store import StoredLedger, written
+from hedgerow.privacy.accounting import Pure
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Pure
 
 STEP = Fraction(1, 1000)
 ENTRIES = 10_000

@@ -100,7 +100,7 @@ def main() -> None:
     draw_ours(model, task, options.record, options.out)
     found = model.explain(task.X_test[options.record : options.record + 1])
     print(f"HedgerowClassifier: baseline {found.baseline:.3f}, decision {found.total[0]:.3f}")
-    print(f"  two-sided curves: {[(curve.feature, curve.condition) for curve in model.interactions_]}")
+    print(f"  interactions: {[group.features for group in model.interactions_]}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "adult.npz")
         np.savez(path, **task.coded())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from hedgerow.mechanisms import Noise, Selection
-from hedgerow.privacy.accounting import Cost, cost
-from hedgerow.privacy.events import Gaussian, Pure, Sequence
+from hedgerow.privacy.accounting import Cost, Gaussian, Pure, Sequence, cost
 
 
 def event_of(mechanism: Noise | Selection) -> Pure | Gaussian:

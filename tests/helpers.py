@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.curator import Queryable
 from hedgerow.estimator import Plan, PrivateClassifier, RawPlan, plan_of, run
-from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
+from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness, WeightedCoin
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.table import MemoryTable
@@ -21,6 +21,25 @@ from hedgerow.trees import Forest, Grower, Recipe
 Record = tuple[int, ...]
 
 BINARY = tuple(product((0, 1), repeat=3))  # two features, then the label
+
+
+@dataclass(frozen=True)
+class PoissonCoin:
+    """Each record takes part with the same probability."""
+
+    inclusion: Fraction
+
+    parts = 1
+
+    @property
+    def threshold(self):
+        return np.uint64(int(self.inclusion * 2**32))
+
+    def sample(self, stream, records, first_row=0):
+        return WeightedCoin(self.inclusion).sample(stream, np.full(records, self.threshold), first_row)
+
+    def law(self, records):
+        return WeightedCoin(self.inclusion).law(self.threshold)
 
 
 def make_table(records: Sequence[Record], n_codes: Sequence[int] = (2, 2), n_classes: int = 2) -> MemoryTable:

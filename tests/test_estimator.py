@@ -21,7 +21,7 @@ from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
 from hedgerow.export.form import importances
 from hedgerow.parameters import WholeNumber, parameter
-from hedgerow.privacy.events import event_to_dict
+from hedgerow.privacy.accounting import event_to_dict
 from hedgerow.systems.forest import ForestClassifier
 
 SYSTEMS = [hr.EDPRFClassifier, hr.PFDPDTClassifier]

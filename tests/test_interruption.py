@@ -108,7 +108,7 @@ FREE = {
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
     "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }
-METHODS = {"doubts_of", "for_learner", "n_classes", "spent", "total"}
+METHODS = {"warnings_of", "for_learner", "n_classes", "spent", "total"}
 
 
 def vote(codes, margins):
@@ -233,7 +233,7 @@ def test_records_that_changed_by_half_answer_no_more(name):
     assert closed > 2
 
 
-ASKED = (*CURATOR, "privacy/atomic.py")
+ASKED = (*CURATOR, "privacy/filter.py")
 
 
 @pytest.mark.parametrize("name", thinned([*QUESTIONS, "partition"], 3))
@@ -262,7 +262,7 @@ def test_a_fit_that_a_signals_handler_runs_in_between_is_booked():
         with contextlib.suppress(BudgetExceeded):
             return model.fit(X, Y)
 
-    files = ("ledgers/ledger.py", "privacy/atomic.py")
+    files = ("ledgers/ledger.py", "privacy/filter.py")
     places = 0
     for where, ledger, _ in at_every_line(files, lambda: hr.Ledger(epsilon=1.0), fit, fit):
         assert ledger.spent == sum(entry.epsilon for entry in ledger.entries) == Fraction(3, 5), where
@@ -276,7 +276,7 @@ def test_a_draw_that_a_signals_handler_makes_in_between_has_a_stream_of_its_own(
             return stream.tobytes()
 
     for where, (_randomness, drawn), _ in at_every_line(
-        ("mechanisms/randomness.py", "privacy/atomic.py"),
+        ("mechanisms/randomness.py", "privacy/filter.py"),
         lambda: (Randomness(0), []),
         lambda prepared: prepared[1].append(prepared[0].draw(Number())),
         lambda prepared: prepared[1].append(prepared[0].draw(Number())),
@@ -284,7 +284,7 @@ def test_a_draw_that_a_signals_handler_makes_in_between_has_a_stream_of_its_own(
         assert len(set(drawn)) == len(drawn), where
 
 
-LEDGER = ("ledgers/ledger.py", "estimator/base.py", "estimator/planning.py", "curator/interactive.py")
+LEDGER = ("ledgers/ledger.py", "estimator/base.py", "estimator/planning.py", "curator/given.py")
 SCHEMA = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 X, Y = [["x"], ["y"]] * 20, ["no", "yes"] * 20
 
@@ -319,7 +319,7 @@ def test_a_ledger_that_is_interrupted_loses_no_charge(drawn):
     assert min(booked[0], booked[Fraction(3, 5)]) > 5
 
 
-PERSONS = (*LEDGER, "table/persons.py", "schema/persons.py", "schema/columns.py", "mechanisms/randomness.py")
+PERSONS = (*LEDGER, "table/reading.py", "schema/persons.py", "schema/columns.py", "mechanisms/randomness.py")
 WHO = ["a", "b", "a", None] * 10
 
 
@@ -341,7 +341,7 @@ def test_a_fit_for_persons_that_is_interrupted_loses_no_charge(drawn):
         assert ledger.spent in (0, Fraction(3, 5)), where
         if drawn or fitted is not None:
             assert ledger.spent == Fraction(3, 5), where
-        if where.startswith("persons.py"):
+        if where.startswith(("persons.py", "reading.py")):
             chosen += 1
             assert not drawn, where
             assert not hasattr(model, "certificate_"), where
@@ -364,7 +364,7 @@ def test_a_choice_in_partitions_that_is_interrupted_is_made_anew_and_alike(monke
 
     whole = fit(prepare()).model_.to_arrays()
     places = 0
-    for where, records, _ in at_every_line(("table/persons.py", "engines/encode.py"), prepare, fit):
+    for where, records, _ in at_every_line(("table/reading.py", "engines/encode.py"), prepare, fit):
         places += 1
         again = fit(records).model_.to_arrays()
         assert all(np.array_equal(again[name], whole[name]) for name in whole), where

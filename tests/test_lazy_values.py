@@ -16,7 +16,6 @@ import hedgerow as hr
 from hedgerow.engines import store
 from hedgerow.lazy_values import lazy
 from hedgerow.ledgers import database
-from hedgerow.ledgers.ledger import repeats
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 SOURCE = Path(hr.__file__).parent
@@ -70,7 +69,7 @@ def test_a_process_that_is_forked_gets_its_own_lazy_values():
     assert ends_in_a_fork(lambda: Slow(True).value, computing, go_on, lambda: Slow(False).value)
 
 
-@pytest.mark.parametrize("lock", [global_compiler_lock, repeats._lock, store._LOCK, database._ALONE])
+@pytest.mark.parametrize("lock", [global_compiler_lock, store._LOCK, database._ALONE])
 def test_a_fork_waits_for_locks_of_the_process(lock):
     if not hasattr(os, "fork"):
         pytest.skip("no fork")

@@ -21,8 +21,8 @@ from hedgerow.cli.queries import read_report
 from hedgerow.errors import ConfigurationError, FileFormatError, SchemaError
 from hedgerow.files import OVERHEAD
 from hedgerow.limits import DEEPEST_EVENT, LARGEST_CARD, LARGEST_MODEL, MOST_EVENTS, MOST_MEMBERS, Allowance
+from hedgerow.privacy.accounting import Gaussian, PerRecordAssignment, Pure, Sequence, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Gaussian, PerRecordAssignment, Pure, Sequence, event_from_dict, event_to_dict
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import toml
 from hedgerow.scores import multiway

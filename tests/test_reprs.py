@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit import Finding
-from hedgerow.privacy.events import Gaussian, Parallel, Pure, Sequence, Unprotected
+from hedgerow.privacy.accounting import Gaussian, Parallel, Pure, Sequence, Unprotected
 from hedgerow.texts import LONGEST_REPR, MOST_COLUMNS, MOST_ROWS, html_table
 
 MARK = "<script>&"

@@ -19,7 +19,7 @@ from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
-from hedgerow.survey import FINE, Ones, SurveyRecipe, by_width_and_mass, fine_cuts, fine_encoder, too_few
+from hedgerow.survey import FINE, SurveyRecipe, by_width_and_mass, fine_cuts, fine_encoder, too_few
 from hedgerow.systems.hedgerow import RULES
 from hedgerow.table import MemoryTable
 
@@ -198,13 +198,6 @@ def test_a_survey_costs_its_share_however_many_features_it_cuts(concentrated):
     assert survey.left == 1 - share
     # what the samplers may err is charged for each bin that is drawn
     assert spent.draws == (3 * int(encoder.n_codes.max()) if concentrated else 0)
-
-
-def test_every_record_with_a_class_counts_one():
-    ones = Ones()(np.zeros((4, 3), dtype=np.int64), np.array([0, 2, -1, 1]))
-    assert ones.tolist() == [[1], [1], [0], [1]]
-    assert np.abs(ones).sum(axis=1).max() == Ones.l1
-    assert (ones**2).sum(axis=1).max() == Ones.l2_squared
 
 
 def test_without_numeric_features_the_classes_alone_are_asked_first():

@@ -11,7 +11,7 @@ from helpers import make_table
 import hedgerow as hr
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
-from hedgerow.mechanisms import Budget, Geometric, Randomness
+from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Encoder
 from hedgerow.survey import (
@@ -25,7 +25,6 @@ from hedgerow.survey import (
     merged_encoder,
     merged_to_arrays,
     one_at_most,
-    too_few,
 )
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 8), "b": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
@@ -102,13 +101,6 @@ def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_fo
     assert seen[0].tolist() == [0, least, 0, least + 1]  # the last are missing cells, which have no place
 
 
-def test_a_number_of_records_is_in_doubt_where_noise_alone_reaches_it_once_in_1000():
-    noise = Geometric(Fraction(1, 4))
-    least = noise.quantile(1 / 1000)
-    assert too_few(least, noise, 1) == ()
-    assert "once in 1000 fits" in too_few(least - 1, noise, 1)[0]
-
-
 # Public bins.
 
 
@@ -133,12 +125,6 @@ def test_no_cut_is_at_an_end_of_the_range(low, high):
     """Where the distance of a narrow bin from zero is just that of an end."""
     edges = fine_cuts(hr.Numeric(low, high))
     assert low < edges[0] <= edges[-1] < high
-
-
-def test_few_values_and_dates_have_bins_of_one_width():
-    assert fine_cuts(hr.Integer(0, 9)) == [n + 0.5 for n in range(9)]
-    days = hr.Date("1990-01-01", "2024-12-31")
-    assert fine_cuts(days) == days.bin_edges(FINE).tolist()
 
 
 def test_public_cut_points_stay_as_they_are():

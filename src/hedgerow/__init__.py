@@ -8,23 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.catalogue import REGRESSORS, SYSTEMS
-from hedgerow.catalogue import homes_of, imported_on_use
+from hedgerow.catalogue import REGRESSORS, SYSTEMS, homes_of, imported_on_use
 
 if TYPE_CHECKING:
     from hedgerow import audit as audit, datasets as datasets, engines as engines, mlflow as mlflow, plots as plots
-    from hedgerow.analysis import (
-        FitPlan as FitPlan,
-        HeldOut as HeldOut,
-        PrivateSearchCV as PrivateSearchCV,
-        RegressionCard as RegressionCard,
-        ReleasedSchema as ReleasedSchema,
-        ReportCard as ReportCard,
-        evaluate as evaluate,
-        hold_out as hold_out,
-        plan as plan,
-        private_schema as private_schema,
-    )
+    from hedgerow.analysis import *
     from hedgerow.curator import Curator as Curator
     from hedgerow.engines.records import Records as Records
     from hedgerow.errors import (
@@ -71,12 +59,12 @@ if TYPE_CHECKING:
     from hedgerow.papers.cart import CARTDPsAdaBoostClassifier as CARTDPsAdaBoostClassifier
     from hedgerow.papers.dpada import *
     from hedgerow.papers.edprf import *
-    from hedgerow.papers.edprf import *
     from hedgerow.systems.cells import *
     from hedgerow.systems.forest import ForestClassifier as ForestClassifier
-    from hedgerow.systems.hedgerow import HedgerowClassifier as HedgerowClassifier
-    from hedgerow.systems.hedgerow import HedgerowRegressor as HedgerowRegressor
-    from hedgerow.systems.trees import SmoothBoostClassifier as SmoothBoostClassifier
+    from hedgerow.systems.hedgerow import (
+        HedgerowClassifier as HedgerowClassifier,
+        HedgerowRegressor as HedgerowRegressor,
+    )
     from hedgerow.systems.trees import *
     from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
 

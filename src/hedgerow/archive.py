@@ -8,7 +8,6 @@ import json
 import math
 import os
 import re
-import stat
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.files import OVERHEAD, Place, atomic_file, check_size, is_path, place_name, read_object, write_object
+from hedgerow.files import OVERHEAD, Place, atomic_file, is_path, place_name, read_object, read_place, write_object
 from hedgerow.limits import DEEPEST_DOCUMENT, LARGEST_MODEL, LONGEST_NUMBER, MOST_MEMBERS, Allowance
 
 DOCUMENT = "model.json"
@@ -36,11 +35,6 @@ RAISE = "if you trust the file, pass more as max_bytes to hedgerow.load"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def document_text(document: Mapping[str, Any]) -> str:
-    """Return a document as an archive holds it."""
-    return json.dumps(document, indent=1)
-
-
 def write_archive(path: Place, document: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a document and arrays to a file, whole or not at all; or to a binary file object."""
     if is_path(path, "write"):
@@ -54,7 +48,7 @@ def write_archive(path: Place, document: Mapping[str, Any], arrays: Arrays) -> N
 
 def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arrays) -> None:
     with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), document_text(document), zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), json.dumps(document, indent=1), zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
@@ -86,7 +80,7 @@ def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, A
 
 
 def file_content(path: Place, max_bytes: int | None = None) -> bytes:
-    """Return the bytes of a file as they are now: nothing that changes it later is read. It has at most ``max_bytes``."""
+    """Return the bytes of a file, of which there are at most ``max_bytes``: what changes it later is not read."""
     if not is_path(path, "read"):
         return read_object(path, max_bytes)
     if not os.path.lexists(path):
@@ -95,13 +89,9 @@ def file_content(path: Place, max_bytes: int | None = None) -> bytes:
         )
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "this is a folder; pass a file that model.save wrote", os.fspath(path))
-    with open(path, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
-        most = LARGEST_MODEL if max_bytes is None else max_bytes + OVERHEAD
-        check_size(path, found.st_size, most, RAISE)
-        return file.read(found.st_size)
+    if not os.path.isfile(path):
+        raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
+    return read_place(path, LARGEST_MODEL if max_bytes is None else max_bytes + OVERHEAD, RAISE)
 
 
 class Members(Mapping[str, npt.NDArray[Any]]):
@@ -157,11 +147,14 @@ def array_of(
 ) -> npt.NDArray[Any]:
     """Return an array of a file, or raise FileFormatError unless it has this type, shape (None: any length) and range."""
     array = arrays.get(name)
-    fits = array is not None and array.dtype == dtype and array.ndim == len(shape)
-    if fits and array is not None and all(size in (None, own) for size, own in zip(shape, array.shape, strict=True)):
-        within = not array.size or ((low is None or array.min() >= low) and (high is None or array.max() <= high))
-        if within:
-            return array
+    if (
+        array is not None
+        and array.dtype == dtype
+        and array.ndim == len(shape)
+        and all(size in (None, own) for size, own in zip(shape, array.shape, strict=True))
+        and (not array.size or ((low is None or array.min() >= low) and (high is None or array.max() <= high)))
+    ):
+        return array
     raise FileFormatError(f"the file's array {name} is damaged; fit the model again.")
 
 
@@ -185,11 +178,11 @@ def _read_array(file: IO[bytes], size: int) -> npt.NDArray[Any]:
     """Return the array of a member of ``size`` bytes, whose header must promise exactly what follows it."""
     start = file.read(len(MAGIC) + 2)
     header = file.read(int.from_bytes(start[-2:], "little"))
-    found = HEADER.fullmatch(header)
-    if start[:-2] != MAGIC or found is None:
+    match = HEADER.fullmatch(header)
+    if start[:-2] != MAGIC or match is None:
         raise ValueError("no header of a plain array")
-    dtype = np.dtype(found[1].decode())
-    shape = tuple(int(part) for part in found[2].split(b",") if part.strip())
+    dtype = np.dtype(match[1].decode())
+    shape = tuple(int(part) for part in match[2].split(b",") if part.strip())
     if len(start) + len(header) + math.prod(shape) * dtype.itemsize != size:
         raise ValueError("the header does not fit the content")
     array = np.empty(shape, dtype=dtype)
@@ -241,10 +234,10 @@ def _check_size(content: bytes, most_values: int) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         raise ValueError("a key stands twice")
-    return found
+    return values
 
 
 def _finite(text: str) -> float:

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import parent_process
-from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit
@@ -43,12 +42,6 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled_kernel
 
 
-def kept_in(kernel: Any) -> Path | None:
-    """Return the folder of a kernel's compiled code, None where nothing is kept."""
-    path = getattr(kernel._cache, "cache_path", None)
-    return None if path is None else Path(path)
-
-
 class Kept(FunctionCache):  # type: ignore[misc]
     """A kernel's compiled code on disk; what cannot be read or written there costs time, and never a result.
 
@@ -57,14 +50,12 @@ class Kept(FunctionCache):  # type: ignore[misc]
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, None where there is none that can be read."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, if that is possible."""
         try:
             self._save(sig, data)
         except Exception:
@@ -81,15 +72,8 @@ class Kept(FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
 
 
-@cache  # once in a process
+@cache  # the warning is given once in a process
 def say_that_nothing_is_kept() -> None:
-    """Warn that later processes compile again.
-
-    Warns
-    -----
-    UserWarning
-        At the first call.
-    """
     warnings.warn(
         "hedgerow cannot keep its compiled code on disk, so that each process compiles it again. "
         "Set NUMBA_CACHE_DIR to a folder with room that only you can write.",

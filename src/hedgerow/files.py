@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,20 +31,8 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     When it returns, the file and its name are on disk. A process that is killed leaves at most a file named
     ``.hedgerow-*.tmp`` behind, which may be removed when no command runs in that folder.
 
-    Parameters
-    ----------
-    path : path
-        The file to write. What it replaces hands its permissions on.
-    replace : bool
-        Whether a file that stands there may be replaced. That is decided when the new file takes its place, so of several
-        writers without this right one wins.
-
-    Raises
-    ------
-    FileExistsError
-        When a file stands there that may not be replaced; it is untouched.
-    OSError
-        When the file cannot be written.
+    What it replaces hands its permissions on. Whether a file stands there that may not be replaced (FileExistsError) is decided
+    when the new file takes its place, so one of several writers without ``replace`` wins.
     """
     target = Path(path)
     part = target.with_name(f".hedgerow-{secrets.token_hex(8)}.tmp")
@@ -77,13 +66,7 @@ def write_packed(path: str | os.PathLike[str], text: str) -> None:
 
 
 def read_packed(path: str | os.PathLike[str]) -> str:
-    """Return a text that ``write_packed`` wrote.
-
-    Raises
-    ------
-    ValueError
-        If the file's SHA-256 does not stand beside it.
-    """
+    """Return a text that ``write_packed`` wrote; ValueError if the file's SHA-256 does not stand beside it."""
     import lzma
 
     source = Path(path)
@@ -96,7 +79,6 @@ def read_packed(path: str | os.PathLike[str]) -> str:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """Return the hashes that stand in a folder, by name."""
     path = folder / HASHES
     if not path.exists():
         return {}
@@ -128,7 +110,6 @@ def _replace_own(part: Path, target: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Wait until the content of a file is on disk."""
     with path.open("r+b") as file:
         os.fsync(file.fileno())
 
@@ -187,8 +168,9 @@ def read_place(place: Place, most: int, remedy: str) -> bytes:
     if not is_path(place, "read"):
         return read_object(place, most, remedy)
     with open(place, "rb") as file:
-        check_size(place, os.fstat(file.fileno()).st_size, most, remedy)
-        content = file.read(most + 1)  # a pipe has no size
+        facts = os.fstat(file.fileno())
+        check_size(place, facts.st_size, most, remedy)
+        content = file.read(facts.st_size if stat.S_ISREG(facts.st_mode) else most + 1)  # a pipe has no size
     check_size(place, len(content), most, remedy)
     return content
 

@@ -36,36 +36,30 @@ MOST_RECORDS_OF_ONE = 2**31  # records of one person: more than a table holds
 
 @dataclass(frozen=True)
 class Allowance:
-    """What one file may unpack to, in bytes, and what follows from that."""
+    """What one file may unpack to, in bytes, and the most of other things that follow from that."""
 
     bytes: int
 
     @classmethod
     def of_file(cls, size: int, max_bytes: int | None = None) -> Allowance:
-        """Return the allowance of a file of so many bytes; ``max_bytes`` is what the caller allows."""
         return cls(max(BASE_BYTES, MOST_TIMES * size) if max_bytes is None else max_bytes)
 
     @property
     def document(self) -> int:
-        """The most bytes of the document, which takes several times as much memory when it is parsed."""
-        return self.bytes // 2
+        return self.bytes // 2  # bytes, which take several times as much memory when they are parsed
 
     @property
     def values(self) -> int:
-        """The most values of the document: a value of few letters takes up to 250 bytes of memory."""
-        return self.bytes // 64
+        return self.bytes // 64  # values of the document: one of few letters takes up to 250 bytes of memory
 
     @property
     def tests(self) -> int:
-        """The most codes of all features together: as many tests may be listed, of 20 bytes each."""
-        return self.bytes // 32
+        return self.bytes // 32  # codes of all features together: as many tests may be listed, of 20 bytes each
 
     @property
     def cells(self) -> int:
-        """The most cells of a table of features by codes, which has a row as wide as the widest feature for each."""
-        return self.bytes // 4
+        return self.bytes // 4  # cells of a table of features by codes, whose rows are as wide as the widest feature
 
     @property
     def letters(self) -> int:
-        """The most letters of an array of the classes, in which each takes as much as the longest."""
-        return self.bytes // 16
+        return self.bytes // 16  # letters of an array of the classes, in which each takes as much as the longest

@@ -1,4 +1,4 @@
-"""Margins on a grid, the units in which records weigh and votes are told; and public weights of classes."""
+"""The units of weights and votes, and public weights of classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.schema import Schema
 from hedgerow.schema.cells import CategoryReader
 
 UNIT = 1 << 16  # the weight of a record that counts in full
-VOTE_STEPS = 1 << 9  # of a log-odds of 1, in which votes, margins and decisions are told everywhere
+VOTE_STEPS = 1 << 9  # of a log-odds of 1, the unit of votes, margins and decisions everywhere
 
 
 LEAST = Fraction(1, 10**9)  # of the largest weight
@@ -33,11 +33,6 @@ class ClassWeights:
 
         Only their ratios matter; below a billionth of the largest all count a billionth. Names are read as labels are: 1, 1.0 and
         "1" are one class.
-
-        Raises
-        ------
-        ConfigurationError
-            If what is named is no class, or one is named twice.
         """
         weights, reader = [Fraction(1)] * len(schema.classes), CategoryReader(schema.classes, schema.missing)
         named: set[int] = set()
@@ -59,5 +54,4 @@ class ClassWeights:
         return min(self.values) < 1
 
     def array(self) -> npt.NDArray[np.float64]:
-        """Return the weights, of shape (classes,)."""
         return np.array(self.values)

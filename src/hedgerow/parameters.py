@@ -122,14 +122,13 @@ class Exact(Constraint):
         return True
 
     def plain(self, value: Any) -> float | Fraction:
-        """Return the float that stands for the same number, or the fraction where there is none."""
+        # The float that stands for the same number, or the fraction where there is none.
         number = self.read(value)
         near = float(number)
         return near if self.allows(near) and self.read(near) == number else number
 
     def stored(self, value: Any) -> str:
-        """Return the exact fraction as text, so that 1/3 survives a file."""
-        return str(self.read(value))
+        return str(self.read(value))  # exact, so that 1/3 survives a file
 
     def __str__(self) -> str:
         return self.rule
@@ -149,8 +148,7 @@ class Instance(Constraint):
         """An object stands elsewhere in a model file, or nowhere."""
 
     def shown(self, value: object) -> str:
-        """Return the class of a value, which may be long, or hold records."""
-        return type(value).__name__
+        return type(value).__name__  # the value may be long, or hold records
 
     def __str__(self) -> str:
         return self.rule
@@ -163,13 +161,15 @@ class Signs(Constraint):
     def allows(self, value: object) -> bool:
         if value is None:
             return True
+        signs: Any = value
         if isinstance(value, Mapping):
-            return all(isinstance(name, str) for name in value) and _are_signs(value.values())
-        one_row = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
-        return one_row and _are_signs(value)  # type: ignore[arg-type]
+            signs = value.values() if all(isinstance(name, str) for name in value) else [None]
+        elif not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.ndim == 1):
+            return False
+        return all(_is_integer(sign) and sign in (-1, 0, 1) for sign in signs)
 
     def plain(self, value: Any) -> dict[str, int] | list[int] | None:
-        """Return a new dictionary or list of Python's integers: what the caller changes later changes no plan."""
+        # New objects of Python's integers: what the caller changes later changes no plan.
         if value is None:
             return None
         if isinstance(value, Mapping):
@@ -194,11 +194,11 @@ class ClassNumbers(Constraint):
         )
 
     def plain(self, value: Any) -> dict[Any, int | float] | None:
-        """Return a new dictionary of Python's values: what the caller changes later changes no plan."""
+        # A new dictionary of Python's values: what the caller changes later changes no plan.
         return None if value is None else {_python(label): _python(weight) for label, weight in value.items()}
 
     def stored(self, value: Any) -> dict[str, int | float] | None:
-        """Return the weights by the classes' text, which is read as the classes are: a file's names are text."""
+        # By the classes' text, which is read as the classes are: a file's names are text.
         if value is None:
             return None
         return {
@@ -224,10 +224,6 @@ def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _are_signs(values: Iterable[object]) -> bool:
-    return all(_is_integer(sign) and sign in (-1, 0, 1) for sign in values)
-
-
 @dataclass(frozen=True)
 class Seed(Constraint):
     """Where random bits come from."""
@@ -241,8 +237,7 @@ class Seed(Constraint):
         return int(value) if _is_integer(value) else value
 
     def stored(self, value: Any) -> int | None:
-        """Return a seed; None for a generator, whose state has moved on."""
-        return int(value) if _is_integer(value) else None
+        return int(value) if _is_integer(value) else None  # the state of a generator has moved on
 
     def __str__(self) -> str:
         return (

@@ -32,6 +32,7 @@ MARGIN = 1.5  # deviations of its noise that the number of the others must be be
 MOSTLY_ZERO = 0.2  # of the outcomes: where fewer are not zero, the others say nothing about the range
 CELLS = 32  # of a range
 FEWEST_VALUES = 3  # whole numbers in a cell
+OWNER = "See by schema.check(X, y), or hedgerow schema check, which are for the records' owner."
 CHECK = (
     "Check the spelling by schema.check(X, y), or hedgerow schema check, which are for the records' owner; if it is right, pass "
     "more records or a larger epsilon."
@@ -127,30 +128,30 @@ def column_warnings(
     if not histograms:
         return ()
     records, spread = _records(histograms, deviation, total)
-    found: list[str] = []
+    warnings: list[str] = []
     for place, counts in histograms.items():
         name = encoder.schema.names[place]
         kind, shown = encoder.schema.features[name], repr(name[:LONGEST_NAME])
         missing = float(counts[-1] if isinstance(kind, Numeric) else counts[-2])
         # ``records`` holds these counts too, which makes the differences steadier than these bounds have it.
         if missing - (1 - READ) * records > SURE * math.hypot(deviation, (1 - READ) * spread):
-            found.append(
+            warnings.append(
                 f"clearly less than half of the cells of {shown} could be read, by its released {what}; the model takes the "
                 "others as missing. If they are not, the schema may not say how they are written, or name another column."
             )
             continue
         if not isinstance(kind, Numeric):
-            found += _category_warnings(kind, shown, counts, (records, spread), deviation, what)
+            warnings += _category_warnings(kind, shown, counts, (records, spread), deviation, what)
             continue
         noise = math.hypot(deviation, CROWDED * deviation, CROWDED * spread)
         for side, count in _narrow_ends(kind, encoder.edges[place], counts):
             if count - CROWDED * (records - missing) > SURE * noise:
-                found.append(
+                warnings.append(
                     f"clearly nearly all numbers of {shown} lie in the {side} of {len(counts) - 1} bins of its declared range, "
                     f"by its released {what}, so the model hardly tells them apart. They may be in another unit, or scaled "
                     "before."
                 )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _category_warnings(
@@ -168,15 +169,13 @@ def _category_warnings(
         yield (
             f"clearly more than half of the cells of {shown} are none of its declared values, by its released {what}, so the "
             "model reads them all as one. They may be spelled otherwise, such as in other capitals, or the schema names another "
-            "column. See by schema.check(X, y), or hedgerow schema check, which are for the records' owner."
+            f"column. {OWNER}"
         )
     elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
         yield (
             f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
             "noise, while clearly some cells of the column are none of its declared values. The schema may spell these values "
-            "otherwise than the records, which are then read as undeclared. "
-            "See by schema.check(X, y), or hedgerow schema check, which are "
-            "for the records' owner."
+            f"otherwise than the records, which are then read as undeclared. {OWNER}"
         )
     elif (counts < clear).all():
         yield (

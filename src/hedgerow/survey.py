@@ -1,4 +1,4 @@
-"""What a learner asks before it learns: how many records there are, and where the numeric features have them."""
+"""Queries before a learner learns: how many records there are, and where the numeric features have them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Candidate, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.accounting import Sequence
 from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
 
@@ -46,10 +46,9 @@ def fine_encoder(schema: Schema) -> Encoder:
 
 def fine_cuts(kind: Numeric) -> list[float]:
     """Return the inner cut points of the fine bins of a feature's range, ascending."""
-    if (
-        isinstance(kind, Date) or len(kind.bin_edges(FINE)) < FINE - 1
-    ):  # time has no zero, and few values need no more bins
-        return as_list(kind.bin_edges(FINE))
+    even = kind.bin_edges(FINE)
+    if isinstance(kind, Date) or len(even) < FINE - 1:  # time has no zero, and few values need no more bins
+        return [*even.tolist()]
     distance = max(-kind.low, kind.high) * 2.0 ** (-OCTAVES * (np.arange(NARROW) + 0.5) / NARROW)
     signs = [sign for sign, end in ((-1, -kind.low), (1, kind.high)) if end > 0]
     narrow = np.concatenate([sign * distance[:: len(signs)] for sign in signs])
@@ -57,20 +56,12 @@ def fine_cuts(kind: Numeric) -> list[float]:
     edges = np.unique(np.concatenate([kind.bin_edges(FINE - len(narrow)), narrow]))
     if isinstance(kind, Integer):
         edges = np.unique(np.ceil(edges) - 0.5)
-    return as_list(edges)
-
-
-def as_list(edges: Floats) -> list[float]:
-    found: list[float] = edges.tolist()
-    return found
+    return [*edges.tolist()]
 
 
 def merged_to_arrays(encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
-    edges = encoder.edges
-    return {
-        "edges": np.concatenate(edges),
-        "edge_counts": np.array([len(cuts) for cuts in edges], dtype=np.int64),
-    }
+    counts = np.array([len(cuts) for cuts in encoder.edges], dtype=np.int64)
+    return {"edges": np.concatenate(encoder.edges), "edge_counts": counts}
 
 
 def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Encoder:
@@ -97,7 +88,7 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
 
 @dataclass(frozen=True)
 class Ones:
-    """Every record that has a class counts one."""
+    """Every record that has a class counts one, in one channel."""
 
     columns = 0
     scored = 0
@@ -111,16 +102,10 @@ class Ones:
 
 
 @dataclass(frozen=True)
-class OnesByClass:
+class OnesByClass(Ones):
     """Every record that has a class counts one, in the channel of its class."""
 
     channels: int
-
-    columns = 0
-    scored = 0
-    scored_l1 = 0
-    l1 = 1
-    l2_squared = 1
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
         return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
@@ -128,18 +113,10 @@ class OnesByClass:
 
 @dataclass(frozen=True)
 class SurveyRecipe:
-    """How much a survey may cost, and how it cuts.
+    """How much a survey may cost, and how it cuts."""
 
-    Parameters
-    ----------
-    histograms : Fraction
-        The share of the whole budget that all histograms together get.
-    by_mass : float
-        How much of a numeric feature's bins follows its records; the rest follows its range.
-    """
-
-    histograms: Fraction = Fraction(1, 50)
-    by_mass: float = 0.6
+    histograms: Fraction = Fraction(1, 50)  # the share of the whole budget that all histograms together get
+    by_mass: float = 0.6  # how much of a numeric feature's bins follows its records; the rest follows its range
 
     def survey(self, budget: Budget, encoder: Encoder) -> Survey:
         numeric = tuple(feature for feature, edges in enumerate(encoder.edges) if len(edges))
@@ -164,23 +141,18 @@ class Survey:
     def event(self) -> Sequence:
         if self.histogram_noise is None:
             return Sequence(())
-        draws = int(self.encoder.n_codes.max())
-        return Sequence(
-            (self.histogram_noise.event("fine bins of a numeric feature", draws=draws),) * len(self.numeric)
-        )
+        event = self.histogram_noise.event("fine bins of a numeric feature", draws=int(self.encoder.n_codes.max()))
+        return Sequence((event,) * len(self.numeric))
 
-    def histograms(self, asked: Round) -> dict[int, Integers]:
-        """Return the noisy counts of the codes of each numeric feature by its place, asked in a round of ``Ones``."""
+    def histograms(self, ones: Round) -> dict[int, Integers]:
+        """Return the noisy counts of the codes of each numeric feature by its place, in a round of ``Ones``."""
         noise = self.histogram_noise
-        return {} if noise is None else {one: asked.sums(Candidate(one), noise)[0, :, 0] for one in self.numeric}
+        return {} if noise is None else {j: ones.sums(Candidate(j), noise)[0, :, 0] for j in self.numeric}
 
     def column_warnings(
         self, histograms: Mapping[int, Integers], records: float | None = None, deviation: float = 0.0
     ) -> tuple[str, ...]:
-        """Return what to say of columns that the released counts show to be hardly read.
-
-        ``records`` is the released number of records, and ``deviation`` that of its noise.
-        """
+        """Return warnings of columns that were hardly read; ``deviation`` is that of the noise of ``records``."""
         if self.histogram_noise is None:
             return ()
         total = None if records is None else (records, deviation)
@@ -194,9 +166,9 @@ class Survey:
         least = self.histogram_noise.quantile(1 / FINE)  # which noise alone reaches in about one bin of each feature
         for feature, noisy in histograms.items():
             counts = noisy[:-1]
-            clear = np.where(counts >= least, counts, 0)
-            found = by_width_and_mass(clear, self._widths(feature), bins, self.recipe.by_mass)
-            into[feature] = np.append(found, found[-1] + 1)
+            significant = np.where(counts >= least, counts, 0)
+            merged = by_width_and_mass(significant, self._widths(feature), bins, self.recipe.by_mass)
+            into[feature] = np.append(merged, merged[-1] + 1)
         return into
 
     def _widths(self, feature: int) -> Floats:
@@ -210,9 +182,9 @@ class Survey:
 
 
 def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tuple[str, ...]:
-    """Return what to say where a released number of records, the sum of so many counts, does not stand out from its noise.
+    """Return a warning if a released number of records, the sum of so many counts, does not stand out from its noise.
 
-    It looks at the released number and public values alone. Without a record that has a class there is nothing to say at most
+    It looks at the released number and public values alone. Without a record that has a class, the warning is missing at most
     once in 1000 fits.
     """
     least = math.ceil(noise.quantile(RARE) * math.sqrt(counts))
@@ -226,19 +198,19 @@ def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tupl
     )
 
 
-def by_width_and_mass(clear: Integers, widths: Floats, bins: int, by_mass: float) -> Integers:
+def by_width_and_mass(significant: Integers, widths: Floats, bins: int, by_mass: float) -> Integers:
     """Return the new bin of each fine bin: new bins hold like parts of a mixture of the range's width and of its records.
 
-    ``clear`` are the noisy counts that stand out of their noise, zero for the others. Part of the width counts fine bins alike,
-    since public ranges are often far too wide, and fine bins are narrow where values are likely. Where one fine bin holds most
-    records, it gets one new bin, and the others share out what else follows records: at most as many new bins as have some.
+    ``significant`` are the noisy counts that stand out of their noise, zero for the others. Part of the width counts fine bins
+    alike, since public ranges are often far too wide, and fine bins are narrow where values are likely. Where one fine bin holds
+    most records, it gets one new bin, and the others share out what else follows records: at most as many new bins as have some.
     """
     width = ALIKE / len(widths) + (1 - ALIKE) * widths / widths.sum()
-    if clear.max() > clear.sum() / 2:
-        mass = one_at_most(clear, min(by_mass * bins, float(np.count_nonzero(clear))))
+    if significant.max() > significant.sum() / 2:
+        mass = one_at_most(significant, min(by_mass * bins, float(np.count_nonzero(significant))))
         weight = one_at_most(mass + (bins - mass.sum()) * width, bins)
     else:
-        mass = clear / clear.sum() if clear.any() else width
+        mass = significant / significant.sum() if significant.any() else width
         weight = one_at_most(by_mass * mass + (1 - by_mass) * width, bins)
     place = np.minimum((np.cumsum(weight) - weight / 2).astype(np.int64), bins - 1)
     return np.asarray(np.unique(place, return_inverse=True)[1].astype(np.int64))

@@ -21,7 +21,7 @@ FEW.maxlevel, FEW.maxother, FEW.maxstring = 3, 120, 120
 
 
 def listed(names: Sequence[object]) -> str:
-    """Return names in a row as Python writes them, the first ten of them."""
+    """Return the first ten of some names, as Python writes them."""
     return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
@@ -31,17 +31,14 @@ def printable(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it must be."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def it_or_them(names: Sequence[object]) -> str:
-    """Return the pronoun for so many names."""
     return "it" if len(names) == 1 else "them"
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return a text of at most so many characters; where it is longer, dots stand for its end."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
@@ -88,15 +85,15 @@ def _row(cells: Sequence[object], tag: str) -> str:
     return f'<tr style="background: none">{"".join(shown)}</tr>'
 
 
-WIDTH = 20
+def bar_of(share: float) -> str:
+    return f"[{'#' * int(20 * share):.<20}]"
 
 
 class Progress:
     """A bar on a terminal; elsewhere, as in a log file, a line now and then.
 
-    ``left`` has the group of each piece of work that is to be done. Pieces of a group are taken to last equally long: the time
-    left is at the median of their group (the first piece may compile something), and at the mean of those medians if none of
-    their group was done. The ``done`` pieces of an earlier run count as done and say nothing about the time.
+    ``left`` has the group of each piece of work that is to be done, and pieces of a group are taken to last equally long. The
+    ``done`` pieces of an earlier run count as done and say nothing about the time.
     """
 
     def __init__(
@@ -140,9 +137,8 @@ class Progress:
 
     def drop(self, group: Hashable) -> None:
         """Take a group that cannot be done out of the total."""
-        if not self._left.pop(group, 0):
-            return
-        self._show("", force=not self._left.total())
+        if self._left.pop(group, 0):
+            self._show("", force=not self._left.total())
 
     def clear(self) -> None:
         """Make room for a line that something else is about to write."""
@@ -151,7 +147,7 @@ class Progress:
             self._file.flush()
 
     def seconds_left(self) -> float | None:
-        """Return the estimate, or None before the first piece of this run is done."""
+        """Return the estimate, or None before the first piece is done: medians of groups, as a first piece may compile."""
         if not self._seen:
             return None
         known = {group: statistics.median(seconds) for group, seconds in self._seen.items()}
@@ -159,16 +155,12 @@ class Progress:
         return sum(pieces * known.get(group, other) for group, pieces in self._left.items())
 
     def line(self, label: str = "") -> str:
-        """Return what is shown."""
-        total = self._done + self._left.total()
+        total, seconds = self._done + self._left.total(), self.seconds_left()
         share = self._done / total if total else 1.0
-        bar = "#" * int(WIDTH * share)
-        seconds = self.seconds_left()
         left = "time left unknown" if seconds is None else f"{duration(seconds)} left"
-        if self._done == total:
-            left = "done"
+        left = "done" if self._done == total else left
         # Rounded down, so that 100 % is said of the whole only.
-        return f"[{bar:.<{WIDTH}}] {self._done}/{total} {int(100 * share)} % {left} {label}".rstrip()
+        return f"{bar_of(share)} {self._done}/{total} {int(100 * share)} % {left} {label}".rstrip()
 
     def _show(self, label: str, *, force: bool) -> None:
         now = self._clock()
@@ -186,7 +178,6 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Say a number of seconds in two units at most."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

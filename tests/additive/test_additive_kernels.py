@@ -33,8 +33,8 @@ def plain_channels(row, label, table, unit, cap, curvature, by_share):
 
 @pytest.mark.parametrize("by_share", [True, False])
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
-@pytest.mark.parametrize("cap", [1, 300, 16_384, 65_535, 65_536])
-@pytest.mark.parametrize("table", [[1 << 20, 700_001, 12_345, 77, 1], [5, 4, 3, 2, 1], [3, 1], [2, 1]], ids=str)
+@pytest.mark.parametrize("cap", [1, 16_384, 65_536])
+@pytest.mark.parametrize("table", [[1 << 20, 700_001, 12_345, 77, 1], [2, 1]], ids=str)
 def test_channels_are_quotients_of_integers_for_every_cap_and_table(n_classes, cap, table, by_share):
     margins, labels = every_record(n_classes, n_classes)
     found = np.full((len(labels), 2 * n_classes), 999)
@@ -66,7 +66,7 @@ def test_leads_of_more_than_32_bits_have_the_channels_of_the_ends(lead):
 CUTS = [(), (0,), (1,), (2,), (0, 1), (2, 0), (1, 0, 3), (0, 1, 2, 3)]
 
 
-@pytest.mark.parametrize("columns", [1, 2, 7])
+@pytest.mark.parametrize("columns", [1, 7])
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
 @pytest.mark.parametrize("by", CUTS, ids=str)
 def test_votes_of_a_term_are_those_of_the_cell_and_the_code(by, kind, columns):
@@ -86,7 +86,7 @@ def test_votes_of_a_term_are_those_of_the_cell_and_the_code(by, kind, columns):
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
 @pytest.mark.parametrize("votes_kind", [np.int32, np.int64])
-@pytest.mark.parametrize("records", [0, 1, kernels.TILE, kernels.TILE + 1, 2 * kernels.TILE + 3])
+@pytest.mark.parametrize("records", [0, 1, 2 * kernels.TILE + 3])
 def test_terms_are_added_at_the_place_that_their_steps_make(records, votes_kind, kind, columns):
     """As Python, a read beyond an array raises. Steps shift the digits and turn the last one over, as a cut of two turns does."""
     generator = np.random.default_rng(records)

@@ -25,8 +25,8 @@ from hedgerow.additive.round import (
     splits_of,
 )
 from hedgerow.additive.terms import Term
-from hedgerow.audit import Grid, open_law, worst_loss
-from hedgerow.audit.exact import total
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import open_law, total, worst_loss
 from hedgerow.curator import Cut, Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded

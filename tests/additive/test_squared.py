@@ -21,7 +21,8 @@ from hedgerow.additive.squared import (
     counts_of_outcomes,
     counts_of_residuals,
 )
-from hedgerow.audit import Grid, open_law, worst_loss
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.margins import UNIT

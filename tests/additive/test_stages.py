@@ -28,9 +28,8 @@ from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Sequence
 from hedgerow.privacy.exact import exact
 from hedgerow.systems.hedgerow import RULES
 from hedgerow.table import MemoryTable

@@ -40,7 +40,7 @@ class LeastSquares:
     deviation = 1.0
     unit = 1.0
     prior = LOG_ODDS
-    opening = Ones()
+    initial_counts = Ones()
     vote_steps = VOTE_STEPS
     scores = property(lambda self: self)
 

@@ -23,9 +23,9 @@ FILES = (
     "analysis/release.py",
     "analysis/release.py",
     "analysis/evaluation.py",
-    "curator/interactive.py",
+    "curator/given.py",
     "analysis/search.py",
-    "curator/values.py",
+    "curator/queryable.py",
     "curator/queryable.py",
     "curator/queries.py",
     "ledgers/ledger.py",
@@ -146,7 +146,7 @@ def test_no_error_tells_how_many_records_there_are(monkeypatch):
         with pytest.raises(MemoryError) as caught:
             door(ledger)
         assert "40" not in str(caught.value)
-    monkeypatch.setattr("hedgerow.curator.values.Values.shown", large)
+    monkeypatch.setattr("hedgerow.curator.queryable.Values.shown", large)
     with pytest.raises(MemoryError) as caught:
         release(ledger)
     assert "40" not in str(caught.value)

@@ -14,8 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.analysis import search as searching
 from hedgerow.analysis.search import PrivateSearchCV
-from hedgerow.audit import Replay, exact_law, worst_loss
-from hedgerow.audit.exact import ScriptedCoins, total
+from hedgerow.audit.exact import Replay, ScriptedCoins, exact_law, total, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.table import MemoryTable
 
@@ -51,7 +50,7 @@ def columns(labels):
 
 def law_of_a_disjoint_search(labels, monkeypatch):
     def once(replay):
-        monkeypatch.setattr("hedgerow.curator.interactive.Randomness", lambda _: replay)
+        monkeypatch.setattr("hedgerow.curator.given.Randomness", lambda _: replay)
         search = PrivateSearchCV(*CANDIDATES, epsilon=EPSILON, refit=0, validation=0.25, random_state=0)
         search.fit(columns(labels), labels)
         return search.best_params_["max_bins"], kept(search.best_estimator_.model_)

@@ -74,7 +74,7 @@ def test_values_of_one_person_are_shown_as_rarely_as_said():
     X = {"a": ["rare"] + ["two"] * 2 + ["many"] * 60}
     mechanism = threshold("0.5", "0.2")
     shown = {"rare": 0, "two": 0, "many": 0}
-    runs = 2000
+    runs = 500
     for seed in range(runs):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -109,17 +109,17 @@ def beyond(values, feature):
 
 @pytest.mark.parametrize("shape", thinned(shapes(), 5))
 def test_promised_ranges_hold(shape):
-    """200 runs: at most failure of them break the promise (two standard errors of tolerance), and promises are made."""
-    values, failure, promised, broken, whole = shapes()[shape], 0.05, 0, 0, 0
-    for seed in range(200):
+    """60 runs: at most failure of them break the promise (two standard errors of tolerance), and promises are made."""
+    values, failure, runs, promised, broken, whole = shapes()[shape], 0.05, 60, 0, 0, 0
+    for seed in range(runs):
         made = private_schema({"x": values}, epsilon=5, numeric=["x"], classes=[0, 1], random_state=seed)
         one, feature = made.ranges_["x"], made.features["x"]
         promised += one.promised
         broken += one.promised and beyond(values, feature) > 0.01 * one.records + one.error
         whole += isinstance(feature, Integer)
-    assert promised >= 190
-    assert broken <= 200 * failure + 2 * math.sqrt(200 * failure * (1 - failure))
-    assert whole == (200 if shape in ("spikes", "constant", "zero", "years") else 0)
+    assert promised >= 57
+    assert broken <= runs * failure + 2 * math.sqrt(runs * failure * (1 - failure))
+    assert whole == (runs if shape in ("spikes", "constant", "zero", "years") else 0)
 
 
 DAYS = np.datetime64("2000-01-01") + np.round(np.random.default_rng(2).normal(7000, 200, 4000)).astype("m8[D]")
@@ -136,7 +136,7 @@ LAST_DAY = np.full(4000, np.datetime64("9999-12-31"))
 )
 def test_promised_ranges_of_dates_hold(cells, unit):
     seconds, broken = cells.astype("M8[s]"), 0
-    for seed in range(30):
+    for seed in range(12):
         made = private_schema({"day": cells}, epsilon=5, dates=["day"], classes=[0, 1], random_state=seed)
         one, feature = made.ranges_["day"], made.features["day"]
         assert (type(feature), feature.unit, one.promised) == (Date, unit, True)
@@ -144,7 +144,7 @@ def test_promised_ranges_of_dates_hold(cells, unit):
         most = max(int((seconds < low).sum()), int((seconds > high).sum()))
         broken += most > 0.01 * one.records + one.error
         assert high - low < np.timedelta64(40_000, "D")
-    assert broken <= 3
+    assert broken <= 2
     assert Schema.from_toml(made.to_toml()).features["day"] == feature
 
 
@@ -204,7 +204,7 @@ class Scripted(Randomness):
 
 
 def released_in_two_worlds(monkeypatch):
-    monkeypatch.setattr("hedgerow.curator.interactive.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.curator.given.Randomness", Scripted)
     rng = np.random.default_rng(0)
     worlds = [
         {"a": rng.random(30), "b": rng.integers(0, 9, 30)},

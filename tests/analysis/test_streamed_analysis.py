@@ -204,7 +204,7 @@ def test_a_part_that_counts_its_rows_anew_is_noticed(people, monkeypatch):
         part = self.coins.parts(0, len(records.labels))
         records.change(labels=np.where((self.first <= part) & (part < self.last), records.labels, -1))
 
-    monkeypatch.setattr("hedgerow.table.log.Sample.apply", apply)
+    monkeypatch.setattr("hedgerow.table.partitioned.Sample.apply", apply)
     records = hr.Records.from_batches([people], label="ill")
     assert not np.array_equal(search.fit(records).predict_proba(X), whole)
 

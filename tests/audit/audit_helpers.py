@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.audit import Grid, worst_loss
-from hedgerow.audit.exact import total
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import total, worst_loss
 
 FEW = Grid((0,), (0, 1))  # none, or some
 

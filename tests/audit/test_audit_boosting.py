@@ -17,7 +17,8 @@ from helpers import data_sets, make_table
 from test_audit_parts import TwiceTheNoise, TwiceTheRate
 
 import hedgerow as hr
-from hedgerow.audit import Grid, exact_law, open_law
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import exact_law, open_law
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
 from hedgerow.boosting.plan import UNIT, Lookup
 from hedgerow.curator import Queryable
@@ -179,7 +180,7 @@ def test_the_audit_catches_weights_that_look_at_other_records(monkeypatch):
 
 
 def test_the_audit_catches_noise_of_half_the_size(monkeypatch):
-    monkeypatch.setattr("hedgerow.mechanisms.budget.Geometric", TwiceTheNoise)
+    monkeypatch.setattr("hedgerow.mechanisms.noise.Geometric", TwiceTheNoise)
     assert worst_of(Case(recipe(), depth=0), 1) > 1.5
 
 

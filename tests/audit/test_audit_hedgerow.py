@@ -15,13 +15,12 @@ import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
-from hedgerow.audit import Grid, open_law, worst_loss
-from hedgerow.audit.exact import total
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import open_law, total, worst_loss
 from hedgerow.curator import Cut, Queryable, Round, Splits, rounds
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Geometric
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure, cost
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.systems import hedgerow
 
@@ -332,7 +331,7 @@ class ForAQuarter(Geometric):
 
 @pytest.mark.full
 def test_noise_for_a_quarter_of_what_a_record_adds_is_caught(monkeypatch):
-    monkeypatch.setattr("hedgerow.mechanisms.budget.Geometric", ForAQuarter)
+    monkeypatch.setattr("hedgerow.mechanisms.noise.Geometric", ForAQuarter)
     assert worst(1, TYPES[::7]) > 1
 
 

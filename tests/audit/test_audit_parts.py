@@ -15,11 +15,11 @@ import pytest
 from audit_helpers import FEW, kept, worst_over
 from helpers import BINARY, data_sets, make_table
 
-from hedgerow.audit import Grid, exact_law, open_law, worst_loss
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import exact_law, open_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure, cost
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.scores import Error, InformationGain, Max
 from hedgerow.trees import (
@@ -300,7 +300,7 @@ def wrong_histograms(monkeypatch):
 
 
 def wrong_counts(monkeypatch):
-    monkeypatch.setattr("hedgerow.mechanisms.budget.Geometric", TwiceTheNoise)
+    monkeypatch.setattr("hedgerow.mechanisms.noise.Geometric", TwiceTheNoise)
     return CASES["counts"]
 
 

@@ -13,7 +13,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import Cost, concentrated_rho
 from hedgerow.privacy.claim import Claim
 from hedgerow.systems import hedgerow, system_class
-from hedgerow.table.persons import Keep
+from hedgerow.table.reading import Keep
 
 ONE = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 NO, YES, Y_YES = ("x", "no"), ("x", "yes"), ("y", "yes")

@@ -11,8 +11,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.audit import guessing_bound, one_run_audit
-from hedgerow.audit.membership import best_bound, chance_of_guesses, make_canaries, smallest_loss_told
+from hedgerow.audit import one_run_audit
+from hedgerow.audit.membership import best_bound, chance_of_guesses, guessing_bound, make_canaries, smallest_loss_told
 from hedgerow.errors import ConfigurationError
 
 rng = np.random.default_rng(3)

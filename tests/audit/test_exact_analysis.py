@@ -13,9 +13,9 @@ from hedgerow.analysis import ranges
 from hedgerow.analysis import search as searching
 from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.search import PrivateSearchCV
-from hedgerow.audit import Grid, exact_law, open_law, worst_loss
+from hedgerow.audit import Grid
 from hedgerow.audit.cases import QUESTIONS, case
-from hedgerow.audit.exact import total
+from hedgerow.audit.exact import exact_law, open_law, total, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.engines.values import ValueCounts
 from hedgerow.mechanisms import Geometric, PassesThreshold
@@ -39,7 +39,7 @@ def law_of(monkeypatch):
 
     def law(door, data, grid, law_by=exact_law):
         def once(replay):
-            monkeypatch.setattr("hedgerow.curator.interactive.Randomness", lambda _: replay)
+            monkeypatch.setattr("hedgerow.curator.given.Randomness", lambda _: replay)
             return door(*data)
 
         found = law_by(once, grid)

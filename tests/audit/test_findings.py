@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from hedgerow.audit import Finding, guessing_bound, membership_attack, one_run_audit
+from hedgerow.audit import Finding, membership_attack, one_run_audit
 from hedgerow.audit.attack import attack
+from hedgerow.audit.membership import guessing_bound
 from hedgerow.cli.audit import audit
 
 FINDING = Finding(

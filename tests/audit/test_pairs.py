@@ -1,16 +1,14 @@
-"""The pairs are neighbors, every system can be attacked on its own ones, and the search finds worse ones."""
+"""The pairs are neighbors, and every system can be attacked on its own ones."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attack import Target, Trial, attack, records_of, worsen
+from hedgerow.audit.attack import attack, private_trials, system_trial
 from hedgerow.audit.cases import CLOSER, GENERAL, OWN, PUBLISHED, WEAK, case, cases_of
-from hedgerow.audit.systems import private_trials, system_trial
 
 ADJACENCIES = ("add-remove", "replace-one")
 SYSTEMS = {info.name: info for info in hr.list_systems()}
@@ -77,37 +75,6 @@ def test_settings_of_the_caller_win():
     assert "n_estimators=1" in trial.target.settings
     assert "specializations" not in trial.target.settings
     assert trial.epsilon == 0.5
-
-
-def test_candidates_of_the_search_cover_a_schema():
-    schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Categorical(["u", "v"])}, classes=["no", "yes"])
-    found = records_of(schema)
-    assert len(found) == len(set(found)) == 3 * 2 * 2
-
-
-class Leaky:
-    """Tells whether there is a record of 1 of class yes, if the first record is of class no."""
-
-    def fit(self, X, y):
-        return int(y[0] == "no" and ("1", "yes") in zip(X["a"], y, strict=True))
-
-    def answer(self, model):
-        return {"seen": model}
-
-
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-def test_the_search_finds_a_worse_pair(adjacency):
-    """All small data sets are tried, so it finds one with every seed."""
-    learner, start = Leaky(), case("one-leaf")
-
-    def on(found):
-        return Trial(Target("leaky", learner.fit, learner.answer), found.pair(adjacency), 1.0)
-
-    assert attack([on(start)], runs=200)[0].loss == 0
-    worse = worsen(on, start, adjacency, tries=1000, steps=15, runs=200, generator=np.random.default_rng(0))
-    assert worse.name == "found"
-    assert worse.record == ("1", "yes")
-    assert attack([on(worse)], runs=400)[0].refuted
 
 
 @pytest.mark.slow

@@ -21,8 +21,7 @@ from hedgerow.table import ClassCounts, MemoryTable
 from hedgerow.trees import Recipe
 from hedgerow.trees.forest import ForestPlan
 from hedgerow.trees.grower import Layer
-from hedgerow.trees.parts import NoisyCounts
-from hedgerow.trees.splits import SelectTest
+from hedgerow.trees.parts import NoisyCounts, SelectTest
 
 NUMBER = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
 COIN = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
@@ -37,7 +36,7 @@ def fitted(kind=hr.ForestClassifier, **parameters):
 
 
 def halve_the_noise(plant):
-    plant.setattr("hedgerow.mechanisms.budget.Geometric", TwiceTheNoise)
+    plant.setattr("hedgerow.mechanisms.noise.Geometric", TwiceTheNoise)
 
 
 def drop_a_level(plant):
@@ -101,7 +100,9 @@ def release_real_noise(plant):
         return Layer(layer.start, layer.test, layer.first_child, layer.released.astype(float), layer.size)
 
     def asked(self, curator, nodes):
-        counts = curator._table.answer(ClassCounts(curator._charge(nodes, self.noise.event("noise"))))
+        counts = curator._table.answer(
+            ClassCounts(curator._charge(self.noise.event("noise"), nodes).frontier(nodes, curator._table))
+        )
         return counts + draws.laplace(scale=float(1 / self.noise.epsilon), size=counts.shape)
 
     plant.setattr(Layer, "of_leaves", classmethod(of_reals))

@@ -48,24 +48,6 @@ def test_json_is_one_document(run):
     assert found["confidence"] == 0.999
 
 
-def test_a_system_without_labels_that_tell(run):
-    result = run(*PUBLISHED, "--view", "everything", "--view", "labels")
-    assert result.exit_code == 4
-
-
-@pytest.mark.parametrize("views", [["moon"], ["labels", "moon"], ["moon[3]", "labels"]])
-def test_a_view_that_no_answer_has_is_known_before_any_run(run, monkeypatch, views, is_refused):
-    monkeypatch.setattr("hedgerow.audit.attack._run", lambda *_: pytest.fail("runs were made"))
-    is_refused(run(*PRIVATE, *(part for view in views for part in ("--view", view))), 2, "no answer has a view 'moon")
-
-
-@pytest.mark.full
-def test_a_search_attacks_one_pair_more(run):
-    result = run(*PUBLISHED[:-2], "--runs", "200", "--search", "2")
-    assert "attacks refuted" in result.stdout
-    assert "2 attacks" in result.stdout
-
-
 def test_a_page_for_a_reviewer(run, tmp_path):
     pytest.importorskip("matplotlib")
     result = run(*PUBLISHED, "--page", tmp_path / "audit.html")
@@ -130,12 +112,7 @@ def test_a_saved_model_is_checked(run, train, folder):
     "option",
     [
         ("--runs", "500"),
-        ("--variant", "private"),
         ("--adjacency", "add-remove"),
-        ("--confidence", "0.999"),
-        ("--search", "0"),
-        ("--jobs", "1"),
-        ("--view", "labels"),
     ],
 )
 def test_options_of_an_attack_are_refused_with_a_model(run, train, folder, is_refused, option):
@@ -186,7 +163,6 @@ def test_json_and_page_of_a_model_say_what_was_checked(run, train, folder):
     [
         ((), "name what to audit"),
         (("--all", "--system", "edprf"), "name what to audit"),
-        (("--all", "--search", "0"), "--all attacks every system as it is"),
         (("--all", "--adjacency", "add-remove"), "--all attacks every system as it is"),
         (("--all", "--epsilon", "1"), "--all attacks every system as it is"),
         (("--system", "nobody"), "there is no system 'nobody'"),

@@ -60,7 +60,7 @@ def test_python_dash_m():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["doctor", "more"], "extra argument (more). See"),
+        (["demo", "more"], "extra argument (more). See"),
         (["reproduce"], "Missing argument 'NAME...'. See"),
         (["predict", "-", "x.csv"], "there is no file '-'; pass /dev/stdin"),
         (["inspect"], "Missing argument 'MODEL'. See"),

@@ -15,7 +15,7 @@ class Given:
     def __init__(self, content):
         self.content = content
 
-    def words(self):
+    def random_bits(self):
         return self
 
     def of(self, first_row, count):

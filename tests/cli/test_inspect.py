@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.inputs import tree_lines
+from hedgerow.cli.models import tree_lines
 from hedgerow.export import Mean
 from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.model import branch_text, tree_values

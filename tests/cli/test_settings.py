@@ -4,7 +4,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.inputs import read_parameters
-from hedgerow.curator.interactive import RULES
+from hedgerow.curator.given import RULES
 from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.parameters import parameter
 

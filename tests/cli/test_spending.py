@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.papers.edprf import EDPRFClassifier
-from hedgerow.privacy.atomic import began
+from hedgerow.privacy.filter import began
 
 TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
 INPUTS = ["people.csv", "people.toml"]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from costs import cost_of
-from helpers import make_table
+from helpers import PoissonCoin, make_table
 
 from hedgerow.curator import (
     Candidate,
@@ -23,9 +23,8 @@ from hedgerow.curator import (
 )
 from hedgerow.curator.rounds import check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Sequence
+from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
+from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.scores import Gini, Majority, Max, Specializations, multiway
 from hedgerow.survey import Ones
 from hedgerow.table import CellCounts, ClassCounts, Histogram, MemoryTable, Sizes

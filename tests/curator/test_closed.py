@@ -189,7 +189,7 @@ def test_tests_of_another_class_are_refused():
     class Tests(type(TESTS)):
         pass
 
-    others = Tests(*(getattr(TESTS, name) for name in ("n_codes", "feature", "kind", "at", "weight", "order")))
+    others = Tests(*(getattr(TESTS, name) for name in ("n_codes", "feature", "kind", "at", "weight")))
     curator, root = opened()
     for tests in (others, multiway((2, 3)), replace(multiway((4,)))):
         with pytest.raises(ConfigurationError, match="other features or codes"):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import check_model, exact_law, worst_loss
+from hedgerow.audit import check_model
+from hedgerow.audit.exact import exact_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator, Question, for_learner
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure, cost
 from hedgerow.scores import Gini
 from hedgerow.systems import system_class
 from hedgerow.systems.trees import DiffPC45Classifier, DiffPID3Classifier, PINQID3Classifier, SuLQID3Classifier
@@ -417,13 +417,6 @@ def test_a_partition_by_tests_of_another_schema_is_refused():
         curator.partition(curator.root, other.tests(), [0])
 
 
-def test_tests_with_an_order_that_is_none_are_refused():
-    curator = curator_of()
-    tests = curator.tests()
-    with pytest.raises(ConfigurationError):
-        curator.select(curator.root, tests.ordered(np.zeros_like(tests.order)), 0.5)
-
-
 def test_no_public_method_shows_records_to_the_analysts_code():
     seen = []
 
@@ -535,7 +528,7 @@ def test_learners_at_once_get_whole_budgets_or_nothing():
 def test_what_tests_are_made_of_cannot_be_changed_under_a_curator():
     """With an arity of 0 a node's records fell to the last child of the node before it, whose path was never charged."""
     tests = curator_of().tests("mixed")
-    for array in (tests.arity, tests.offsets, tests.n_codes, tests.order, tests.ordered(tests.order[:, ::1])._place):
+    for array in (tests.arity, tests.offsets, tests.n_codes):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
         with pytest.raises(ValueError, match="WRITEABLE"):
@@ -555,7 +548,7 @@ def test_nodes_and_tests_of_another_class_are_refused_before_they_are_charged():
     class Tests(type(tests)):
         pass
 
-    others = Tests(*(getattr(tests, field) for field in ("n_codes", "feature", "kind", "at", "weight", "order")))
+    others = Tests(*(getattr(tests, field) for field in ("n_codes", "feature", "kind", "at", "weight")))
     for ask in (
         lambda: curator.class_counts(All(kids.generation, kids.index[1:2]), 0.5),
         lambda: curator.count(All(kids.generation, kids.index[1:2]), 0.5),

@@ -11,11 +11,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from costs import cost_of
-from helpers import make_table
+from helpers import PoissonCoin, make_table
 
 from hedgerow.curator import CompareMinorities, Queryable, SelectLabels, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import amplified
 from hedgerow.scores import Gini, Max, multiway
 from hedgerow.table import ClassCounts, Histogram, Sizes
@@ -285,7 +285,7 @@ def test_the_names_of_nodes_are_copies_that_cannot_be_written_to():
 
 
 def test_tests_cannot_be_written_to_after_they_were_checked():
-    for name in ("order", "at", "feature", "kind"):
+    for name in ("at", "feature", "kind"):
         with pytest.raises(ValueError, match="WRITEABLE"):
             getattr(TESTS, name).flags.writeable = True
 

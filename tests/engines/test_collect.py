@@ -10,7 +10,7 @@ import pytest
 from hedgerow.engines.local import Partial, Total, combined, narrowed
 from hedgerow.errors import EngineError
 from hedgerow.table import ClassCounts, Sums
-from hedgerow.table.log import Nodes
+from hedgerow.table.partitioned import Nodes
 
 OF = Nodes(1, 1, None, None)
 COUNTS, SUMS = ClassCounts(OF), Sums(None, None)

@@ -25,7 +25,7 @@ from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.schema import Encoder
 from hedgerow.schema.persons import Groups
 from hedgerow.table import Keep, Share, Sizes, keep_of
-from hedgerow.table.persons import least
+from hedgerow.table.reading import least
 
 pytestmark = pytest.mark.filterwarnings("default", "ignore:the noisy number of records")
 on_clusters = [

@@ -14,7 +14,7 @@ from hedgerow.engines.store import MemoryStore, answered, close, forget, hold
 from hedgerow.errors import EngineError
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.table import Histogram, Sizes
-from hedgerow.table.log import Assign, Nodes, Task
+from hedgerow.table.partitioned import Assign, Nodes, Task
 
 COUNTS = np.array([3, 4])
 SIZES = [50, 1, 0, 120]

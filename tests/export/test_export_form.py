@@ -89,9 +89,9 @@ def test_a_type_that_other_programs_are_not_told_of_is_refused():
 def test_readings_are_plain_values():
     age, job, score = readings_of(Encoder(SCHEMA, 4))
     assert age == NumberReading("age", (25.0, 50.0, 75.0), (-9.0, 7.0))
-    assert (age.missing, age.n_codes, score.n_codes) == (4, 5, 5)  # of five cuts, three for four bins
+    assert (age.missing, score.missing) == (4, 4)  # of five cuts, three for four bins
     assert isinstance(job, ValueReading)
-    assert (job.missing, job.undeclared, job.n_codes) == (9, 10, 11)
+    assert (job.missing, job.undeclared) == (9, 10)
     texts, numbers = dict(job.texts), dict(job.numbers)
     assert (texts["Nan"], texts["nan"], texts["?"], texts["nurse"]) == (6, 9, 9, 0)
     assert numbers == {-9.0: 9, 7.0: 9, 1.0: 3, 2.5: 4, 0.0: 5}

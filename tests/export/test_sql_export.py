@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.export.dialects import DECIMAL, DIALECTS
-from hedgerow.export.sql_text import _added
+from hedgerow.export.sql_text import DECIMAL, DIALECTS, _added
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 

@@ -29,8 +29,8 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.ledgers.store import StoredLedger
+from hedgerow.privacy.accounting import Pure
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Pure
 
 STEP = Fraction(1, 1000)  # what an attempt of a race asks for
 KILLS_OF_A_STORE = 100  # then another store: the chain of all entries is read again and again

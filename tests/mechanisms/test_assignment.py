@@ -8,7 +8,7 @@ import pytest
 from goodness import FITS, p_value
 from seeds import moved_key
 
-from hedgerow.mechanisms import PerRecordCoin, PoissonCoin, WeightedCoin
+from hedgerow.mechanisms import PerRecordCoin, WeightedCoin
 from hedgerow.mechanisms.kernels import assign, open_stream, word_at
 
 KEY = moved_key(bytes(range(32)))
@@ -63,21 +63,6 @@ def test_parts_share_the_words_of_the_rows():
     np.testing.assert_array_equal(PerRecordCoin(7).sample(open_stream(KEY, 4), 300), upper_halves(4, 300) * 7 >> 32)
     assert PerRecordCoin(7).law(9).tolist() == [1 / 7] * 7
     assert PerRecordCoin(7).inclusion is None
-
-
-@pytest.mark.parametrize("probability", ["1/3", "1/4", "1", "1/1000"])
-def test_a_poisson_sample_takes_each_row_with_the_probability_that_it_states(probability):
-    coin = PoissonCoin(Fraction(probability))
-    assert Fraction(probability) - Fraction(1, 2**32) < coin.inclusion <= Fraction(probability)
-    part = coin.sample(open_stream(KEY, 5), 40_000)
-    assert part.dtype == np.int32
-    np.testing.assert_array_equal(part[:300], np.where(upper_halves(5, 300) < coin.inclusion * 2**32, 0, -1))
-    assert coin.law(1).tolist() == [float(coin.inclusion), float(1 - coin.inclusion)]
-    if Fraction(1, 5) < coin.inclusion < 1:  # a share that so many draws tell from three quarters of it
-        counts = np.array([(part == 0).sum(), (part == -1).sum()])
-        assert p_value(counts, coin.law(1)) > FITS
-        assert p_value(counts, PoissonCoin(Fraction(probability) * Fraction(3, 4)).law(1)) < FITS
-    assert coin.parts == 1
 
 
 def test_a_weighted_coin_takes_each_row_by_its_own_threshold_and_never_above_the_largest():

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.mechanisms import Budget, Exponential, Geometric, PermuteAndFlip, RoundedNormal
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import BoundedRange, Gaussian, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim, NoAmountError
-from hedgerow.privacy.events import BoundedRange, Gaussian, Pure, Sequence
 
 AMOUNTS = st.fractions(Fraction(1, 10**4), 20, max_denominator=10**6)
 UNITS = st.sampled_from([1, 3, 1 << 16])

@@ -295,7 +295,7 @@ def cell_below_a_multiple(sigma: int, rest: int, parity: int) -> tuple[int, int,
     raise AssertionError("no such cell")
 
 
-@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
+@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 7) for rest in range(s + 1)])
 def test_rounding_splits_a_cell_in_exact_shares(sigma, rest):
     """Where a rounding boundary cuts a cell, each side gets exactly its share of the cell's length."""
     k, x, multiple = cell_below_a_multiple(sigma, rest, 1)
@@ -306,7 +306,7 @@ def test_rounding_splits_a_cell_in_exact_shares(sigma, rest):
     assert sorted(draws) == [multiple // 2] * rest + [multiple // 2 + 1] * (sigma - rest)
 
 
-@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
+@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 7) for rest in range(s + 1)])
 def test_a_cell_far_from_a_rounding_boundary_has_one_answer(sigma, rest):
     k, x, multiple = cell_below_a_multiple(sigma, rest, 0)
     assert {kernels._rounded_scaled(stream_of(u), k, x, sigma, 1) for u in range(sigma)} == {multiple // 2}
@@ -378,10 +378,7 @@ def test_a_part_is_an_even_share_of_the_words_to_the_last(parts):
 def test_a_row_is_in_below_its_threshold_and_not_at_it(threshold):
     edge = threshold << 32
     words = [edge - 1, edge, 0, TOP]
-    assert of_rows("include", words, threshold) == [0, -1, 0, -1]
-    assert of_rows("include", words, threshold, first_row=1) == [-1, 0, -1]
-    assert of_rows("include", words, 0) == [-1] * 4
-    assert of_rows("include", words, 2**32) == [0] * 4
+    assert of_rows("include_each", words, np.full(4, threshold, dtype=np.uint64)) == [0, -1, 0, -1]
     own = np.array([threshold, 2**32, 0, threshold], dtype=np.uint64)
     assert of_rows("include_each", words, own) == [0, 0, -1, -1]
     assert of_rows("include_each", words, own[1:], first_row=1) == [0, -1, -1]

@@ -106,18 +106,22 @@ def test_coins_and_words_have_keys_of_their_own_that_are_never_shown():
     keys = []
     for seed in (1, 2):
         one, other = Randomness(seed), Randomness(seed)
-        keys += [one._key, *(one.coins(PerRecordCoin(4)).key for _ in range(3)), *(other.words().key for _ in range(3))]
+        keys += [
+            one._key,
+            *(one.coins(PerRecordCoin(4)).key for _ in range(3)),
+            *(other.random_bits().key for _ in range(3)),
+        ]
     assert len(set(keys)) == 14
     assert {len(key) for key in keys} == {32}
     randomness = Randomness(1)
-    coins, words = randomness.coins(PerRecordCoin(4)), randomness.words()
+    coins, words = randomness.coins(PerRecordCoin(4)), randomness.random_bits()
     assert repr(coins.key) not in repr(coins)
     assert repr(words.key) not in repr(words)
 
 
 def test_coins_and_words_are_read_at_each_records_row():
     randomness = Randomness(1)
-    coins, words = randomness.coins(PerRecordCoin(1000)), randomness.words()
+    coins, words = randomness.coins(PerRecordCoin(1000)), randomness.random_bits()
     for read in (coins.parts, words.of):
         whole = read(0, 500)
         assert len(set(whole.tolist())) > 300

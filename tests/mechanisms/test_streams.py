@@ -15,7 +15,7 @@ from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, kernels
 from hedgerow.mechanisms.randomness import LAST_DRAW
-from hedgerow.privacy.atomic import Atomic
+from hedgerow.privacy.filter import Atomic
 from hedgerow.systems import system_class
 from hedgerow.table import ClassCounts
 

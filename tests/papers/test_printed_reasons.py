@@ -7,9 +7,8 @@ from printed_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_ad
 
 from hedgerow.papers.boosting import PrintedBoostingPlan
 from hedgerow.papers.cart import CartTree, PrintedCart
-from hedgerow.privacy.accounting import unprotected
+from hedgerow.privacy.accounting import event_from_dict, event_to_dict, unprotected
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import event_from_dict, event_to_dict
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b", "d"])}, classes=["no", "yes"])

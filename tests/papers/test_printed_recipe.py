@@ -9,9 +9,8 @@ from printed_recipes import shipped
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.forest import TWICE_COUNT, TWICE_GINI, FixedSize, PrintedForestPlan
 from hedgerow.papers.noise import RealPermuteAndFlip
-from hedgerow.privacy.accounting import unprotected
+from hedgerow.privacy.accounting import event_from_dict, event_to_dict, unprotected
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import event_from_dict, event_to_dict
 from hedgerow.schema import Categorical, Numeric, Schema
 
 MIXED = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b"])}, classes=["no", "yes"])

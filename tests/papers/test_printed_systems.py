@@ -13,9 +13,8 @@ import hedgerow as hr
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.forest import PrintedForestPlan, smallest_node
 from hedgerow.papers.noise import IntervalChoice, Laplace, RealExponential
-from hedgerow.privacy.accounting import unprotected
+from hedgerow.privacy.accounting import Sequence, Unprotected, event_from_dict, event_to_dict, unprotected
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Sequence, Unprotected, event_from_dict, event_to_dict
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.trees.parts import Geometric, Linear, Uniform
 

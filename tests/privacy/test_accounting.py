@@ -13,18 +13,8 @@ from test_conversions import as_decimal, upper_tail
 
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.privacy.accounting import (
-    Cost,
-    amplified,
-    before_amplification,
-    check_adjacency,
-    concentrated_delta,
-    cost,
-    gaussian_delta,
-    unprotected,
-)
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import (
     BoundedRange,
+    Cost,
     Event,
     Gaussian,
     OneOf,
@@ -34,9 +24,17 @@ from hedgerow.privacy.events import (
     Sequence,
     Subsampled,
     Unprotected,
+    amplified,
+    before_amplification,
+    check_adjacency,
+    concentrated_delta,
+    cost,
     event_from_dict,
     event_to_dict,
+    gaussian_delta,
+    unprotected,
 )
+from hedgerow.privacy.claim import Claim
 
 
 def pure(epsilon):

@@ -11,9 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
-from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
     BoundedRange,
     Gaussian,
     OneOf,
@@ -25,7 +23,8 @@ from hedgerow.privacy.events import (
     Thresholded,
     Unprotected,
 )
-from hedgerow.privacy.guarantee import CertificateLine, Start
+from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
+from hedgerow.privacy.claim import CertificateLine, Claim, Start
 
 SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)
 LEAF = Pure(Fraction(3, 5), "permute-and-flip, class counts, range 1", "leaf label", 2)

@@ -8,9 +8,8 @@ import pytest
 from scipy.optimize import brenth
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.accounting import concentrated_rho, cost
+from hedgerow.privacy.accounting import BoundedRange, Gaussian, Pure, Sequence, concentrated_rho, cost
 from hedgerow.privacy.claim import Claim, NoAmountError
-from hedgerow.privacy.events import BoundedRange, Gaussian, Pure, Sequence
 
 ONE = Claim(Fraction(1))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import FileFormatError
 from hedgerow.limits import DEEPEST_EVENT, LARGEST_AMOUNT, LONGEST_WORDS, MOST_EVENTS, SMALLEST_AMOUNT
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
     Gaussian,
     OneOf,
     Parallel,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import amplified, cost
-from hedgerow.privacy.events import Gaussian, Pure, Sequence, Thresholded
+from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Thresholded, amplified, cost
 from hedgerow.privacy.filter import PrivacyFilter
 
 QUARTER, MILLIONTH = cost(Pure(Fraction(1, 4), "m", "p")), Fraction(1, 10**6)
@@ -24,42 +23,42 @@ def nodes(*index):
 
 
 def test_costs_add_up_along_a_path_and_the_largest_of_siblings_counts():
-    begun = ONE.assigned(None, 1, 2).charged(0, nodes(0, 1), QUARTER)
-    parted = begun.charged(0, nodes(1), QUARTER).partitioned(0, nodes(1), np.array([2]))
-    both = parted.charged(1, nodes(0), QUARTER).charged(1, nodes(1), QUARTER)
+    begun = ONE.assigned(None, 1, 2).charged(QUARTER, 0, nodes(0, 1))
+    parted = begun.charged(QUARTER, 0, nodes(1)).partitioned(0, nodes(1), np.array([2]))
+    both = parted.charged(QUARTER, 1, nodes(0)).charged(QUARTER, 1, nodes(1))
     assert [one.total.epsilon for one in (ONE, begun, parted, both)] == [
         0,
         Fraction(1, 4),
         Fraction(1, 2),
         Fraction(3, 4),
     ]
-    assert both.charged(0, nodes(0), QUARTER).total.epsilon == Fraction(3, 4)  # the root that is left has spent a half
-    full = both.charged(1, nodes(1), QUARTER)
+    assert both.charged(QUARTER, 0, nodes(0)).total.epsilon == Fraction(3, 4)  # the root that is left has spent a half
+    full = both.charged(QUARTER, 1, nodes(1))
     assert full.total.epsilon == 1
     with pytest.raises(BudgetExceeded):
-        full.charged(1, nodes(1), QUARTER)
-    assert full.charged(1, nodes(0), QUARTER).total.epsilon == 1
+        full.charged(QUARTER, 1, nodes(1))
+    assert full.charged(QUARTER, 1, nodes(0)).total.epsilon == 1
 
 
 def test_nodes_that_were_charged_differently_keep_what_each_has_paid():
-    begun = ONE.assigned(None, 1, 3).charged(0, nodes(1), QUARTER).charged(0, nodes(0, 1, 2), QUARTER)
+    begun = ONE.assigned(None, 1, 3).charged(QUARTER, 0, nodes(1)).charged(QUARTER, 0, nodes(0, 1, 2))
     assert begun.total.epsilon == Fraction(1, 2)
-    assert begun.charged(0, nodes(0, 2), QUARTER).total.epsilon == Fraction(1, 2)
-    assert begun.charged(0, nodes(1, 2), QUARTER).total.epsilon == Fraction(3, 4)
+    assert begun.charged(QUARTER, 0, nodes(0, 2)).total.epsilon == Fraction(1, 2)
+    assert begun.charged(QUARTER, 0, nodes(1, 2)).total.epsilon == Fraction(3, 4)
 
 
 def test_assignments_and_questions_to_all_records_add_up():
-    first = ONE.charged_all(QUARTER).assigned(None, 1, 1).charged(0, nodes(0), QUARTER)
-    second = first.assigned(None, 1, 1).charged(1, nodes(0), QUARTER).charged_all(QUARTER)
+    first = ONE.charged(QUARTER).assigned(None, 1, 1).charged(QUARTER, 0, nodes(0))
+    second = first.assigned(None, 1, 1).charged(QUARTER, 1, nodes(0)).charged(QUARTER)
     assert (first.total.epsilon, second.total.epsilon) == (Fraction(1, 2), 1)
     with pytest.raises(BudgetExceeded):
-        second.charged_all(QUARTER)
+        second.charged(QUARTER)
     with pytest.raises(BudgetExceeded):
-        second.charged(1, nodes(0), QUARTER)
+        second.charged(QUARTER, 1, nodes(0))
 
 
 def test_a_sample_costs_its_amplified_budget_and_not_that_of_the_records():
-    sampled = ONE.assigned(Fraction(1, 3), 1, 1).charged(0, nodes(0), QUARTER).charged(0, nodes(0), QUARTER)
+    sampled = ONE.assigned(Fraction(1, 3), 1, 1).charged(QUARTER, 0, nodes(0)).charged(QUARTER, 0, nodes(0))
     assert sampled.total.epsilon == amplified(Fraction(1, 2), Fraction(1, 3))
 
 
@@ -68,21 +67,21 @@ def test_what_is_approximate_counts_once_for_every_node_that_draws(everyone):
     charged = WIDE.assigned(None, 1, 2)
     for question in range(2):
         for amount in (NOISE, SHOWN):
-            charged = charged.charged_all(amount) if everyone else charged.charged(0, nodes(question), amount)
+            charged = charged.charged(amount) if everyone else charged.charged(amount, 0, nodes(question))
     assert (charged.total.draws, charged.total.thresholds) == (10, 2 * MILLIONTH)
     assert charged.total.mu_squared == Fraction(2 if everyone else 1, 100)
 
 
 def test_children_are_as_many_as_said_and_begin_where_their_parents_stood():
-    begun = ONE.assigned(None, 3, 2).charged(0, nodes(0), QUARTER)
+    begun = ONE.assigned(None, 3, 2).charged(QUARTER, 0, nodes(0))
     parted = begun.partitioned(0, nodes(0, 1), np.array([1, 3]))
     assert (begun.made, parted.made, parted.unit(1)) == (1, 2, 3)
     assert 0 not in parted.generations
     parted.check_open(1, nodes(0, 1, 2, 3))
     with pytest.raises(ConfigurationError, match="not this curator's"):
         parted.check_open(1, nodes(4))
-    assert parted.charged(1, nodes(1, 2, 3), QUARTER).total.epsilon == Fraction(1, 4)
-    assert parted.charged(1, nodes(0), QUARTER).total.epsilon == Fraction(1, 2)
+    assert parted.charged(QUARTER, 1, nodes(1, 2, 3)).total.epsilon == Fraction(1, 4)
+    assert parted.charged(QUARTER, 1, nodes(0)).total.epsilon == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
     BoundedRange,
     Gaussian,
     OneOf,
@@ -16,6 +15,7 @@ from hedgerow.privacy.events import (
     Sequence,
     Subsampled,
     Unprotected,
+    cost,
 )
 
 

@@ -13,19 +13,20 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.privacy.accounting import cost, gaussian_delta
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.claim import RECORD, Claim, Unit
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
     BoundedRange,
     Gaussian,
     Parallel,
     Pure,
     Sequence,
     Thresholded,
+    cost,
     event_from_dict,
     event_to_dict,
+    gaussian_delta,
 )
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.claim import RECORD, Claim, Unit
 
 HALF = Fraction(1, 2)
 MILLIONTH = Fraction(1, 10**6)

@@ -10,8 +10,7 @@ from fractions import Fraction
 import pytest
 
 import hedgerow as hr
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
     Gaussian,
     OneOf,
     Parallel,
@@ -20,6 +19,7 @@ from hedgerow.privacy.events import (
     Sequence,
     Subsampled,
     Thresholded,
+    cost,
     event_from_dict,
     event_to_dict,
 )
@@ -78,16 +78,16 @@ def test_beside_normal_noise_they_are_added():
 
 
 def test_a_filter_stops_at_its_ceiling():
-    spent = PrivacyFilter(cost(Sequence((ONE, ONE)))).charged_all(cost(ONE)).charged_all(cost(ONE))
+    spent = PrivacyFilter(cost(Sequence((ONE, ONE)))).charged(cost(ONE)).charged(cost(ONE))
     assert spent.total.thresholds == Fraction(2, 1000)
     for extra in (ONE, OTHER):
         with pytest.raises(hr.BudgetExceeded):
-            spent.charged_all(cost(extra))
+            spent.charged(cost(extra))
     with pytest.raises(hr.BudgetExceeded):
-        PrivacyFilter(cost(Sequence((OTHER, OTHER)))).charged_all(cost(ONE))
+        PrivacyFilter(cost(Sequence((OTHER, OTHER)))).charged(cost(ONE))
     wide = replace(cost(Sequence((ONE,) * 3)), thresholds=Fraction(1, 1000), thresholds_for=1)
     with pytest.raises(hr.BudgetExceeded):
-        PrivacyFilter(wide).charged_all(cost(ONE)).charged_all(cost(ONE))
+        PrivacyFilter(wide).charged(cost(ONE)).charged(cost(ONE))
 
 
 def test_a_threshold_survives_a_file_and_a_negative_delta_is_refused():

@@ -27,7 +27,7 @@ def branch_of(tests: Candidates, test: int, code: int) -> int:
         return code
     if kind == VALUE:
         return 0 if code == at else 1
-    return 0 if tests.order[tests.feature[test]].tolist().index(code) <= at else 1
+    return 0 if code <= at else 1
 
 
 def plain_arity(tests: Candidates, test: int) -> int:
@@ -109,7 +109,7 @@ def scores_of(score, tests: Candidates, histogram) -> np.ndarray:
     return out
 
 
-# Random candidates: what the rules list, along other orders, and any mixture of kinds in any sequence.
+# Random candidates: what the rules list, and any mixture of kinds in any sequence.
 
 
 @st.composite
@@ -128,11 +128,6 @@ def any_tests(draw) -> Candidates:
         tests = replace(shape, feature=feature, kind=kind, at=at, weight=np.ones(count, np.int64))
     else:
         tests = (binary if rule == "binary" else mixed)(n_codes, is_cut)
-    if draw(st.booleans()):
-        order = tests.order.copy()
-        for feature, count in enumerate(n_codes):
-            order[feature, :count] = draw(st.permutations(range(count)))
-        tests = tests.ordered(order)
     return tests
 
 
@@ -227,19 +222,6 @@ def test_arrays_that_are_no_tests_are_refused(wrong):
         replace(multiway([2, 3]), **wrong)
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        [[0, 0, 0], [0, 1, 2]],  # a record of code 0 would count three times in branch 0
-        [[0, 1, 7], [0, 1, 2]],  # a place in no feature
-        [[0, 1], [0, 1]],
-    ],
-)
-def test_orders_that_are_no_orders_are_refused(order):
-    with pytest.raises(ConfigurationError):
-        binary([3, 3], [True, True]).ordered(np.array(order, np.int32))
-
-
 # Scores of whole histograms.
 
 SCORES = [Gini(), Gini(0), Gini(3), Max(), Error(), *(InformationGain(cap, 6) for cap in SMALL_CAPS), InformationGain()]
@@ -313,7 +295,7 @@ GAINS = [(cap, bits) for cap in (2, 3, 7, 100, 1 << 16) for bits in (0, 1, 10)]
 
 @pytest.mark.parametrize(("cap", "bits"), GAINS)
 def test_the_gains_table_is_convex_and_close_to_n_log_n(cap, bits):
-    _, table = InformationGain(cap, bits)._steps
+    table = InformationGain(cap, bits).table
     assert len(table) == cap + 1
     assert table[0] == table[1] == 0
     steps = np.diff(table)
@@ -384,7 +366,7 @@ def test_large_counts_do_not_wrap():
 
 
 def plain_gain_fast(score, counts) -> int:
-    table = [int(entry) for entry in score._steps[1]]
+    table = [int(entry) for entry in score.table]
 
     def term(n: int) -> int:
         return table[n] if n < len(table) else table[-1] + (n - len(table) + 1) * (table[-1] - table[-2])

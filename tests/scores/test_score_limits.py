@@ -62,7 +62,7 @@ def test_steps_and_caps_end_where_64_bits_or_memory_do():
 
 def test_the_table_of_the_information_gain_cannot_be_written_to():
     with pytest.raises(ValueError, match="read-only"):
-        InformationGain()._steps[1][0] = 1
+        InformationGain().table[0] = 1
 
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
@@ -96,11 +96,8 @@ def test_listed_tests_are_those_of_their_rules():
     assert columns(mixed([3, 2], [True, False])) == [*two_sided[:2], (1, EACH, 0, 2)]
     assert columns(mixed([1, 2], [True, False])) == [(1, EACH, 0, 1)]
     for tests in (multiway([3, 2]), binary([3, 2], [True, False]), multiway_or_binary([3, 2], [True, False])):
-        assert tests.order.tolist() == [[0, 1, 2]] * 2
         assert tests.n_codes.tolist() == [3, 2]
         assert tests.offsets.tolist() == [0, 3, 5]
-        assert not tests.sorted
-        assert "order" not in repr(tests)
 
 
 def test_a_sum_of_weights_stays_below_its_limit_also_where_it_passes_64_bits():
@@ -139,32 +136,11 @@ def test_a_sum_of_weights_stays_below_its_limit_also_where_it_passes_64_bits():
         {"weight": np.array([1])},
         {"weight": np.array([1, 1, 1])},
         {name: np.array([], dtype=np.int64) for name in ("feature", "kind", "at", "weight")},
-        {"order": np.array([[0, 1, 2], [1, 2, 0]])},  # the second feature has two codes
-        {"order": np.array([[0, 1, 2]])},
-        {"order": np.array([[0, 1], [0, 1]])},
-        {"order": np.array([[0, 1, 2, 3], [0, 1, 2, 3]])},
-        {"order": np.array([[0, 1, 1], [0, 1, 2]])},
-        {"order": np.array([[0, 1, 3], [0, 1, 2]])},
-        {"order": np.array([[0.0, 1, 2], [0, 1, 2]])},
     ],
 )
-def test_arrays_that_describe_no_tests_or_no_orders_are_refused(wrong):
+def test_arrays_that_describe_no_tests_are_refused(wrong):
     with pytest.raises(ConfigurationError, match="candidates"):
         replace(multiway([3, 2]), **wrong)
-
-
-def test_an_order_moves_the_branches_of_cuts_alone():
-    tests = multiway_or_binary([3, 4, 2], [True, True, False])
-    moved = tests.ordered(np.array([[0, 1, 2, 3], [3, 0, 2, 1], [0, 1, 2, 3]], dtype=np.int32))
-    assert moved.sorted
-    assert moved._place.tolist() == [[0, 1, 2, 3], [1, 3, 2, 0], [0, 1, 2, 3]]
-    cuts = moved.branches(np.flatnonzero((moved.feature == 1) & (moved.kind == CUT)))
-    assert cuts.tolist() == [[1, 1, 1, 0], [0, 1, 1, 0], [0, 1, 0, 0]]
-    others = np.flatnonzero((moved.feature != 1) | (moved.kind != CUT))
-    assert np.array_equal(moved.branches(others), tests.branches(others))
-    for array in (moved._place, moved.arity, moved.offsets):
-        with pytest.raises(ValueError, match="WRITEABLE"):
-            array.flags.writeable = True
 
 
 def test_codes_that_are_left_are_those_of_nodes_in_their_number():

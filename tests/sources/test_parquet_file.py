@@ -37,9 +37,9 @@ def parquet(folder):
     ages = [int(age) if age.isdigit() else None for age in columns["age"]]
     table = {
         "age": pa.array(ages, pa.int8()),
-        "marital status": pa.array(columns["marital status"]).dictionary_encode(),
+        "marital status": pa.array(columns["marital status"].tolist()).dictionary_encode(),
         "code": pa.array([float(code) for code in columns["code"]]),
-        "income": pa.array(columns["income"]),
+        "income": pa.array(columns["income"].tolist()),
     }
     pq.write_table(pa.table(table), folder / "people.parquet", row_group_size=13)
     return folder / "people.parquet"

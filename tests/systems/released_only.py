@@ -30,7 +30,7 @@ QUESTIONS = [
     (kind, name)
     for kind in (Queryable, Round)
     for name, _ in inspect.getmembers(kind, inspect.isfunction)
-    if not name.startswith("_") and name != "doubts_of"  # which queries nothing
+    if not name.startswith("_") and name != "warnings_of"  # which queries nothing
 ]
 SELECTIONS = (Exponential, PermuteAndFlip)
 NOISE = (Geometric, RoundedNormal)

@@ -16,8 +16,7 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.estimator import claim_of
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.trees.parts import RandomRounds
 
 KINDS = [hr.DPAdaBoostClassifier, hr.CARTDPsAdaBoostClassifier, hr.DPAdaClassifier, hr.SmoothBoostClassifier]

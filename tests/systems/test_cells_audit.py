@@ -15,8 +15,7 @@ from products import thinned
 from hedgerow.audit.exact import Replay
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure, cost
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.scores import Majority, Purity

@@ -9,8 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.parameters import Choice, rules_of
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Event, Gaussian
+from hedgerow.privacy.accounting import Event, Gaussian, cost
 from hedgerow.systems import system_class
 
 # On few records HedgerowClassifier says that its number of records may be noise; tests/test_survey.py tests that.

@@ -20,7 +20,7 @@ from hedgerow.archive import read_archive, write_archive
 from hedgerow.audit import check_model
 from hedgerow.engines import local
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.privacy.guarantee import Start, claim_in_words
+from hedgerow.privacy.claim import Start, claim_in_words
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:epsilon is")
 

@@ -180,7 +180,7 @@ def test_a_search_spends_no_more_on_a_person(adjacency):
 @pytest.fixture
 def read(monkeypatch):
     """Which records count in each table that is made, and of which part of all persons it is."""
-    from hedgerow.table.persons import Keep
+    from hedgerow.table.reading import Keep
 
     found, of = [], Keep.of
 

@@ -35,7 +35,7 @@ from sklearn_tools import counts as counted
 from sklearn_tools import table as table_of_tools
 
 import hedgerow as hr
-from hedgerow.curator.sklearn_tools import Call
+from hedgerow.curator.given import Call
 from hedgerow.errors import ConfigurationError
 
 pytestmark = [

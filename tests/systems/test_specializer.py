@@ -13,8 +13,7 @@ import hedgerow as hr
 from hedgerow.curator import Queryable, SelectSpecializations
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Pure, cost
 from hedgerow.schema import Encoder
 from hedgerow.scores import Majority, Purity, Specializations
 from hedgerow.systems.cells import CellCut, CellsPlan

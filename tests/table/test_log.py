@@ -28,7 +28,7 @@ from hedgerow.table import (
     Sums,
     partitioned,
 )
-from hedgerow.table.log import AddVotes, Assign, Merge, Nodes, Sample, Task
+from hedgerow.table.partitioned import AddVotes, Assign, Merge, Nodes, Sample, Task
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 TESTS = multiway(N_CODES)
@@ -292,7 +292,7 @@ def test_a_task_that_a_handler_asks_at_any_line_of_another_changes_nothing_for_i
         tasks[0].answer(partition, cache)
 
         def handle(frame, event, _, cache=cache, left=left, asked=asked):
-            if event == "line" and frame.f_code.co_filename.endswith("log.py"):
+            if event == "line" and frame.f_code.co_filename.endswith("partitioned.py"):
                 left[0] -= 1
                 if left[0] == 0:
                     asked.append(tasks[2].answer(partition, cache))

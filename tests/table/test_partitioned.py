@@ -14,8 +14,7 @@ from hedgerow.engines.local import Partial, Total
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.table import Cache, ClassCounts, MemoryTable, OutdatedCache, Partition, PartitionedTable, Sizes, Sums
-from hedgerow.table.log import AddVotes
-from hedgerow.table.partitioned import _Made
+from hedgerow.table.partitioned import AddVotes, _Made
 
 
 def cut(codes, labels, ends):

@@ -14,7 +14,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.persons import Groups
 from hedgerow.table import keep_of
-from hedgerow.table.persons import Keep, least
+from hedgerow.table.reading import Keep, least
 
 
 class Given:
@@ -101,9 +101,9 @@ def test_every_choice_of_a_persons_records_is_as_likely_as_any_other(most):
 def test_without_groups_no_stream_is_used():
     drawn, other = Randomness(1), Randomness(1)
     assert keep_of(None, 3, drawn) is None
-    assert drawn.words().key == other.words().key
+    assert drawn.random_bits().key == other.random_bits().key
     keep_of(groups("a"), 3, drawn)
-    assert drawn.words().key != other.words().key
+    assert drawn.random_bits().key != other.random_bits().key
 
 
 @given(
@@ -134,7 +134,7 @@ def test_persons_are_told_apart_by_all_bits_of_their_ids(monkeypatch):
     ids = np.array([[7, 1], [7, 2], [7, 1], [0, 2], [8, 2], [8, 0], [8, 2]], dtype=np.uint64)
     words = np.array([1, 2, 3, 4, 5, 6, 7], dtype=np.uint64)
     assert least(ids, words, 1).tolist() == [True, True, False, True, True, True, False]
-    monkeypatch.setattr("hedgerow.table.persons.person_ids", lambda *given: ids)
+    monkeypatch.setattr("hedgerow.table.reading.person_ids", lambda *given: ids)
     assert kept("abacded", words, 1) == [True, True, False, True, True, True, False]
     for at_once in (1, 3, 100):
         parts = [(0, {"labels": np.zeros(7, dtype=np.int16), "ids": ids.copy()})]

@@ -9,7 +9,7 @@ from private_fits import CASES, released
 from hedgerow.curator import Queryable
 from hedgerow.engines.local import LocalEngine, Spill
 from hedgerow.engines.progress import Silent
-from hedgerow.mechanisms import Geometric, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
+from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, WeightedCoin
 from hedgerow.table import ClassCounts, Histogram, MemoryTable, Partition, PartitionedTable, Sizes
 from parts import PartsTable
 
@@ -28,9 +28,7 @@ def coin_bits(coin, about, first_row=0):
     return Randomness(3).coins(coin).parts(first_row, about)
 
 
-@pytest.mark.parametrize(
-    "coin", [PerRecordCoin(5), PoissonCoin(Fraction(1, 3)), WeightedCoin()], ids=lambda coin: type(coin).__name__
-)
+@pytest.mark.parametrize("coin", [PerRecordCoin(5), WeightedCoin()], ids=lambda coin: type(coin).__name__)
 def test_a_record_has_the_coin_of_its_row_number_whichever_rows_are_asked_for_together(coin):
     thresholds = np.linspace(0, 2**32, 1000).astype(np.uint64)
 

@@ -64,19 +64,18 @@ def test_partition_sends_every_record_to_the_branch_of_its_code(records):
             child += 1
 
 
-def test_partition_by_a_binary_test_follows_the_order_of_the_codes(records):
+def test_partition_by_a_binary_test_follows_the_codes(records):
     codes, labels, part = records
-    order = np.tile(np.arange(5), (3, 1))
-    order[1] = [2, 0, 4, 3, 1]
-    candidates = binary(N_CODES, [True] * 3).ordered(order.astype(np.int32))
+    candidates = binary(N_CODES, [True] * 3)
     table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
     children = table.partition(table.assign(Told.to(part, 4)), candidates, np.full(4, 3))
     counts = table.answer(ClassCounts(children))
+    feature, last = int(candidates.feature[3]), int(candidates.at[3])
     for tree in range(4):
         rows = rows_of(part, labels, tree)
-        for branch, members in enumerate(([0, 2], [1, 3, 4])):
-            expected = np.bincount([labels[row] for row in rows if codes[row, 1] in members], minlength=N_CLASSES)
-            assert np.array_equal(counts[2 * tree + branch], expected)
+        for branch in (0, 1):
+            members = [labels[row] for row in rows if (codes[row, feature] > last) == branch]
+            assert np.array_equal(counts[2 * tree + branch], np.bincount(members, minlength=N_CLASSES))
 
 
 def test_take_keeps_the_records_of_the_nodes_asked_for(records):

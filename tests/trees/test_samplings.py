@@ -8,8 +8,7 @@ import pytest
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget, PerRecordCoin, WeightedCoin
-from hedgerow.privacy.accounting import amplified, before_amplification
-from hedgerow.privacy.events import PerRecordAssignment, Pure, Sequence, Subsampled
+from hedgerow.privacy.accounting import PerRecordAssignment, Pure, Sequence, Subsampled, amplified, before_amplification
 from hedgerow.trees.parts import AllRecords, PerRecord, Sampling, Weighted
 
 TREE = Pure(Fraction(1, 3), "any", "any")

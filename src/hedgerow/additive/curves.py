@@ -31,7 +31,8 @@ from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
 
-SHOWN = 0.6  # the part of a curve's error that later gradients show, times the share of the noise in their variance
+# The part of a curve's error that later gradients show, times the share of the noise in their variance.
+SHOWN = 0.6
 
 
 class Response:
@@ -81,12 +82,12 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
     numeric, linear, prior = model.encoder.schema.is_numeric, model.loss.linear, model.loss.prior
     errors = [_Errors(len(mass)) for _ in model.start]
     pool: list[Visit] = []
-    said, unit = np.zeros((len(mass), len(model.start))), UNIT
+    curve_before, unit = np.zeros((len(mass), len(model.start))), UNIT
     for term, onto in zip(terms, rows, strict=True):
         measured, steps = term.measured(model.loss.curvature), term.steps
         assert measured is not None
         factor, unit = unit / term.unit, term.unit
-        said, pool = factor * said, [visit.scaled(factor) for visit in pool]
+        curve_before, pool = factor * curve_before, [visit.scaled(factor) for visit in pool]
         for one in errors:
             one.scale(factor)
         response = Response(measured, steps, numeric=numeric[term.feature], linear=linear, prior=prior)
@@ -96,13 +97,13 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
                 one.cut(response, response.of(onto, column), means, column)
             continue
         noise = measured.noise, measured.curvature_noise
-        pool.append(Visit(measured.gradient[0], measured.curvature[0], said, *noise))
+        pool.append(Visit(measured.gradient[0], measured.curvature[0], curve_before, *noise))
         trust, ordered = np.ones(len(errors)), numeric[feature]
         if len(pool) > 1:
             trust = as_one_curve(pool, numeric=ordered, prior=prior)[1]
         anew, together = bool(trust.mean() < MIN_SAME_CURVE), _pooled(pool, steps[0], numeric=ordered, prior=prior)
-        said = said + steps[0]
-        variance = variance_of(measured, said)
+        curve_before = curve_before + steps[0]
+        variance = variance_of(measured, curve_before)
         for column, one in enumerate(errors):
             one.visit(response, together, len(pool), float(trust[column]), anew, variance[:, column], column)
         pool = pool[-1:] if anew else pool
@@ -114,7 +115,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
 def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
     """Return how a curve follows the mean gradient of its visits, moved back to the curve before the first."""
     level = np.mean([visit.curvature for visit in pool], axis=0)
-    needed = np.mean([visit.gradient + level * (visit.said - pool[0].said) for visit in pool], axis=0)
+    needed = np.mean([visit.gradient + level * (visit.curve_before - pool[0].curve_before) for visit in pool], axis=0)
     noise, curvature_noise = (
         float(np.sqrt(sum(getattr(visit, name) ** 2 for visit in pool))) / len(pool)
         for name in ("noise", "curvature_noise")
@@ -190,8 +191,8 @@ def of_centred_classes(variance: Floats) -> Floats:
     return np.asarray(variance * (1 - 2 / classes) + variance.sum(axis=-1, keepdims=True) / classes**2)
 
 
-MOST_CELLS = 1024  # codes of a curve with a band
-SURE = 3  # records are visible where a curvature is above this many standard deviations of its noise
+MOST_CELLS = 1024  # codes of a curve with a band; its covariances take the square of that
+SURE = 3  # standard deviations of its noise, above which a curvature shows that there are records; noise: one in 700
 RULE = (
     "a feature adds what its codes say more than the mean of their cell, and where it is cut what its side says more than the "
     "mean of both sides; means weigh cells by what was released of them"

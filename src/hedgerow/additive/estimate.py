@@ -15,33 +15,28 @@ from hedgerow.additive import kernels
 from hedgerow.arrays import Floats
 from hedgerow.compiled import for_slices
 
-STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, equally likely
-CORRELATION_RANGES = (
-    (False, 0.1),
-    (True, 0.3),
-    (True, 1.0),
-)  # whether a curve is smooth; the range of dependence, as a share of the bins
-COMMON = 1.0  # the prior standard deviation of the common part of a curve's steps
-MIN_SAME_CURVE = 0.5  # pooling restarts at the last visit if the probability of one curve is below this
-TINY = 1e-9
-FEW_CURVES = 16  # fewer take longer on two threads
+# Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
+STEP_SDS = (
+    0.25,
+    0.5,
+    1.0,
+    2.0,
+)  # prior standard deviations of a step, in log-odds, equally likely (one: .032 on categories)
+# Whether a curve is smooth, and the range of dependence as a share of the bins (one range: .005).
+CORRELATION_RANGES = ((False, 0.1), (True, 0.3), (True, 1.0))
+COMMON = 1.0  # prior standard deviation of the common part of a curve's steps, in log-odds
+MIN_SAME_CURVE = 0.5  # probability that visits are of one curve, below which pooling restarts at the last one
+TINY = 1e-9  # records, or variances: below any that a sum can have, against a division by zero
+FEW_CURVES = 16  # curves; fewer take longer on two threads
 NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior of the size of steps, in units of the loss's step.
+    """The prior of the size of steps, in units of the loss's step."""
 
-    Parameters
-    ----------
-    spreads : tuple of float
-        Standard deviations of a step, each as likely as the others.
-    common : float
-        The standard deviation of the common part of a curve's steps.
-    """
-
-    spreads: tuple[float, ...]
-    common: float
+    spreads: tuple[float, ...]  # standard deviations of a step, each as likely as the others
+    common: float  # the standard deviation of the common part of a curve's steps
 
 
 LOG_ODDS = Prior(STEP_SDS, COMMON)
@@ -203,12 +198,14 @@ class Visit:
 
     gradient: Floats
     curvature: Floats
-    said: Floats  # the feature's curve before the round
+    curve_before: Floats  # the feature's, before the round
     noise: float
     curvature_noise: float
 
     def scaled(self, factor: float) -> Visit:
-        return replace(self, gradient=factor * self.gradient, said=factor * self.said, noise=factor * self.noise)
+        return replace(
+            self, gradient=factor * self.gradient, curve_before=factor * self.curve_before, noise=factor * self.noise
+        )
 
 
 class Visits:
@@ -231,23 +228,23 @@ class Visits:
         feature: int,
         sums: tuple[Floats, Floats],
         noise: tuple[float, float],
-        said: Floats,
+        curve_before: Floats,
         *,
         numeric: bool,
         prior: Prior = LOG_ODDS,
     ) -> tuple[Estimate, Floats]:
         """Add a visit, and return its own estimate and the steps (codes, columns) by all visits.
 
-        ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations, ``said`` the curve before.
+        ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations.
         """
-        last = Visit(*sums, said, *noise)
+        last = Visit(*sums, curve_before, *noise)
         alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric, prior=prior)
         pool = [*self._pools.get(feature, []), last]
         self._pools[feature] = pool
         if len(pool) == 1:
             return alone, alone.steps[0]
         together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
-        steps = alone.steps[0] + trust * (together - (said - pool[0].said) - alone.steps[0])
+        steps = alone.steps[0] + trust * (together - (curve_before - pool[0].curve_before) - alone.steps[0])
         if trust.mean() < MIN_SAME_CURVE:
             self._pools[feature] = [last]
         return alone, steps
@@ -259,11 +256,11 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
     If so, each gradient moved back is the curvature times that curve, plus its own noise, plus one chance of sampling; if not,
     the last visit is of a curve of its own. The prior gives both the same probability.
     """
-    count, base = len(pool), pool[0].said
+    count, base = len(pool), pool[0].curve_before
     squares = np.array([visit.noise**2 for visit in pool])
     curvature_noise = float(np.sqrt(np.mean([visit.curvature_noise**2 for visit in pool]) / count))
     level = denoised(np.mean([visit.curvature for visit in pool], axis=0)[None], curvature_noise)[0]
-    needed = np.stack([visit.gradient + level * (visit.said - base) for visit in pool])
+    needed = np.stack([visit.gradient + level * (visit.curve_before - base) for visit in pool])
     before = needed[:-1].mean(axis=0)
     of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
     of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric, prior)

@@ -134,21 +134,21 @@ def posteriors(priors, root, scaled, likely, means):
 
 
 @compiled
-def poisson_channels(margins, labels, said, clip, cap, unit, constant, out):
+def poisson_channels(margins, labels, expected, clip, cap, unit, constant, out):
     """Write the residual of an expected count clipped at ``clip``, and that count up to ``cap``, as shares in units rounded down.
 
-    The count is said[margin + places - 1], the ends standing for all beyond; its share is of ``constant``.
-    IN margins (records, 1), labels (records,) below 2**31, said (places,) up to 2**31, 1 <= clip, cap < 2**31, unit, constant up
-    to 2**16.
+    The count is expected[margin + places - 1], the ends standing for all beyond; its share is of ``constant``.
+    IN margins (records, 1), labels (records,) below 2**31, expected (places,) up to 2**31, 1 <= clip, cap < 2**31,
+    unit, constant up to 2**16.
     OUT out (records, 2) int64, or (records, 1) for the residual alone.
     """
-    last, by_clip, by_cap = np.int64(len(said) - 1), 1 / np.float64(clip), 1 / np.float64(cap)
+    last, by_clip, by_cap = np.int64(len(expected) - 1), 1 / np.float64(clip), 1 / np.float64(cap)
     for record in range(len(labels)):
         label = np.int64(labels[record])
         if label < 0:
             out[record] = 0
             continue
-        mean = said[min(max(np.int64(margins[record, 0]) + last, 0), last)]
+        mean = expected[min(max(np.int64(margins[record, 0]) + last, 0), last)]
         excess = min(max(label - mean, -clip), clip)
         share = np.int64(_quotient(np.float64(abs(excess) * unit), by_clip))
         out[record, 0] = share if excess >= 0 else -share

@@ -20,16 +20,17 @@ from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 
-EXPONENTIALS = 1 << 20  # of exp(0)
-STEPS_BACK = 200
-LONGEST = 1.0  # step of a class: far from the best margin the curvature is a poor guide
-# Measured curvatures are multiplied by so many thousandths, by (two classes, normal).
+EXPONENTIALS = 1 << 20  # what a table of whole exponentials holds for exp(0): a share is exact to a millionth
+CALIBRATION_STEPS = 200  # fixed-point steps, each halfway, after which doubles no longer move
+LONGEST_STEP = 1.0  # of a class, in log-odds: farther from the best margin the measured curvature is a poor guide
+# How much curvatures weigh beside gradients under one noise, in thousandths, by (two classes, normal noise). Curvatures are
+# smaller than gradients; L2 noise grows less with their weight than L1 noise.
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a model starts, by the released opening."""
+    """Where a model starts, by what its initial queries released."""
 
     records: float  # at least 1
     spread: float  # the variance of the class, as a share of the largest that it could be: 1 where classes are even
@@ -106,6 +107,20 @@ class Logistic:
     tenths: int = 8  # the cap is below 1 by so many tenths of 1 / n_classes; some files of version 0.2 hold 5
     measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
+    columns: int = field(init=False, repr=False, compare=False)  # one margin a class; of two the second's lead alone
+    scored: int = field(init=False, repr=False, compare=False)
+    channels: int = field(init=False, repr=False, compare=False)
+    cap: int = field(init=False, repr=False, compare=False)  # the largest absolute gradient of a record, in units
+    thousandths: int = field(init=False, repr=False, compare=False)  # the multiple of a curvature, times 1000
+    curvature: float = field(init=False, repr=False, compare=False)
+    # Whether p_k takes the place of p_k (1 - p_k), so that steps do not overshoot where classes share the mass: gradients g add
+    # up to zero over the classes, so (diag p - p p^T) s = g has the solution s = g / p.
+    by_share: bool = field(init=False, repr=False, compare=False)
+    scored_l1: int = field(init=False, repr=False, compare=False)
+    l1: int = field(init=False, repr=False, compare=False)
+    l2_squared: int = field(init=False, repr=False, compare=False)
+    initial_counts: ChannelRule = field(init=False, repr=False, compare=False)  # what the start is read from
+
     deviation: ClassVar[float] = 1.0
     scale: ClassVar[Literal["log-odds"]] = "log-odds"
     origin: ClassVar[float] = 0.0
@@ -114,70 +129,39 @@ class Logistic:
     prior: ClassVar[Prior] = LOG_ODDS
     linear: ClassVar[bool] = False
 
-    @property
-    def columns(self) -> int:
-        """How many margins a record has: one for each class, but of two classes the second's lead alone."""
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    @property
-    def scored(self) -> int:
-        return self.columns
-
-    @property
-    def channels(self) -> int:
-        return 2 * self.scored if self.measures else self.scored
+    def __post_init__(self) -> None:
+        two = self.n_classes == 2
+        columns, multiple = 1 if two else self.n_classes, MULTIPLES[two, self.normal]
+        cap = UNIT - -(-self.tenths * UNIT // (10 * self.n_classes))
+        by_share = self.n_classes > 2 and not self.normal
+        curvature, above = -(-multiple * cap * (UNIT - cap) // (1000 * UNIT)), cap + 1  # t unrounded is at most above
+        if two:  # t + c t (1 - t), and t^2 (1 + c^2 (1 - t)^2), at the cap
+            l1, l2_squared = cap + curvature, cap**2 + curvature**2
+        elif by_share:  # a record's shares add up to its weight, and their squares to its square at most
+            share = multiple * UNIT // 1000
+            l1, l2_squared = 2 * cap + share, 2 * above**2 + share**2
+        else:  # 2 t + c t (2 - t), and twice the squares of two classes
+            l1 = 2 * cap + -(-multiple * above * (2 * UNIT - above) // (1000 * UNIT))
+            l2_squared = 2 * (above**2 + curvature**2)
+        derived = {
+            "columns": columns,
+            "scored": columns,
+            "channels": 2 * columns if self.measures else columns,
+            "cap": cap,
+            "thousandths": multiple,
+            "curvature": multiple / 1000,
+            "by_share": by_share,
+            "scored_l1": cap if two else 2 * cap,
+            "l1": l1,
+            "l2_squared": l2_squared,
+            "initial_counts": OnesByClass(self.n_classes),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @lazy
     def scores(self) -> Logistic:
         return replace(self, measures=False)
-
-    @property
-    def cap(self) -> int:
-        """The largest absolute gradient of a record, in units."""
-        return UNIT - -(-self.tenths * UNIT // (10 * self.n_classes))
-
-    @property
-    def scored_l1(self) -> int:
-        return self.cap if self.n_classes == 2 else 2 * self.cap
-
-    @property
-    def l1(self) -> int:
-        """A bound on the L1 norm of what a record adds: t + c t (1 - t) for two classes, 2 t + c t (2 - t) for K, at the cap."""
-        unit, multiple, cap = UNIT, self._thousandths, self.cap
-        if self.n_classes == 2:
-            return cap + -(-multiple * cap * (unit - cap) // (1000 * unit))
-        if self.by_share:  # shares of a record add up to its weight, and floors to no more
-            return 2 * cap + multiple * unit // 1000
-        unrounded = cap + 1  # t, at most
-        return 2 * cap + -(-multiple * unrounded * (2 * unit - unrounded) // (1000 * unit))
-
-    @property
-    def l2_squared(self) -> int:
-        """A bound on the squared L2 norm of what a record adds: t^2 (1 + c^2 (1 - t)^2) at the cap, twice that for K.
-
-        By shares it is 2 t^2 + c^2: the squares of shares that add up to c are at most c^2 together.
-        """
-        cap = self.cap
-        if self.by_share:
-            return 2 * (cap + 1) ** 2 + (self._thousandths * UNIT // 1000) ** 2
-        curvature = -(-self._thousandths * cap * (UNIT - cap) // (1000 * UNIT))
-        return cap**2 + curvature**2 if self.n_classes == 2 else 2 * ((cap + 1) ** 2 + curvature**2)
-
-    @property
-    def by_share(self) -> bool:
-        """Whether p_k takes the place of p_k (1 - p_k), so that steps do not overshoot where classes share the mass.
-
-        Gradients g add up to zero over the classes, so (diag p - p p^T) s = g has the solution s = g / p.
-        """
-        return self.n_classes > 2 and not self.normal
-
-    @property
-    def curvature(self) -> float:
-        return self._thousandths / 1000
-
-    @property
-    def opening(self) -> ChannelRule:
-        return OnesByClass(self.n_classes)
 
     def start(self, released: Integers, deviation: float) -> Start:
         """Return the start by noisy numbers of records, (classes,).
@@ -213,9 +197,9 @@ class Logistic:
     def votes(self, steps: Floats) -> Integers:
         """Return steps (..., columns) as whole votes: at most 1 for a class, centred over more than two classes."""
         if self.n_classes == 2:
-            steps = np.clip(steps, -2 * LONGEST, 2 * LONGEST)
+            steps = np.clip(steps, -2 * LONGEST_STEP, 2 * LONGEST_STEP)
         else:
-            steps = np.clip(steps, -LONGEST, LONGEST)
+            steps = np.clip(steps, -LONGEST_STEP, LONGEST_STEP)
             steps = steps - steps.mean(axis=-1, keepdims=True)
         return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
 
@@ -234,10 +218,6 @@ class Logistic:
         mass = np.maximum(measured, 0.0)
         return np.asarray(mass * (1 - mass / max(float(mass.sum()), 1e-9)))
 
-    @property
-    def _thousandths(self) -> int:
-        return MULTIPLES[self.n_classes == 2, self.normal]
-
     @lazy
     def _exponentials(self) -> Integers:
         table = np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS)
@@ -255,7 +235,7 @@ class Logistic:
             wrong = others * UNIT // total
             full = wrong <= self.cap
             of, to = np.where(full, UNIT, self.cap), np.where(full, total, others)  # of / to: weight / total, in units
-            curvature = ahead * behind // total * of // to * self._thousandths // 1000
+            curvature = ahead * behind // total * of // to * self.thousandths // 1000
             wrong = np.minimum(wrong, self.cap)
             by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
         return np.ascontiguousarray(np.stack(by_label)[..., : self.channels], dtype=np.int32)
@@ -267,7 +247,7 @@ class Logistic:
         if self.n_classes == 2:
             kernels.look_up_channels(margins, labels, self._by_lead, out)
         else:
-            multiple = self._thousandths
+            multiple = self.thousandths
             kernels.logistic_channels(margins, labels, self._exponentials, UNIT, self.cap, multiple, self.by_share, out)
         return out
 
@@ -275,7 +255,7 @@ class Logistic:
 def uncalibrated(shares: Floats, cap: int) -> Floats:
     """Return the probabilities of which ``Softmax`` with this cap, in units, makes these positive shares, (classes,)."""
     p = np.full(len(shares), 1 / len(shares))
-    for _ in range(STEPS_BACK):
+    for _ in range(CALIBRATION_STEPS):
         odds = shares / np.maximum(1, (1 - p) * UNIT / cap)
         p = (p + odds / odds.sum()) / 2  # halfway, so that it cannot swing
     return np.asarray(p)

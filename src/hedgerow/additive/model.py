@@ -41,9 +41,8 @@ class AdditiveModel(Model):
     start: Integers  # (columns,), the margin of every record before the first term
     terms: tuple[Term, ...]  # in the order of their rounds
     signs: tuple[int, ...] = ()  # how the margin may go with each feature: 1 rising, -1 falling, 0 either
-    parts: tuple[AdditiveModel, AdditiveModel] | None = (
-        None  # a start, and what was learned beyond it, of which it is the sum
-    )
+    # A start, and what was learned beyond it, of which it is the sum
+    parts: tuple[AdditiveModel, AdditiveModel] | None = None
 
     importance_rule: ClassVar[str] = (
         "share of the standard deviations of what features add to a prediction; all bins count alike"
@@ -176,10 +175,10 @@ def _shape(cells: int, codes: int) -> Integers:
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MOST_CUTS = 16  # of a term
+MOST_CUTS = 16  # of a term in a file: its cells are two to that power
 OLD_CUTS = 2  # of a term of version 0.2
 OLD_TENTHS = 5  # ``Logistic.tenths`` of the files of version 0.2 that hold a cap
-LARGEST_VOTE = 1 << 40
+LARGEST_VOTE = 1 << 40  # in a file: sums of 65 536 terms of it fit 64 bits
 DAMAGED = "the file's terms are damaged; fit the model again."
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."
@@ -190,12 +189,7 @@ def restored(
 ) -> AdditiveModel:
     """Return the model of at most ``max_terms`` terms that was written as ``arrays``, by this version or an earlier one.
 
-    ``fine`` reads records before bins are merged, and ``loss`` is the plan's.
-
-    Raises
-    ------
-    FileFormatError
-        If they are no such model.
+    ``fine`` reads records before bins are merged, and ``loss`` is the plan's. FileFormatError if they are no such model.
     """
     encoder = merged_encoder(arrays, fine)
     if "cap" in arrays:

@@ -1,4 +1,4 @@
-"""HedgerowClassifier's plan: stages that each state an event and act by it, an opening and then rounds."""
+"""HedgerowClassifier's plan: stages that each state an event and act by it, initial queries and then rounds."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from hedgerow.curator import Queryable
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT, ClassWeights
 from hedgerow.mechanisms import Budget, Noise, PublicChoice
-from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf, Pure, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
 
-BUDGET_UNITS = 240  # in which rounds spend what the opening leaves
-DEPTH_WINDOW = 3  # rounds with cuts by whose depth the next one's is chosen
-NEW_FEATURES_IN_A_ROW = 6  # rounds in a row, each of which found a feature that none before did
-CUT_INTERVAL = 3  # where these found no cut that matters, only each so many-th round may have one
-ROUNDING = Fraction(1, 2**24)
+# Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
+BUDGET_UNITS = 240
+DEPTH_WINDOW = 3  # rounds with cuts, whose deepest one decides about the next; of 6 or 12 gained nothing
+NEW_FEATURES_IN_A_ROW = 6  # rounds that each selected a new feature: then many matter a little, and rounds are halved
+# Rounds; where none of the window found a cut that matters, one of so many may have cuts: this saves time
+CUT_INTERVAL = 3
+ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Rules:
     fewer_features_from_snr: float = 2.0**17  # from which half as many are enough
 
 
-MIN_BINS, MAX_BINS = 8, 40
-MIN_ROUNDS = 2.0
+MIN_BINS, MAX_BINS = 8, 40  # of a numeric feature, whatever the signal-to-noise ratio says
+MIN_ROUNDS = 2.0  # below which one query would spend everything
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +80,11 @@ class InitialQueries:
     budget: Budget
     share: Fraction
     survey: Survey
-    lacks: Fraction  # the share of what a start lacks; 0 without one
+    start_share: Fraction  # for the error of the model that the fit starts from; 0 without one
 
     @property
     def left(self) -> Budget:
-        return self.budget * (self.survey.left - self.share - self.lacks)
+        return self.budget * (self.survey.left - self.share - self.start_share)
 
     @lazy
     def _noise(self) -> Any:
@@ -91,24 +92,21 @@ class InitialQueries:
 
     @property
     def event(self) -> Sequence:
-        asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
-        return Sequence((asked, *self.survey.event.parts, *self._start_events))
-
-    @property
-    def _start_events(self) -> tuple[Event, ...]:
-        if not self.lacks:
-            return ()
-        return (self._start_noise.event("what the start lacks", draws=self.loss.channels),)
+        asked = self._noise.event("what the model starts with", draws=self.loss.initial_counts.channels)
+        if not self.start_share:
+            return Sequence((asked, *self.survey.event.parts))
+        of_start = self._start_noise.event("what the start lacks", draws=self.loss.channels)
+        return Sequence((asked, *self.survey.event.parts, of_start))
 
     @lazy
     def _start_noise(self) -> Noise:
-        return (self.budget * self.lacks).noise_for(self.loss.l1, self.loss.l2_squared)
+        return (self.budget * self.start_share).noise_for(self.loss.l1, self.loss.l2_squared)
 
     def act(self, curator: Queryable) -> Start:
-        released = curator.open_round(self.loss.opening).whole_sums(self._noise)
+        released = curator.open_round(self.loss.initial_counts).whole_sums(self._noise)
         start = self.loss.start(released, self._noise.deviation)
-        few = too_few(int(released.sum()), self._noise, self.loss.opening.channels)
-        curator.doubts += few
+        few = too_few(int(released.sum()), self._noise, self.loss.initial_counts.channels)
+        curator.warnings += few
         if not few and released.shape == curator.evidence.sums.shape:  # otherwise that warning is about all classes
             curator.evidence.add(released, self._noise.deviation)
         return start
@@ -122,16 +120,14 @@ class InitialQueries:
         estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
-    @property
-    def _n_counts(self) -> int:
-        """Of how many noisy counts the number of records is the sum."""
-        return self.loss.opening.channels
+    def merge(self, curator: Queryable, bins: int, records: float, n_counts: int) -> Encoder:
+        """Merge the records' fine bins to about so many, and return how records are read then.
 
-    def merge(self, curator: Queryable, bins: int, records: float) -> Encoder:
-        """Merge the records' fine bins to about so many, and return how records are read then."""
+        ``records`` is the sum of ``n_counts`` noisy counts.
+        """
         histograms = self.survey.histograms(curator.open_round(Ones()))
-        deviation = self._noise.deviation * math.sqrt(self._n_counts)
-        curator.doubts += self.survey.column_warnings(histograms, records, deviation)
+        deviation = self._noise.deviation * math.sqrt(n_counts)
+        curator.warnings += self.survey.column_warnings(histograms, records, deviation)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
@@ -183,30 +179,13 @@ class Rounds:
 
 
 class AdditivePlan:
-    """Additive boosting that is about to be fitted: an opening, then rounds.
+    """Additive boosting that is about to be fitted: initial queries, then rounds.
 
-    Parameters
-    ----------
-    rules : Rules
-        What decides about rounds.
-    schema : Schema
-        What is public about the records.
-    claim : Claim
-        What the plan keeps to.
-    rounds, bins : int or None
-        Rounds, and bins of a numeric feature; None: by what is released.
-    most_cuts : int
-        The most cuts of a round; 0 for a sum of curves.
-    signs : tuple of int
-        How the margin may go with each feature.
-    weights : ClassWeights or None
-        What the classes count in the decision, which moves the start by a constant.
-    init : AdditiveModel or None
-        The model that it starts from.
-    started : bool
-        Whether there is one; a plan that only restores need not have it.
-    fine : Encoder or None
-        The bins that the survey merges, at most 255 per feature; None: those of ``fine_encoder``.
+    ``rounds`` and ``bins`` (of a numeric feature) follow from what is released where they are None. A round has at most
+    ``most_cuts`` cuts; 0 makes a sum of curves. ``signs`` says how the margin may go with each feature, and ``weights`` what the
+    classes count in the decision, which moves the start by a constant. ``init`` is the model that it starts from; a plan that
+    only restores need not have it where it ``started`` from one. ``fine`` are the bins that the survey merges, at most 255 per
+    feature; None: those of ``fine_encoder``.
     """
 
     def __init__(
@@ -227,20 +206,22 @@ class AdditivePlan:
         self._schema, self._claim = schema, claim
         self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
         self._rounds, self._init, self._started = rounds, init, started or init is not None
-        self.encoder = (
-            fine_encoder(schema) if fine is None else fine
-        )  # numeric features in fine bins, which the survey merges
+        self._start_share = rules.start_share if self._started else Fraction(0)
+        # Numeric features in fine bins, which the survey merges
+        self.encoder = fine_encoder(schema) if fine is None else fine
         self._limit = most_cuts
         limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
         self._known: dict[
             Budget, tuple[InitialQueries, Rounds]
         ] = {}  # the search for the budget ends at the one that is used
-        self._budget = Budget.of_whole(claim, self._event)
+        self._budget = Budget.of(claim, self._event, largest=Claim.rho)
         self._initial_queries, self._stage = self._stages(self._budget)
         self.event = self._event(self._budget)
         self._loss = self._initial_queries.loss
         self._start = None if init is None else start_on(init, self.encoder, self._loss, signs, most_cuts)
+        # What the start says of records as they are read.
+        self._votes = None if self._start is None else StartVotes.of(self._start, self.encoder)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
@@ -263,27 +244,18 @@ class AdditivePlan:
     def _stages(self, budget: Budget) -> tuple[InitialQueries, Rounds]:
         if budget in self._known:
             return self._known[budget]
-        opening = self._initial_queries_of(budget)
+        initial = self._initial_queries_of(budget)
         units = BUDGET_UNITS if self._rounds is None else self._units_for(self._rounds)
         most_bins = MAX_BINS if self._bins is None else self._bins
         numeric = np.array(self.encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
-        rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
-        self._known = {budget: (opening, rounds)}
+        rounds = Rounds(initial.loss, initial.left, units, self._most_cuts, int(codes.max()))
+        self._known = {budget: (initial, rounds)}
         return self._known[budget]
 
     def _initial_queries_of(self, budget: Budget) -> InitialQueries:
         survey = SurveyRecipe().survey(budget, self.encoder)
         return InitialQueries(self._loss_of(budget), budget, self._rules.initial_share, survey, self._start_share)
-
-    @property
-    def _start_share(self) -> Fraction:
-        return self._rules.start_share if self._started else Fraction(0)
-
-    @lazy
-    def _votes(self) -> StartVotes | None:
-        """What the start says of records as they are read."""
-        return None if self._start is None else StartVotes.of(self._start, self.encoder)
 
     def _loss_of(self, budget: Budget) -> Logistic:
         return Logistic(len(self.encoder.schema.classes), normal=budget.concentrated)
@@ -292,15 +264,16 @@ class AdditivePlan:
         return rounds
 
     def _event(self, budget: Budget) -> Event:
-        opening, rounds = self._stages(budget)
-        return Sequence((*opening.event.parts, rounds.event))
+        initial, rounds = self._stages(budget)
+        return Sequence((*initial.event.parts, rounds.event))
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         start = self._initial_queries.act(curator)
         if self._votes is not None:
             start = self._initial_queries.beyond(curator, self._votes, start)
         snr = self._snr(start.records)
-        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
+        n_counts = self._loss.initial_counts.channels
+        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records, n_counts)
         fit = Fit(encoder, start.curvature, self._draw_samples(curator, start.records))
         fit.begin(start.margins)
         schedule = RoundSchedule(
@@ -310,9 +283,7 @@ class AdditivePlan:
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
-        return self._with_start(AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs))
-
-    def _with_start(self, own: AdditiveModel) -> AdditiveModel:
+        own = AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs)
         return own if self._start is None else together(self._start, own)
 
     def _boost(
@@ -325,7 +296,10 @@ class AdditivePlan:
     ) -> None:
         """Add rounds to a fit until the schedule has spent its units; ``round_of`` makes one of so many units and cuts."""
         while units := schedule.next_units():
-            cuts = min(schedule.next_cuts(), self._affordable(fit))
+            # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
+            sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
+            affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
+            cuts = min(schedule.next_cuts(), affordable)
             this_round = round_of(units, cuts)
             by = self._cut_features(curator, fit, snr) if cuts else []
             term, estimate = this_round.run(curator, fit, by)
@@ -334,7 +308,7 @@ class AdditivePlan:
 
     def _kept(self, term: Term, estimate: Estimate, fit: Fit, snr: float) -> Term:
         """Return a round's term as the model keeps it: monotone where it must be."""
-        return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
+        return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]) if self._signs else term
 
     def _snr(self, records: float) -> float:
         """Return how many times the noise of one count, at the budget of all rounds together, there are records."""
@@ -355,11 +329,6 @@ class AdditivePlan:
             return self._bins
         factor, power = self._rules.bins_by_snr if self._budget.concentrated else self._rules.pure_bins_by_snr
         return int(np.clip(round(factor * snr**power), MIN_BINS, MAX_BINS))
-
-    def _affordable(self, fit: Fit) -> int:
-        """Return how many cuts a round may have so that its scans sum up no more than they should."""
-        sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
-        return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
 
     def _cut_features(self, curator: Queryable, fit: Fit, snr: float) -> list[int]:
         """Return the features that the last cut may cut: those of the largest released curves, and others at random."""
@@ -421,9 +390,7 @@ class RoundSchedule:
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0
         self._features.add(feature)
-        if (
-            self._new_in_a_row == NEW_FEATURES_IN_A_ROW
-        ):  # many features matter a little: more rounds, of half as much each
+        if self._new_in_a_row == NEW_FEATURES_IN_A_ROW:
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)

@@ -22,17 +22,17 @@ from hedgerow.additive.squared import (
     counts_of_residuals,
     counts_of_signed_residuals,
 )
-from hedgerow.additive.starts import StartVotes
+from hedgerow.additive.starts import StartVotes, together
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Event, Sequence
+from hedgerow.privacy.accounting import Sequence
 from hedgerow.released_warnings import outcome_warnings
 from hedgerow.survey import SurveyRecipe, too_few
 
-LEAST_NOISE = 0.05  # of a count, in the shares of the opening
+LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the initial queries falls no more
 OUTCOME = "an outcome that can be read"
 
 
@@ -49,9 +49,8 @@ class RegressionRules(Rules):
         1, 100
     )  # of the budget, for each histogram of residuals, from which the clip follows
     max_residual_queries: int = 5  # the last of them before the final mean
-    interval_growth: float = (
-        2.0  # a histogram of residuals follows after this many times as many rounds as the one before
-    )
+    # A histogram of residuals follows after this many times as many rounds as the one before
+    interval_growth: float = 2.0
     rounds_by_snr: tuple[float, float] = (0.45, 0.55)
     pure_rounds_by_snr: tuple[float, float] = (0.1, 0.55)
     max_rounds: float = 120.0
@@ -84,7 +83,7 @@ class OutcomeQueries(InitialQueries):
 
     @property
     def left(self) -> Budget:
-        return self.budget * (self.survey.left - self.share - self.lacks - self.renewals * self.renewal)
+        return self.budget * (self.survey.left - self.share - self.start_share - self.renewals * self.renewal)
 
     @lazy
     def _watching(self) -> Noise:
@@ -94,17 +93,14 @@ class OutcomeQueries(InitialQueries):
     def event(self) -> Sequence:
         asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
-        return Sequence((asked, *self.survey.event.parts, *self._start_events, *(watched,) * self.renewals))
-
-    @property
-    def _start_events(self) -> tuple[Event, ...]:
-        if not self.lacks:
-            return ()
-        return (self._start_noise.event("histogram of residuals of the start", draws=self._of_start.channels),)
+        parts = [asked, *self.survey.event.parts]
+        if self.start_share:
+            parts.append(self._start_noise.event("histogram of residuals of the start", draws=self._of_start.channels))
+        return Sequence((*parts, *(watched,) * self.renewals))
 
     @lazy
     def _start_noise(self) -> Noise:
-        return (self.budget * self.lacks).noise()
+        return (self.budget * self.start_share).noise()
 
     @lazy
     def _of_start(self) -> Counts:
@@ -116,18 +112,14 @@ class OutcomeQueries(InitialQueries):
         spread = Spread.of(self._of_start, released, self._start_noise.deviation)
         return spread if spread.clear > outcome.records / 2 else None
 
-    @property
-    def _n_counts(self) -> int:
-        return self.of_outcomes.channels
-
     def outcome(self, curator: Queryable) -> Spread:
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
-        curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels, OUTCOME)
+        curator.warnings += too_few(int(released.sum()), self._noise, self.of_outcomes.channels, OUTCOME)
         schema = self.survey.encoder.schema
         assert schema.outcome is not None
         edges = np.array(self.of_outcomes.edges)
         ends = schema.outcome_grid.values(edges[:-1]), schema.outcome_grid.values(edges[1:] - 1)
-        curator.doubts += outcome_warnings(schema.outcome, ends, released, self._noise.deviation)
+        curator.warnings += outcome_warnings(schema.outcome, ends, released, self._noise.deviation)
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
@@ -159,7 +151,7 @@ class RegressionPlan(AdditivePlan):
             budget=budget,
             share=share,
             survey=survey,
-            lacks=self._start_share,
+            start_share=self._start_share,
             of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0]), loss.link),
             of_residuals=counts_of_residuals(grid.steps, loss.link),
             renewals=rules.max_residual_queries,
@@ -177,12 +169,12 @@ class RegressionPlan(AdditivePlan):
         return math.ceil(units * self._final)
 
     def fit(self, curator: Queryable) -> AdditiveModel:
-        opening = self._initial_queries
-        outcome = opening.outcome(curator)
+        initial = self._initial_queries
+        outcome = initial.outcome(curator)
         snr = self._snr(outcome.clear)
-        loss = opening.loss.about(outcome.mean)
+        loss = initial.loss.about(outcome.mean)
         start, spread = self._begin(curator, loss, outcome)
-        encoder = opening.merge(curator, self._bins_for(snr), outcome.records)
+        encoder = initial.merge(curator, self._bins_for(snr), outcome.records, initial.of_outcomes.channels)
         fit = Fit(encoder, np.array([outcome.records]), self._draw_samples(curator, outcome.records))
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)
@@ -196,7 +188,8 @@ class RegressionPlan(AdditivePlan):
 
         self._boost(curator, fit, snr, schedule, clipped_round)
         start += self._shift(curator, fit, clips, self._stage.units - units)
-        return self._with_start(AdditiveModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
+        own = AdditiveModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs)
+        return own if self._start is None else together(self._start, own)
 
     def _kept(self, term: Term, estimate: Estimate, fit: Fit, snr: float) -> Term:
         if snr < self._rules.full_step_snr:

@@ -19,20 +19,22 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder, Numeric, Schema
 
-SELECTION_SHARE = Fraction(1, 4)  # the share of a round's budget that its selections get
-SAMPLING_PENALTY = 0.5  # the share of what sampling alone adds to a score that its penalty takes back
-CANDIDATE_PENALTY = (
-    2.0  # a split's penalty for being one of many: this times the log of their number, over the selection's rate
-)
-CUT_GROUPS = 8  # of the bins of a number, between which the last cut may be
-MAX_CUT_VALUES = 14  # of a category that the last cut may cut
-LARGEST_PENALTY = 2.0**61  # reached where the noise is near the samplers' largest
-MAX_SCAN_SUMS = 1 << 22  # of one scan
+# Losses of mean AUC without a rule, in brackets, are those of docs/decisions/0012-hedgerow.md.
+SELECTION_SHARE = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
+# The part of what sampling alone adds to a score that its penalty takes back (none: .001; on pairs .018)
+SAMPLING_PENALTY = 0.5
+# A split's penalty for being one of many is this times the log of their number, over the selection's rate (none: .006).
+CANDIDATE_PENALTY = 2.0
+CUT_GROUPS = 8  # groups of a number's bins, between which the last cut may be: sums of a scan grow with them
+MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with missing and undeclared ones 16 groups
+# Of a score, so that scores less penalties fit 64 bits; reached near the samplers' largest noise
+LARGEST_PENALTY = 2.0**61
+MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 
 
 class Fit:
@@ -55,15 +57,13 @@ class Fit:
 
     def begin(self, margins: Integers) -> None:
         """Let every record start with these margins, (columns,)."""
-        self._add_pending(Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))))
+        start = Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1)))
+        self._pending = {halvings: [start] for halvings in self._pending}
 
     def add(self, term: Term) -> None:
         self.terms.append(term)
         if not term.cuts:
             self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
-        self._add_pending(term)
-
-    def _add_pending(self, term: Term) -> None:
         for pending in self._pending.values():
             pending.append(term)
 
@@ -117,9 +117,8 @@ class OneRound:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
-        apart = (
-            halvings > 0 or self.cuts > 0 or self.loss.scored > 1
-        )  # else one scan sums both channels in the time of one
+        # Else one scan sums both channels in the time of one
+        apart = halvings > 0 or self.cuts > 0 or self.loss.scored > 1
         rule, answers = self.loss.scores if apart else self.loss, None
         for _ in range(self.cuts - 1):
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
@@ -135,7 +134,7 @@ class OneRound:
             sums = measured.sums(Candidate(0), self.noise)
         else:
             sums = answers.sums(selected, self.noise)
-        curator.doubts += self._doubts(fit, selected.feature, sums)
+        curator.warnings += self._warnings(fit, selected.feature, sums)
         return self._term(fit, tuple(cuts), selected.feature, sums)
 
     def _select(self, answers: Round, fit: Fit, cuts: Sequence[Cut], splits: Splits | None) -> Candidate:
@@ -154,7 +153,7 @@ class OneRound:
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
 
-    def _doubts(self, fit: Fit, feature: int, sums: Integers) -> tuple[str, ...]:
+    def _warnings(self, fit: Fit, feature: int, sums: Integers) -> tuple[str, ...]:
         """Return a warning if the first released curvatures (cells, codes, channels) of a category show that it was hardly read.
 
         Every record adds to them, and numbers have a survey.
@@ -205,16 +204,13 @@ def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
     return Splits(by, groups, [bool(fit.numeric[j]) for j in by])
 
 
-LEAST = 1e-6  # weight of a cell whose released curvature is not above zero, as a share of the mean weight
+LEAST_WEIGHT = 1e-6  # of a cell whose released curvature is not above zero, as a share of the mean weight
 
 
 def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) -> tuple[int, ...]:
     """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty for no constraint.
 
-    Raises
-    ------
-    ConfigurationError
-        If ``given`` does not fit the features, names one without an order, or if there are not two classes.
+    ConfigurationError if ``given`` does not fit the features, names one without an order, or if there are not two classes.
     """
     names = list(schema.names)
     if given is None:
@@ -280,7 +276,7 @@ def across_of(term: Term, signs: Sequence[int]) -> int:
 def cell_weights(sums: Integers) -> Floats:
     """Return a weight above zero for each cell and code, from released gradients and curvatures (cells, codes, 2)."""
     curvature = np.maximum(sums[..., 1].astype(np.float64), 0)
-    return np.asarray(curvature + LEAST * max(float(curvature.mean()), 1.0))
+    return np.asarray(curvature + LEAST_WEIGHT * max(float(curvature.mean()), 1.0))
 
 
 def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:

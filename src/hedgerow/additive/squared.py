@@ -27,8 +27,8 @@ from hedgerow.table.table import Margins
 Signed = npt.NDArray[np.signedinteger]
 Scale = Literal["outcome", "log outcome"]
 
-LOWEST = 14 * VOTE_STEPS  # below the log of the range's high end, the least margin that is told apart
-COARSEST = 0.1  # of a value, the widest step of the grid of which a log is taken
+LOWEST = 14 * VOTE_STEPS  # votes below the log of the range's high end: counts a millionth of it are told apart
+COARSEST = 0.1  # the widest step of the grid as a share of the range's low end: logs are then known to a tenth
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ class LogLink(Link):
     @lazy
     def table(self) -> Integers:
         """The code that each margin from ``-LOWEST`` to 0 says, at least 1."""
-        said = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
-        codes: Integers = np.maximum(np.rint(said), 1).astype(np.int64)
+        counts = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
+        codes: Integers = np.maximum(np.rint(counts), 1).astype(np.int64)
         return codes
 
     def expected(self, margins: Signed) -> Integers:
@@ -165,19 +165,21 @@ class LogLink(Link):
 
 Labels = npt.NDArray[np.signedinteger]
 
-LONGEST = 2.0  # step, in deviations of a residual
-RESIDUALS = Prior((0.03, 0.06, 0.12, 0.25, 0.5, 1.0), 0.25)  # a term explains a few per cent of what is left
-LARGEST_VOTE = 1 << 20
-LONGEST_LOG = VOTE_STEPS  # step of a log link: a factor of e
-REACH = 4  # times the mean, up to which expected counts are told apart in the curvature
-LEAST_INSIDE = 0.25  # of the residuals within a clip, below which noise made it
-PARTS = 2  # bins of a histogram to a factor of two
-EVEN_PARTS = 16  # of a bin, of which each is at one distance
-EVEN = 32  # bins of one width of an outcome
-NARROWEST = 4  # the power of two of the first bin's end
-SAMPLING_PENALTY = 0.002  # that noise alone makes any count of a histogram stand out
+LONGEST_STEP = 2.0  # in deviations of a residual: it limits what noise can do in a cell of few records
+RESIDUALS = Prior(
+    (0.03, 0.06, 0.12, 0.25, 0.5, 1.0), 0.25
+)  # in deviations of a residual: a term explains a few per cent of it
+LARGEST_VOTE = 1 << 20  # of a round, in steps of the grid: 1000 rounds of it fit 32 bits
+LONGEST_LOG = VOTE_STEPS  # votes of a step of a log link: a factor of e
+REACH = 4  # times the mean, up to which expected counts are told apart in the curvature; more would raise its noise
+LEAST_INSIDE = 0.25  # of the residuals within a clip; that fewer are says noise
+PER_OCTAVE = 2  # bins of a histogram to a factor of two: a clip is then known to a factor of 1.4
+EVEN_PARTS = 16  # parts of a bin, of which each is taken to be at one distance from a mean
+EVEN = 32  # bins of one width of an outcome's range; narrower ones near zero come on top
+NARROWEST = 4  # the power of two of the first bin's end, in steps of the grid
+CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
 MIN_MERGED_BINS = 4  # bins that are left when bins are merged
-BELOW = 0.1  # of the records that stand out, as many as others may be
+BELOW = 0.1  # records in bins that do not stand out, as a share of the others: with more, bins are merged
 
 
 PLAIN = Link(OutcomeGrid(0.0, 1.0, STEPS))
@@ -189,26 +191,13 @@ class Squared:
 
     A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT: whatever C is, its norms are the same, and so is what a round
     costs.
-
-    Parameters
-    ----------
-    clip : int
-        C, in steps of the outcome's grid, at least 1.
-    spread : float
-        The root mean square of clipped residuals, in steps of the grid: a released or public number.
-    inside : float
-        The share of residuals that the clip leaves as they are, above 0: likewise.
-    thousandths : int
-        c, in thousandths.
-    link : Link
-        What margins say.
     """
 
-    clip: int
-    spread: float
-    inside: float
-    thousandths: int
-    link: Link = PLAIN
+    clip: int  # c, in steps of the outcome's grid, at least 1
+    spread: float  # the root mean square of clipped residuals, in steps of the grid: a released or public number
+    inside: float  # the share of residuals that the clip leaves as they are, above 0: likewise
+    thousandths: int  # c, in thousandths
+    link: Link = PLAIN  # what margins say
     measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
 
     columns = 1
@@ -276,7 +265,7 @@ class Squared:
 
     def votes(self, steps: Floats) -> Integers:
         """Return steps as whole steps of the grid, none too long: 1000 rounds of the largest fit the 32 bits of a margin."""
-        longest = min(LONGEST * self.unit, LARGEST_VOTE)
+        longest = min(LONGEST_STEP * self.unit, LARGEST_VOTE)
         return np.asarray(np.trunc(np.clip(steps * self.unit, -longest, longest)), dtype=np.int64)
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
@@ -304,14 +293,9 @@ class Poisson(Squared):
 
     With mu the exponential of the margin, from a table, and M four times the released mean of the outcome, a record adds
     trunc(clip(y - mu, -C, C) UNIT / C) and trunc(min(mu, M) c UNIT / M). Its norms are those of ``Squared`` for all C and M.
-
-    Parameters
-    ----------
-    mean : float
-        The released mean of the outcome, in steps of the grid; others as in ``Squared``.
     """
 
-    mean: float = 1.0
+    mean: float = 1.0  # the released mean of the outcome, in steps of the grid; others as in ``Squared``
 
     linear = False
 
@@ -336,8 +320,8 @@ class Poisson(Squared):
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
-        said = cast(LogLink, self.link).table
-        kernels.poisson_channels(margins, labels, said, self.clip, self.cap, UNIT, self.constant, out)
+        expected = cast(LogLink, self.link).table
+        kernels.poisson_channels(margins, labels, expected, self.clip, self.cap, UNIT, self.constant, out)
         return out
 
     def about(self, mean: float) -> Poisson:
@@ -350,24 +334,14 @@ class Poisson(Squared):
 
 @dataclass(frozen=True)
 class Counts:
-    """Every record counts one, in one of some public bins.
+    """Every record counts one, in one of some public bins."""
 
-    Parameters
-    ----------
-    edges : tuple of int
-        The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is beyond.
-    residuals : bool
-        Whether the absolute residual is counted, or the outcome.
-    link : Link
-        What margins say.
-    signed : bool
-        Whether residuals have their signs.
-    """
-
+    # The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is
+    # beyond
     edges: tuple[int, ...]
-    residuals: bool
-    link: Link = PLAIN
-    signed: bool = False
+    residuals: bool  # whether the absolute residual is counted, or the outcome
+    link: Link = PLAIN  # what margins say
+    signed: bool = False  # whether residuals have their signs
 
     columns = 1
     scored = 0
@@ -392,7 +366,7 @@ class Counts:
 
 def counts_of_residuals(steps: int, link: Link = PLAIN) -> Counts:
     """Return the counts of absolute residuals on a grid of so many steps, in bins that are wider the larger these are."""
-    above = np.ceil(2.0 ** (np.arange(PARTS * NARROWEST, PARTS * steps.bit_length() + 1) / PARTS))
+    above = np.ceil(2.0 ** (np.arange(PER_OCTAVE * NARROWEST, PER_OCTAVE * steps.bit_length() + 1) / PER_OCTAVE))
     return Counts((0, *map(int, above)), True, link)
 
 
@@ -405,7 +379,9 @@ def counts_of_signed_residuals(steps: int, link: Link = PLAIN) -> Counts:
 def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
     """Return the counts of outcomes on a grid of so many steps, in bins of one width that are narrower near ``zero``."""
     width = steps // EVEN
-    narrow = np.ceil(width / 2.0 ** (np.arange(1, PARTS * (width.bit_length() - NARROWEST)) / PARTS)).astype(np.int64)
+    narrow = np.ceil(width / 2.0 ** (np.arange(1, PER_OCTAVE * (width.bit_length() - NARROWEST)) / PER_OCTAVE)).astype(
+        np.int64
+    )
     edges = np.concatenate([np.arange(EVEN) * width, zero - narrow, [zero], zero + narrow])
     inner = np.unique(edges[(edges > 0) & (edges < steps)])
     return Counts((0, *map(int, inner), steps + 1), False, link)
@@ -413,22 +389,13 @@ def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How distances spread, by a released histogram.
+    """How distances spread, by a released histogram."""
 
-    Parameters
-    ----------
-    edges : ndarray of shape (bins + 1,)
-        The ends of the bins, in steps of the grid.
-    counts : ndarray of shape (bins,)
-        How many records each holds: what was released of it, or none where that is below the noise. Where nothing stands out
-        of the noise all records together, or as many as their noise, are spread evenly.
-    clear : float
-        How many records are in bins that stand out of the noise.
-    """
-
-    edges: Integers
+    edges: Integers  # (bins + 1,): the ends of the bins, in steps of the grid
+    # (bins,): How many records each holds: what was released of it, or none where that is below the noise. Where
+    # nothing stands out of the noise all records together, or as many as their noise, are spread evenly
     counts: Floats
-    clear: float
+    clear: float  # how many records are in bins that stand out of the noise
 
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
@@ -440,7 +407,7 @@ class Spread:
         while True:
             starts = np.arange(0, len(released), merge)
             counts = np.add.reduceat(released, starts).astype(np.float64)
-            least = float(norm.isf(SAMPLING_PENALTY / len(starts))) * noise * math.sqrt(merge)
+            least = float(norm.isf(CHANCE / len(starts))) * noise * math.sqrt(merge)
             clear = counts > least
             kept, others = counts[clear].sum(), counts[~clear].sum()
             unsure = noise * math.sqrt(merge * np.count_nonzero(~clear))

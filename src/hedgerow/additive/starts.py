@@ -26,24 +26,16 @@ from hedgerow.table.table import Margins
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MOST_TERMS = 1 << 16  # of a start
+MOST_TERMS = 1 << 16  # of a start in a file, which is as many as 1000 fits of 60 rounds have
 MOST_VOTES = 1 << 29  # of a record: margins of 32 bits hold them beside 1000 rounds of the largest votes
 
 
 @dataclass(frozen=True, eq=False)
 class StartVotes:
-    """What a start says of records that are read in finer codes than its own.
+    """What a start says of records that are read in finer codes than its own."""
 
-    Parameters
-    ----------
-    packed : Packed
-        The start.
-    into : tuple of ndarray of shape (codes,), int64
-        For each feature the start's code of each finer one.
-    """
-
-    packed: Packed
-    into: tuple[Integers, ...]
+    packed: Packed  # the start
+    into: tuple[Integers, ...]  # (codes,): for each feature the start's code of each finer one
 
     @classmethod
     def of(cls, start: AdditiveModel, fine: Encoder) -> StartVotes:
@@ -72,11 +64,7 @@ def start_on(
 
     A numeric cut point moves to the nearest one of ``fine``; where ranges are the same it stays where it is. What the model does
     not know is read as its schema reads it: a category as undeclared, a number beyond its range as the nearer end.
-
-    Raises
-    ------
-    ConfigurationError
-        If schemas or settings do not agree.
+    ConfigurationError if schemas or settings do not agree.
     """
     check_schemas(model.encoder.schema, fine.schema)
     into, known = [], []
@@ -152,8 +140,8 @@ def bins_of(fine: Encoder, name: str, edges: Floats) -> Integers:
     assert not isinstance(kind, Categorical)
     ends = np.concatenate([[kind.low], fine.edges[fine.schema.names.index(name)], [kind.high]])
     middle = np.minimum(ends[:-1] / 2 + ends[1:] / 2, np.nextafter(ends[1:], -np.inf))
-    found: Integers = np.searchsorted(edges, np.maximum(middle, ends[:-1]), side="right").astype(np.int64)
-    return found
+    bins: Integers = np.searchsorted(edges, np.maximum(middle, ends[:-1]), side="right").astype(np.int64)
+    return bins
 
 
 def categories_of(kind: Categorical, other: Categorical) -> Integers:
@@ -256,12 +244,7 @@ def restored_parts(
 ) -> AdditiveModel:
     """Return the model that ``to_arrays`` wrote, of which ``read`` reads each part, of so many terms at most.
 
-    ``started`` says whether it has a start.
-
-    Raises
-    ------
-    FileFormatError
-        If it has one and should not, or should and has none.
+    FileFormatError if it has a start and was not ``started``, or was and has none.
     """
     of_start = {name.removeprefix(OF_START): arrays[name] for name in arrays if name.startswith(OF_START)}
     if bool(of_start) != started:

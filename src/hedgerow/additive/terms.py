@@ -41,9 +41,8 @@ class Term:
     cuts: tuple[Cut, ...]  # of other features
     feature: int  # the feature in bins
     votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets
-    sums: Integers | None = (
-        None  # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
-    )
+    # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
+    sums: Integers | None = None
     noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
     unit: int = VOTE_STEPS * UNIT  # how many votes a step of 1 of its loss is, in 1 / UNIT
     deviation: int = UNIT  # of what one record adds to a gradient, in UNIT
@@ -144,21 +143,11 @@ WIDEST_TABLE = 1 << 17  # margins of which all answers are kept
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A start and terms as arrays of one kernel, ``kernels.add_terms``.
+    """A start and terms as arrays of one kernel, ``kernels.add_terms``."""
 
-    Parameters
-    ----------
-    start : ndarray of shape (columns,), int64
-        The margin of every record before the first term.
-    terms : sequence of Term
-        No two of the same cuts and feature.
-    dtype : dtype
-        Of codes.
-    """
-
-    start: Integers
-    terms: Sequence[Term]
-    dtype: np.dtype[Any]
+    start: Integers  # (columns,): the margin of every record before the first term
+    terms: Sequence[Term]  # no two of the same cuts and feature
+    dtype: np.dtype[Any]  # of codes
 
     @lazy
     def reads(self) -> list[int]:

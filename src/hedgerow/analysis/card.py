@@ -20,7 +20,7 @@ from hedgerow.schema.features import Value
 from hedgerow.texts import html_table, short_repr
 
 INTERVALS = ("95 %, of these records", "95 %, of their population")
-STEP = 0.5  # of a count, where a figure's change is measured
+TILTS = np.linspace(0.02, 0.98, 97)  # of an exponential bound, as shares of the largest tilt
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
 
 
@@ -34,12 +34,37 @@ def quantile(level: float, kurtosis: Any) -> Any:
     return z + max(z**3 - 3 * z, 0.0) * kurtosis / 24
 
 
+def geometric_sum_bounds(rate: float, weights: Floats, draws: Any, chance: float) -> Any:
+    """Return what weighted sums of independent two-sided geometric draws pass with at most this chance.
+
+    ``weights`` (kinds,) is the weight of each kind of draw, not all 0, and ``draws`` (..., kinds) their numbers. It is the
+    exponential (Chernoff) bound: the chance that a sum S reaches s is at most ``E[exp(t S)] exp(-t s)`` for every t below the
+    rate over the largest weight, of which the best of a list is taken.
+    """
+    tilt = TILTS * rate / np.abs(weights).max()
+    of_kind = np.abs(weights) * tilt[:, None]
+    log_moment = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(of_kind - rate)) - np.log(-np.expm1(-of_kind - rate))
+    return ((draws @ log_moment.T - math.log(chance)) / tilt).min(axis=-1)
+
+
 class Figure(NamedTuple):
     """A figure, and between which values it may lie by what bins leave open."""
 
     value: float
     low: float
     high: float
+
+
+def mean_figure(counts: Floats, value: Floats, low: Floats, high: Floats) -> tuple[Figure, Floats]:
+    """Return a mean over records, and how fast it changes with each count.
+
+    ``value``, ``low`` and ``high`` are what a record of each cell adds: about, at least and at most.
+    """
+    total = float(counts.sum())
+    if not total:
+        return Figure(0.0, 0.0, 0.0), np.zeros(len(counts))
+    mean, least, most = (float(counts @ part) / total for part in (value, low, high))
+    return Figure(mean, min(least, mean), max(most, mean)), (value - mean) / total
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +98,8 @@ class Card:
         """What ``from_dict`` needs besides the counts, as plain values."""
 
     @abstractmethod
-    def _figure(self, name: str, counts: Floats) -> Figure: ...
+    def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
+        """Return a figure of noisy counts, and how fast it changes with each of them."""
 
     @abstractmethod
     def _bounds(self, name: str) -> tuple[float, float]:
@@ -85,8 +111,12 @@ class Card:
 
     def figure(self, name: str) -> Figure:
         """Return a figure by its name, within its possible range."""
-        low, high = self._bounds(self._known(name))
-        return Figure(*(min(max(part, low), high) for part in self._figure(name, self._significant)))
+        return self._within_bounds(self._known(name))
+
+    def _within_bounds(self, name: str) -> Figure:
+        low, high = self._bounds(name)
+        figure, _ = self._figure(name, self._significant)
+        return Figure(*(min(max(part, low), high) for part in figure))
 
     def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
         """Return an interval that covers a figure with a probability of about ``level``, what bins leave open included.
@@ -117,15 +147,15 @@ class Card:
         if any(total <= CLEAR * noise for total, noise in parts):
             return least, most
         guard = 1 + max(noise / total for total, noise in parts)
-        _, low, high = self._figure(name, self.counts)
+        (_, low, high), slopes = self._figure(name, self.counts)
         # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
         drawn = self.certificate_.records_per_person * np.maximum(self.counts, 0.0)
         variance = self.deviation**2 + (drawn if sampling else 0.0)
-        slopes = self._slopes(name) ** 2
-        spread = float((variance * slopes).sum())
+        squares = slopes**2
+        spread = float((variance * squares).sum())
         if not spread:
             return max(low, least), min(high, most)
-        kurtosis = 3 * float(((self.deviation**2 * slopes) ** 2).sum()) / spread**2
+        kurtosis = 3 * float(((self.deviation**2 * squares) ** 2).sum()) / spread**2
         wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
         return max(low - wide, least), min(high + wide, most)
 
@@ -202,16 +232,6 @@ class Card:
             raise ConfigurationError(f"there is no figure {shown(name)}; ask for one of {', '.join(self.FIGURES)}.")
         return name
 
-    def _slopes(self, name: str) -> Floats:
-        """Return how fast a figure changes with each count."""
-        slopes = np.empty(len(self.counts))
-        for i in range(len(self.counts)):
-            more, less = self.counts.copy(), self.counts.copy()
-            more[i] += STEP
-            less[i] -= STEP
-            slopes[i] = (self._figure(name, more).value - self._figure(name, less).value) / (2 * STEP)
-        return slopes
-
 
 def _finite(end: float) -> float | None:
     return end if math.isfinite(end) else None
@@ -263,6 +283,11 @@ class ScoreGrid:
     def _bins_of(self, probability: Floats) -> Integers:
         return np.searchsorted(self.inner, probability, side="left").astype(np.int64)
 
+    def cells_of(self, k: int) -> slice:
+        """Return where the counts by bin of class k's probability are: those of other labels, then those with the label."""
+        start = 0 if self.n_classes == 2 else self.n_classes**2 + 2 * self.bins * k
+        return slice(start, start + 2 * self.bins)
+
     def confusion(self, counts: Floats) -> Floats:
         """Return the counts of all histograms in a row as those of each label and predicted class, (labels, predicted)."""
         if self.n_classes == 2:
@@ -279,8 +304,7 @@ class ScoreGrid:
         if self.n_classes == 2:
             zero, one = counts.reshape(2, self.bins)
             return (one, zero) if k == 1 else (zero[::-1], one[::-1])
-        start = self.n_classes**2 + 2 * self.bins * k
-        others, own = counts[start : start + 2 * self.bins].reshape(2, self.bins)
+        others, own = counts[self.cells_of(k)].reshape(2, self.bins)
         return own, others
 
 
@@ -478,42 +502,36 @@ class ReportCard(Card):
     def _denominators(self, name: str) -> list[tuple[float, float]]:
         parts = [(self.records, int(self.grid.n_codes[0]))]
         if name == "roc_auc":
-            curves = [self.grid.curve(self.counts, k) for k in self._curves]
+            curves = [self.counts[self.grid.cells_of(k)].reshape(2, -1) for k in self._curves]
             parts = [(float(part.sum()), len(part)) for curve in curves for part in curve]
         return [(total, math.sqrt(cells) * self.deviation) for total, cells in parts]
 
-    def _figure(self, name: str, counts: Floats) -> Figure:
+    def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
+        measure = {"accuracy": self._accuracy, "roc_auc": _roc_auc, "brier_score": self._brier_score}[name]
+        cells = [self.grid.cells_of(k) for k in self._curves]
         if name == "accuracy":
-            table = self.grid.confusion(counts)
-            total = float(table.sum())
-            share = float(np.trace(table)) / total if total else 0.0
-            return Figure(share, share, share)
-        return self._roc_auc(counts) if name == "roc_auc" else self._brier_score(counts)
+            cells = [slice(0, int(self.grid.n_codes[0]))]
+        figures, slopes = [], np.zeros(len(counts))
+        for place in cells:
+            figure, slopes[place] = measure(counts[place])
+            figures.append(figure)
+        parts = len(cells) if name == "roc_auc" else 1  # it is a mean over classes, and the Brier score a sum
+        return Figure(*(np.sum(figures, axis=0) / parts).tolist()), slopes / parts
 
-    def _roc_auc(self, counts: Floats) -> Figure:
-        """Records of one bin are tied. Half of their pairs are counted; the true share may be none or all."""
-        figures = []
-        for k in self._curves:
-            own, others = self.grid.curve(counts, k)
-            pairs = float(own.sum() * others.sum())
-            below = np.concatenate(([0.0], np.cumsum(others)[:-1]))
-            tied, may = float(own @ others), float(np.abs(own * others).sum())
-            sure = float(own @ below)
-            figures.append(((sure + tied / 2) / pairs, may / 2 / pairs) if pairs else (0.5, 0.5))
-        value, off = np.mean(figures, axis=0).tolist()
-        return Figure(value, value - off, value + off)
+    def _accuracy(self, counts: Floats) -> tuple[Figure, Floats]:
+        right = np.eye(self.grid.n_classes).ravel()
+        right = np.repeat(right, len(counts) // len(right))
+        return mean_figure(counts, right, right, right)
 
-    def _brier_score(self, counts: Floats) -> Figure:
+    def _brier_score(self, counts: Floats) -> tuple[Figure, Floats]:
         lower, upper = self.grid.ends
         middle = (lower + upper) / 2
-        sums = np.zeros(3)  # at the middle of each bin, and at its better and its worse end
-        for k in self._curves:
-            own, others = self.grid.curve(counts, k)
-            total = float(own.sum() + others.sum())
-            for i, (miss, alarm) in enumerate((((1 - middle), middle), ((1 - upper), lower), ((1 - lower), upper))):
-                sums[i] += float(own @ miss**2 + others @ alarm**2) / total if total else 0.0
-        value, low, high = sums.tolist()
-        return Figure(value, min(low, value), max(high, value))
+        parts = (
+            (middle, 1 - middle),
+            (lower, 1 - upper),
+            (upper, 1 - lower),
+        )  # errors of other labels, and of the label
+        return mean_figure(counts, *(np.concatenate(part) ** 2 for part in parts))
 
     @property
     def _curves(self) -> range:
@@ -534,6 +552,19 @@ class ReportCard(Card):
     @property
     def _thresholds(self) -> Floats:
         return np.concatenate(([1.0], self.grid.ends[0][::-1]))
+
+
+def _roc_auc(counts: Floats) -> tuple[Figure, Floats]:
+    """Records of one bin are tied. Half of their pairs are counted; the true share may be none or all."""
+    others, own = counts.reshape(2, -1)
+    positive, negative = float(own.sum()), float(others.sum())
+    pairs = positive * negative
+    if not pairs:
+        return Figure(0.5, 0.5, 0.5), np.zeros(len(counts))
+    below, above = np.cumsum(others) - others / 2, positive - np.cumsum(own) + own / 2
+    value, half = float(own @ below) / pairs, float(np.abs(own * others).sum()) / 2 / pairs
+    slopes = np.concatenate([above / pairs - value / negative, below / pairs - value / positive])
+    return Figure(value, value - half, value + half), slopes
 
 
 def _shares(counts: Floats) -> Floats:

@@ -14,7 +14,7 @@ from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
-from hedgerow.curator.interactive import promised, read_given
+from hedgerow.curator.given import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (
@@ -28,10 +28,9 @@ from hedgerow.estimator import (
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Unit
-from hedgerow.privacy.events import Event
 from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (
@@ -77,14 +76,8 @@ def evaluate(
     bins : int, default 64
         The number of bins, even, from 2 to 1024. They are public: for a classifier of equal width in log-odds; for a regressor
         bins of the residual whose widths grow by a constant factor away from zero.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. Under "replace-one" the query runs at half the budget.
-    random_state : None, int or numpy generator
-        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
-    ledger : Ledger or None
-        The ledger that is charged before any record is read.
-    groups : sequence of length n_samples, optional
-        The person of each record, as for ``fit``. Omit it if the model's schema names a column of X as ``person``.
+    adjacency, random_state, ledger, groups
+        As for an estimator and its ``fit``. The ledger is charged before any record is read.
     records_per_person : int, optional
         The guarantee protects a person, of whom at most this many records are read. None: the model's value.
 
@@ -136,13 +129,13 @@ def evaluate(
         random_state=random_state,
         ledger=ledger,
     )
-    asked = _asked_of(model, _checked_bins(bins))
+    reading = _counted(model, bins)
     schema = model.schema_
     columns, labels, _, persons = read_given(X, y, groups, schema)
-    histograms = len(asked.n_codes)
-    budget = Budget.of(claim, lambda amount: asked.event(amount.noise(histograms)))
+    histograms = len(reading.n_codes)
+    budget = Budget.of(claim, lambda amount: reading.event(amount.noise(histograms)))
     noise = budget.noise(histograms)
-    event = asked.event(noise)
+    event = reading.event(noise)
     certificate = certify(
         "evaluate",
         event,
@@ -163,32 +156,30 @@ def evaluate(
         )
     booked = nullcontext() if ledger is None else ledger.reserve(certificate)
     keep = keep_of(persons, claim.records_per_person, randomness)
-    with booked, without_sizes(), table_of(columns, labels, asked, keep) as table:
-        counts = cell_counts(Queryable(table, cost(event), randomness), histograms, noise)
-    card = asked.card(counts.astype(np.float64), noise, certificate, model.certificate_.unit)
+    with booked, without_sizes(), table_of(columns, labels, reading, keep) as table:
+        curator = Queryable(table, cost(event), randomness)
+        counts = curator.answer(Histogram(curator.assign(PerRecordCoin(1))), noise)[0, :, 0]  # all histograms in a row
+    card = reading.card(counts.astype(np.float64), noise, certificate, model.certificate_.unit)
     for text in card.warnings:
         warnings.warn(text, UserWarning, stacklevel=2)
     return card
 
 
-def _asked_of(model: PrivateClassifier | PrivateRegressor, bins: int) -> Scored | Missed:
+def _counted(model: PrivateClassifier | PrivateRegressor, bins: object) -> ScoredRecords | ResidualRecords:
     """Return what is counted of a model."""
-    if isinstance(model, PrivateClassifier):
-        return Scored(model.schema_, model.model_, ScoreGrid(len(model.schema_.classes), bins))
-    outcome = model.schema_.outcome_grid
-    return Missed(model.schema_, model.model_, ResidualGrid(outcome.low, outcome.high, bins))
-
-
-def _checked_bins(bins: object) -> int:
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_BINS or bins % 2:
         raise ConfigurationError(
             f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to {MOST_BINS}."
         )
-    return int(bins)
+    schema = model.schema_
+    if isinstance(model, PrivateClassifier):
+        return ScoredRecords(schema, model.model_, ScoreGrid(len(schema.classes), int(bins)))
+    grid = ResidualGrid(schema.outcome_grid.low, schema.outcome_grid.high, int(bins))
+    return ResidualRecords(schema, model.model_, grid)
 
 
 @dataclass(frozen=True, eq=False)
-class Scored(Labelled):
+class ScoredRecords(Labelled):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
     model: Model
@@ -211,7 +202,7 @@ class Scored(Labelled):
 
 
 @dataclass(frozen=True, eq=False)
-class Missed(Labelled):
+class ResidualRecords(Labelled):
     """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
 
     model: Model
@@ -238,10 +229,3 @@ class Missed(Labelled):
             model_digest=model_digest(self.model),
             model_unit=unit,
         )
-
-
-def cell_counts(curator: Queryable, histograms: int, noise: Noise) -> Integers:
-    """Return the noisy counts of all cells, all histograms in a row."""
-    everyone = curator.assign(PerRecordCoin(1))
-    counts: Integers = curator.answer(Histogram(everyone), noise)
-    return counts[0, :, 0]

@@ -198,7 +198,7 @@ def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
 def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomness: Randomness) -> tuple[Mask, Mask]:
     """Return which records are in the training part and which in the test part. Records without an id are in neither."""
     missing, person = ((), None) if schema is None else (schema.missing, schema.person)
-    told, words = read_groups(groups, rows, missing, person), randomness.words()
+    told, words = read_groups(groups, rows, missing, person), randomness.random_bits()
     coins: npt.NDArray[np.uint64] = words.of(0, rows)
     known: Mask = np.ones(rows, dtype=np.bool_)
     if told is not None:

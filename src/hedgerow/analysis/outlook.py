@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,17 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import called_as
+from hedgerow.privacy.accounting import (
+    Event,
+    Gaussian,
+    OneOf,
+    Parallel,
+    PerRecordAssignment,
+    Pure,
+    Sequence,
+    Subsampled,
+)
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Numeric, Schema
 from hedgerow.systems import default_system, system_class
@@ -113,11 +122,11 @@ class FitPlan:
 
     __repr__ = short_repr
 
-    def _repr_html_(self) -> str:
-        rows = [
+    def _rows(self) -> list[tuple[str, str, str, str, str, str]]:
+        return [
             (
+                str(step.times),
                 step.purpose,
-                step.times,
                 step.cost,
                 f"{step.noise:.1f}",
                 f"{100 * step.noise / self.records:.2f} %",
@@ -125,8 +134,10 @@ class FitPlan:
             )
             for step in self.steps
         ]
-        headers = ("step", "times", "cost of one", "noise (records)", "noise (share)", "mechanism")
-        return html_table(self._title(), rows, headers, note=" ".join([*self._made_up(), SEE]))
+
+    def _repr_html_(self) -> str:
+        headers = ("times", "step", "cost of one", "noise (records)", "noise (share)", "mechanism")
+        return html_table(self._title(), self._rows(), headers, note=" ".join([*self._made_up(), SEE]))
 
     def _title(self) -> str:
         claim = self.certificate
@@ -155,12 +166,8 @@ class FitPlan:
         ]
         width = max((len(step.purpose) for step in self.steps), default=0)
         wide = max((len(step.cost) for step in self.steps), default=0)
-        for step in self.steps:
-            share = 100 * step.noise / self.records
-            rows.append(
-                f"    {step.times:>4} x {step.purpose:<{width}}  {step.cost:<{wide}}  {step.noise:>9.1f}  {share:>7.2f} %"
-                f"  {step.mechanism}"
-            )
+        for times, purpose, price, noise, share, mechanism in self._rows():
+            rows.append(f"    {times:>4} x {purpose:<{width}}  {price:<{wide}}  {noise:>9}  {share:>9}  {mechanism}")
         for text in (*self._made_up(), SEE):
             rows += ["", f"  {text}"]
         return "\n".join(rows)
@@ -246,12 +253,8 @@ def plan(
 
 def _steps(event: Event) -> Iterator[Step]:
     """Yield each kind of query once, with how often one record pays for it."""
-    counts: dict[tuple[str, str, str, float], int] = {}
-    for leaf in _leaves(event):
-        key = _key(leaf)
-        counts[key] = counts.get(key, 0) + 1
-    for (purpose, mechanism, cost, noise), times in counts.items():
-        yield Step(purpose, mechanism, times, cost, noise)
+    for step, times in Counter(map(_step, _leaves(event))).items():
+        yield replace(step, times=times)
 
 
 def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
@@ -270,11 +273,12 @@ def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
             yield from _leaves(event.part)
 
 
-def _key(leaf: Pure | Gaussian) -> tuple[str, str, str, float]:
+def _step(leaf: Pure | Gaussian) -> Step:
     if isinstance(leaf, Gaussian):
-        cost = f"mu^2 {decimal_text(leaf.mu_squared, 4)}"
-        return leaf.purpose, "rounded normal noise", cost, 1 / math.sqrt(leaf.mu_squared)
-    return leaf.purpose, leaf.mechanism, f"epsilon {decimal_text(leaf.epsilon, 4)}", math.sqrt(2) / float(leaf.epsilon)
+        price, noise = f"mu^2 {decimal_text(leaf.mu_squared, 4)}", 1 / math.sqrt(leaf.mu_squared)
+        return Step(leaf.purpose, "rounded normal noise", 1, price, noise)
+    price, noise = f"epsilon {decimal_text(leaf.epsilon, 4)}", math.sqrt(2) / float(leaf.epsilon)
+    return Step(leaf.purpose, leaf.mechanism, 1, price, noise)
 
 
 def _made_up_figures(made: Plan, schema: Schema, records: int, seed: int) -> dict[str, Any]:
@@ -304,7 +308,10 @@ def _made_up(
     """Return made-up cells by feature and the place of each label: every feature has an effect, some large and most small."""
     score = np.zeros((size, len(schema.classes)))
     columns: dict[str, npt.NDArray[Any]] = {}
-    for weight, (name, feature) in zip(_weights(len(schema.names), rng), schema.features.items(), strict=True):
+    weights = 1 / np.arange(1.0, len(schema.names) + 1)
+    rng.shuffle(weights)
+    weights /= math.sqrt(float((weights**2).sum()))
+    for weight, (name, feature) in zip(weights, schema.features.items(), strict=True):
         if isinstance(feature, Numeric):
             place = rng.random(size)
             numbers = feature.low * (1 - place) + feature.high * place
@@ -320,9 +327,3 @@ def _made_up(
         score += weight * effect
     labels: npt.NDArray[np.int64] = (STRENGTH * score + rng.gumbel(size=score.shape)).argmax(axis=1)
     return columns, labels
-
-
-def _weights(count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    weights = np.array([float(Fraction(1, 1 + place)) for place in range(count)])
-    rng.shuffle(weights)
-    return weights / math.sqrt(float((weights**2).sum()))

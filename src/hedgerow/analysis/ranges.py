@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.analysis.card import geometric_sum_bounds
 from hedgerow.analysis.readings import OneClass
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Event
+from hedgerow.privacy.accounting import Event, cost
 from hedgerow.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.schema import Date, Integer, Numeric, Schema
 from hedgerow.schema.cells import Cells
@@ -75,7 +75,6 @@ def _moments(low: float, high: float, whole: bool) -> tuple[str, str]:
 UNIFORM_CELLS = 64
 # Powers of 4: every one where most data are, few far out, since each cell of a tail adds its noise to the tail's.
 EXPONENTS = (-500, -128, -40, -20, -12, *range(-8, 17), 20, 24, 30, 40, 60, 128, 500)
-TILTS = np.linspace(0.02, 0.98, 97)  # of the exponential bound, as shares of the rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,17 +139,10 @@ class End:
 
 
 def tail_errors(noise: Geometric, cells: int, chance: float) -> Integers:
-    """Return for each number of cells from 0 on how far their noise together is at most off in one direction, but for a chance.
-
-    It is the exponential (Chernoff) bound: the chance that a sum S of j independent draws reaches s is at most
-    ``E[exp(t S)] exp(-t s)`` for every t below the rate, of which the best of a list is taken.
-    """
-    rate = float(noise.rate.fraction)
-    tilt = rate * TILTS
-    log_moment = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(tilt - rate)) - np.log(-np.expm1(-tilt - rate))
-    counts = np.arange(cells + 1)[:, None]
-    bounds = ((counts * log_moment - math.log(chance)) / tilt).min(axis=1) * (1 + 1e-9)
-    errors: Integers = np.ceil(bounds).astype(np.int64)
+    """Return for each number of cells from 0 on how far their noise is off at most, in one direction, but for a chance."""
+    numbers = np.arange(cells + 1)[:, None]
+    bounds = geometric_sum_bounds(float(noise.rate.fraction), np.ones(1), numbers, chance)
+    errors: Integers = np.ceil(bounds * (1 + 1e-9)).astype(np.int64)
     errors[0] = 0
     return errors
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure
+from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, geometric_sum_bounds, mean_figure
 from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.released_warnings import outcome_warnings
@@ -20,7 +20,6 @@ from hedgerow.texts import short_repr
 EQUAL = 10  # bins of a prediction of equal width
 NEAR_ZERO = 10  # cut points at halves, quarters and so on of the way to the end that is farthest from zero
 OCTAVES = 12  # by how many factors of two the narrowest bin of residuals is nearer to zero than the widest one's end
-TILTS = np.linspace(0.02, 0.98, 97)  # of the exponential bound, as shares of the rate
 
 
 @dataclass(frozen=True)
@@ -84,21 +83,15 @@ def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats
     """Return what a weighted sum of independent noise passes with at most this chance, which is at most 1/2.
 
     ``weights`` and ``draws`` (kinds,) are the weight of each kind of draw, and how many there are. Rounded normal noise is below
-    a normal of variance sigma^2 + 1/4 in every exponential moment. For geometric noise, of rate sqrt(2) / ``deviation``, it is
-    the exponential bound: the chance that the sum S reaches s is at most ``E[exp(t S)] exp(-t s)`` for every t.
+    a normal of variance sigma^2 + 1/4 in every exponential moment. Geometric noise has the rate sqrt(2) / ``deviation``.
     """
     weights, draws = weights[draws > 0], draws[draws > 0]
-    largest = float(np.max(np.abs(weights), initial=0.0))
-    if largest == 0:
+    if not np.any(weights):
         return 0.0
     if normal:
         spread = math.sqrt((deviation**2 + 0.25) * float((draws * weights**2).sum()))
         return spread * math.sqrt(-2 * math.log(chance))
-    rate = math.sqrt(2) / deviation
-    tilt = TILTS * rate / largest
-    of_kind = np.abs(weights) * tilt[:, None]
-    log_moment = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(of_kind - rate)) - np.log(-np.expm1(-of_kind - rate))
-    return float((((draws * log_moment).sum(axis=1) - math.log(chance)) / tilt).min())
+    return float(geometric_sum_bounds(math.sqrt(2) / deviation, weights, draws, chance))
 
 
 RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts
@@ -114,13 +107,6 @@ class OutcomeCalibration(NamedTuple):
 
     def __repr__(self) -> str:
         return short_repr(self)
-
-
-class _Groups(NamedTuple):
-    """Groups of predictions: their mean predictions, (groups,), and noisy counts by bin of residuals, (groups, bins)."""
-
-    predicted: Floats
-    counts: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,12 +191,16 @@ class RegressionCard(Card):
         table[:, : half - reach] = table[:, half + reach :] = 0.0
         return np.asarray(table.ravel())
 
-    def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
-        """Return an interval that covers a figure with a probability of about ``level``; see ``Card``."""
+    def _within_bounds(self, name: str) -> Figure:
+        if name == "rmse":
+            return Figure(*map(math.sqrt, super()._within_bounds("mse")))
+        return super()._within_bounds(name)
+
+    def _interval(self, name: str, level: float, sampling: bool) -> tuple[float, float]:
         if name != "rmse":
-            return super().interval(name, level, sampling=sampling)
-        low, high = self._interval("mse", level, sampling)  # the root has no slope at zero
-        return math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+            return super()._interval(name, level, sampling)
+        low, high = super()._interval("mse", level, sampling)  # the root has no slope at zero
+        return math.sqrt(low), math.sqrt(high)
 
     def quantile(self, share: float) -> float:
         """Return a quantile of the residuals: about this share, from 0 to 1, is not above it. It is the upper end of a bin."""
@@ -237,23 +227,23 @@ class RegressionCard(Card):
 
         The second is of shape (groups, shares): the prediction plus the upper end of a bin of residuals.
         """
-        parts = self._by_prediction(groups)
-        below = [
-            at + self._residuals_below(counts, shares) for at, counts in zip(parts.predicted, parts.counts, strict=True)
-        ]
-        outcomes = np.array(below).reshape(-1, len(shares))
-        return parts.predicted, np.clip(outcomes, self.grid.low, self.grid.high)
+        predicted, table = self._by_prediction(groups)
+        below = [at + self._residuals_below(counts, shares) for at, counts in zip(predicted, table, strict=True)]
+        return predicted, np.clip(np.array(below).reshape(-1, len(shares)), self.grid.low, self.grid.high)
 
     def calibration(self, groups: int = GROUPS) -> OutcomeCalibration:
         """Return mean outcomes by groups of predictions, each with about the same number of records."""
-        parts = self._by_prediction(groups)
+        predicted, counts = self._by_prediction(groups)
         residual = (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
-        records = parts.counts.sum(axis=1)
-        observed = np.clip(parts.predicted + parts.counts @ residual / records, self.grid.low, self.grid.high)
-        return OutcomeCalibration(parts.predicted, observed, records)
+        records = counts.sum(axis=1)
+        observed = np.clip(predicted + counts @ residual / records, self.grid.low, self.grid.high)
+        return OutcomeCalibration(predicted, observed, records)
 
-    def _by_prediction(self, groups: int) -> _Groups:
-        """Return groups of bins of predictions that stand out from their noise."""
+    def _by_prediction(self, groups: int) -> tuple[Floats, Floats]:
+        """Return groups of bins of predictions that stand out from their noise.
+
+        They are their mean predictions, (groups,), and noisy counts by bin of residuals, (groups, bins).
+        """
         ends = self.grid.predictions
         middle = (ends[1:] + ends[:-1]) / 2
         of_bin, cells = self._table.sum(axis=1), self.grid.possible.sum(axis=1).astype(np.float64)
@@ -266,7 +256,7 @@ class RegressionCard(Card):
         clear = records > CLEAR * np.sqrt(cells) * self.deviation
         counts = np.zeros((len(records), self.grid.bins))
         np.add.at(counts, place, self._table)
-        return _Groups(predicted[clear] / records[clear], counts[clear])
+        return predicted[clear] / records[clear], counts[clear]
 
     def reach(self, predictions: Floats, level: float, *, by_prediction: bool = False) -> Floats:
         """Return the half-width of an interval around each prediction that has at least this probability for a new outcome.
@@ -345,7 +335,11 @@ class RegressionCard(Card):
                 "records' owner, whether outcomes are written as the schema declares them; if they are, pass more records, fewer "
                 "bins or a larger epsilon.",
             )
-        low, high = (np.clip(end[possible], self.grid.low, self.grid.high) for end in _ends(self.grid))
+        predicted, residual = ((ends[:-1], ends[1:]) for ends in (self.grid.predictions, self.grid.residuals))
+        low, high = (  # the outcomes between which each cell lies
+            np.clip((at[:, None] + off).ravel()[possible], self.grid.low, self.grid.high)
+            for at, off in zip(predicted, residual, strict=True)
+        )
         outcome = Numeric(self.grid.low, self.grid.high)
         return outcome_warnings(outcome, (low, high), self.counts[possible], self.deviation)
 
@@ -361,82 +355,51 @@ class RegressionCard(Card):
         counts, possible = self._table.ravel(), self.grid.possible.ravel()
         parts = [(self.records, self.deviation * math.sqrt(possible.sum()))]
         if name == "r2":
-            off = _outcomes(self.grid) - _mean_outcome(self.grid, counts)
+            off = self._distances_from_mean(counts)
             parts.append((float(counts @ off**2), self.deviation * math.sqrt(float((off[possible] ** 4).sum()))))
         return parts
 
-    def _figure(self, name: str, counts: Floats) -> Figure:
-        counts = np.where(self.grid.possible.ravel(), counts, 0.0)
-        total, table = float(counts.sum()), counts.reshape(self.grid.shape).sum(axis=0)
+    def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
+        table = np.where(self.grid.possible, counts.reshape(self.grid.shape), 0.0)
+        total, by_residual = float(table.sum()), table.sum(axis=0)
         if total <= 0:
-            return Figure(0.0, *self._bounds(name))
+            return Figure(0.0, *self._bounds(name)), np.zeros(len(counts))
+        upper = self.grid.distances
+        lower = np.concatenate([[0.0], upper[:-1]])
+        inner, outer = (np.concatenate([part[::-1], part]) for part in (lower, upper))
         if name == "bias":
             ends = self.grid.residuals
-            return _ordered(
-                (ends[:-1] + ends[1:]) @ table / 2 / total, ends[:-1] @ table / total, ends[1:] @ table / total
-            )
+            figure, slopes = mean_figure(by_residual, (ends[:-1] + ends[1:]) / 2, ends[:-1], ends[1:])
+        elif name == "mae":
+            figure, slopes = mean_figure(by_residual, (inner + outer) / 2, inner, outer)
+        else:  # residuals are taken to be uniform within a bin
+            figure, slopes = mean_figure(by_residual, (inner**2 + inner * outer + outer**2) / 3, inner**2, outer**2)
+        every = np.where(self.grid.possible, slopes, 0.0).ravel()
         if name == "r2":
-            return self._r2(counts, table)
-        inner, outer = _distances(self.grid)
-        if name == "mae":
-            return _ordered((inner + outer) @ table / 2 / total, inner @ table / total, outer @ table / total)
-        squares = _squares(inner, outer, table)
-        means = [part / total for part in squares]
-        return _ordered(*means) if name == "mse" else _ordered(*(math.sqrt(max(mean, 0.0)) for mean in means))
+            return self._r2(table.ravel(), figure, every)
+        return figure, every
 
-    def _r2(self, counts: Floats, table: Floats) -> Figure:
-        """Return R2; the root of the outcomes' squared distances is off by at most that of the squared half widths of cells."""
-        off = _outcomes(self.grid) - _mean_outcome(self.grid, counts)
-        half = _of_widths(self.grid, lambda width: width / 2)
-        variance = _of_widths(self.grid, lambda width: width**2 / 12)  # outcomes are taken to be uniform within a cell
-        spread, slack = max(float(counts @ (off**2 + variance)), 0.0), max(float(counts @ half**2), 0.0)
+    def _r2(self, counts: Floats, mse: Figure, slopes: Floats) -> tuple[Figure, Floats]:
+        """Return R2 by the mean squared residual and its rates of change.
+
+        The root of the outcomes' squared distances is off by at most that of the squared half widths of cells.
+        """
+        total = float(counts.sum())
+        widths = np.diff(self.grid.predictions)[:, None], np.diff(self.grid.residuals)
+        half, variance = ((widths[0] + widths[1]).ravel() / 2) ** 2, ((widths[0] ** 2 + widths[1] ** 2) / 12).ravel()
+        each = self._distances_from_mean(counts) ** 2 + variance  # outcomes are taken to be uniform within a cell
+        spread, slack = float(counts @ each) / total, max(float(counts @ half) / total, 0.0)
+        if spread <= 0:
+            return Figure(0.0, -math.inf, 1.0), np.zeros(len(counts))
         least, most = (max(math.sqrt(spread) + sign * math.sqrt(slack), 0.0) ** 2 for sign in (-1, 1))
-        value, low, high = _squares(*_distances(self.grid), table)
-        if least <= 0:
-            return Figure(1 - value / spread if spread else 0.0, -math.inf, 1.0)
-        return Figure(1 - value / spread, 1 - high / least, 1 - low / most)
+        value = 1 - mse.value / spread
+        low, high = (1 - mse.high / least, 1 - mse.low / most) if least > 0 else (-math.inf, 1.0)
+        change = (each - spread) / total  # the mean's own change cancels out
+        change = np.where(self.grid.possible.ravel(), change, 0.0)
+        return Figure(value, low, high), (mse.value / spread * change - slopes) / spread
 
-
-def _ordered(value: float, low: float, high: float) -> Figure:
-    return Figure(float(value), float(min(low, value)), float(max(high, value)))
-
-
-def _distances(grid: ResidualGrid) -> tuple[Floats, Floats]:
-    """Return the smallest and the largest absolute residual of each bin of residuals, (bins,)."""
-    upper = grid.distances
-    lower = np.concatenate([[0.0], upper[:-1]])
-    return np.concatenate([lower[::-1], lower]), np.concatenate([upper[::-1], upper])
-
-
-def _squares(inner: Floats, outer: Floats, table: Floats) -> tuple[float, float, float]:
-    """Return the sum of squared residuals, and its smallest and largest possible value."""
-    middle = (inner**2 + inner * outer + outer**2) / 3
-    return float(middle @ table), float(inner**2 @ table), float(outer**2 @ table)
-
-
-def _ends(grid: ResidualGrid) -> tuple[Floats, Floats]:
-    """Return between which outcomes each cell lies, as far as predictions and residuals alone say, (cells,) each."""
-    low, high = (
-        (predicted[:, None] + residual).ravel()
-        for predicted, residual in (
-            (grid.predictions[:-1], grid.residuals[:-1]),
-            (grid.predictions[1:], grid.residuals[1:]),
-        )
-    )
-    return low, high
-
-
-def _outcomes(grid: ResidualGrid) -> Floats:
-    """Return the middle outcome of each cell, (cells,)."""
-    predicted, residual = ((ends[1:] + ends[:-1]) / 2 for ends in (grid.predictions, grid.residuals))
-    return np.clip(predicted[:, None] + residual, grid.low, grid.high).ravel()
-
-
-def _of_widths(grid: ResidualGrid, measure: Callable[[Floats], Floats]) -> Floats:
-    """Return the sum of a measure of the widths of the bins of each cell, (cells,)."""
-    predicted, residual = (measure(np.diff(ends)) for ends in (grid.predictions, grid.residuals))
-    return np.asarray(predicted[:, None] + residual).ravel()
-
-
-def _mean_outcome(grid: ResidualGrid, counts: Floats) -> float:
-    return float(counts @ _outcomes(grid) / max(float(counts.sum()), 1.0))
+    def _distances_from_mean(self, counts: Floats) -> Floats:
+        """Return how far the middle outcome of each cell is from the mean outcome, (cells,)."""
+        predicted, residual = ((ends[1:] + ends[:-1]) / 2 for ends in (self.grid.predictions, self.grid.residuals))
+        outcomes = np.clip(predicted[:, None] + residual, self.grid.low, self.grid.high).ravel()
+        return np.asarray(outcomes - float(counts @ outcomes) / max(float(counts.sum()), 1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange, unread_warnings
-from hedgerow.curator.interactive import check_alone, promised
-from hedgerow.curator.values import Values
+from hedgerow.curator.given import check_alone, promised
+from hedgerow.curator.queryable import Values
 from hedgerow.engines.records import Records
 from hedgerow.engines.values import ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, cost
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
@@ -189,29 +188,24 @@ class ReleasePlan:
         )
         return ReleasedSchema.of(schema, certificate, ranges)
 
-    def warn(self, schema: ReleasedSchema, stacklevel: int) -> None:
+    def warnings_of(self, schema: ReleasedSchema) -> Iterator[str]:
         loose = {name: one for name, one in schema.ranges_.items() if not one.promised}
         if loose:
             worst = max(loose, key=lambda name: loose[name].error)
-            one = loose[worst]
-            warnings.warn(
-                f"no range is promised for {listed(list(loose))}: for {worst!r} the noisy number of records is {one.records} and "
-                f"a tail's may be off by {one.error}, more than the share that may be cut off, or the first question had cut off "
-                "more. The ranges are the best that these counts show. Pass a larger epsilon, fewer columns or a larger trimmed.",
-                UserWarning,
-                stacklevel=stacklevel + 1,
+            yield (
+                f"no range is promised for {listed(list(loose))}: for {worst!r} the noisy number of records is "
+                f"{loose[worst].records} and a tail's may be off by {loose[worst].error}, more than the share that may be cut "
+                "off, or the first question had cut off more. The ranges are the best that these counts show. Pass a larger "
+                "epsilon, fewer columns or a larger trimmed."
             )
         if self.ranges is not None:
-            for text in unread_warnings(schema.ranges_, self.ranges.deviation):
-                warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+            yield from unread_warnings(schema.ranges_, self.ranges.deviation)
         entries = schema.features.items()
         bare = [name for name, one in entries if isinstance(one, Categorical) and one.values == (NO_VALUE,)]
         if bare:
-            warnings.warn(
+            yield (
                 f"no value of {listed(bare)} was released: none has a noisy count of {self.threshold.threshold} or more. All "
-                "cells are undeclared there; declare values that are public, or drop the column.",
-                UserWarning,
-                stacklevel=stacklevel + 1,
+                "cells are undeclared there; declare values that are public, or drop the column."
             )
 
 
@@ -278,14 +272,8 @@ def private_schema(
     trimmed, failure : float
         With a probability of ``1 - failure``, at most ``trimmed * n + q`` of these records are beyond each end of each range that
         is guaranteed; ``ranges_`` has n and q. A warning names the other ranges.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. Under "replace-one" the release runs at half the budget.
-    random_state : None, int or numpy generator
-        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
-    ledger : Ledger or None
-        The ledger that is charged before any record is read.
-    groups : sequence of length n_samples, optional
-        The person of each record, as for ``fit``. It is not a column of X.
+    adjacency, random_state, ledger, groups
+        As for an estimator and its ``fit``. The ledger is charged before any record is read.
     person : str, optional
         In place of groups: the column of X that identifies the person. The released schema names this column, or that of groups.
     records_per_person : int, optional
@@ -371,7 +359,8 @@ def private_schema(
         made = plan.schema(answers, certificate)
     except HedgerowError as error:  # otherwise it would look like a query that was refused before it cost anything
         raise EngineError(f"{error} The budget of this release is spent.") from error
-    plan.warn(made, stacklevel=2)
+    for text in plan.warnings_of(made):
+        warnings.warn(text, UserWarning, stacklevel=2)
     return made
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.readings import Labelled
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.curator.interactive import RULES, promised, read_given
+from hedgerow.curator.given import RULES, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
@@ -39,16 +39,14 @@ from hedgerow.estimator import (
     starts_of,
     with_result,
 )
-from hedgerow.estimator.bases import MetaEstimatorMixin
+from hedgerow.estimator.planning import MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf, Parallel
-from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.guarantee import Start
+from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
@@ -125,7 +123,7 @@ class Parts:
     def __init__(self, schema: Schema, records: Any, labels: Any, randomness: Randomness, keep: Keep | None) -> None:
         self._records, self._labels, self._keep = records, labels, keep
         self._same = Coded(Encoder(schema, WITNESS_BINS))
-        self._key = None if keep is None else randomness.words().key
+        self._key = None if keep is None else randomness.random_bits().key
         self._coins = randomness.coins(PerRecordCoin(SHARES)) if keep is None else None
         self._kept: tuple[tuple[str, PersonPart | None], Table] | None = None
         self._open = ExitStack()
@@ -250,15 +248,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         For regressors: candidates are compared by the sum of ``min(|y - f|, largest_error)``, in the unit of the outcome, so that
         no record has a large influence. A larger value makes the choice noisier. It is public. None: a tenth of the outcome's
         range.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are.
-    records_per_person : int, optional
-        The guarantee protects a person, of whom at most this many records are read. None: the value in the estimator's schema.
-        It replaces the estimator's own value.
-    random_state : None, int or numpy generator
-        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
-    ledger : Ledger or None
-        The ledger that is charged for the whole search, in one entry, before anything is drawn.
+    adjacency, records_per_person, random_state, ledger
+        As for the estimator, whose own values they replace. The ledger is charged for the whole search, in one entry.
 
     Attributes
     ----------

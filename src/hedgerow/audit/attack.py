@@ -1,40 +1,50 @@
 """The distinguishing attack: train many times on two neighbors, and bound epsilon from below by an event that distinguishes them.
 
 On half of the runs the attack looks for an event that is more likely on one data set; on the other half it counts the event
-and bounds the two probabilities with exact intervals. Nothing is assumed about the learner. ``worsen`` looks for a pair on which
-the loss is larger.
+and bounds the two probabilities with exact intervals. Nothing is assumed about the learner.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, product
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, get_args
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from hedgerow.audit.cases import OWN, Case, Data, NeighborPair, cases_of
+from hedgerow.audit.cases import case as case_named
 from hedgerow.audit.events import Columns, Sides, best_events, join_columns, look
 from hedgerow.audit.findings import CONFIDENCE, Finding, check_confidence, epsilon_bound, smallest_loss_seen
-from hedgerow.audit.pairs import Case, Data, NeighborPair, Record, record_text
 from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import (
+    Model,
+    Plan,
+    PrivateEstimator,
+    PrivateRegressor,
+    PublicCoins,
+    RawPlan,
+    claim_of,
+    draw_coins,
+    plan_of,
+    run,
+)
 from hedgerow.ledgers.ledger import uncounted
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import rules_of
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.schema.columns import read_records
+from hedgerow.systems import list_systems, system_class
 from hedgerow.texts import Progress
 
 BATCH = 100  # runs of one task, whose views are joined
 LEAST_RUNS = 200  # on each data set
 PILOT = 10
 DIRECTIONS = 2
-
-# of a search for a worse pair
-MAX_SMALL = 2  # records that small data sets have
-ESTIMATE_RUNS = 400
-ESTIMATE_CONFIDENCE = 0.75  # it ranks pairs and proves nothing
 
 
 @dataclass(frozen=True)
@@ -54,16 +64,10 @@ class Target:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from hedgerow.audit.attack import Target
-    >>> noise = np.random.default_rng(0)
-    >>> count = Target(
-    ...     "a count",
-    ...     fit=lambda X, y: {"count": len(y) + noise.laplace(0, 1 / 3)},
-    ...     answer=lambda model: model,
-    ... )
-    >>> sorted(count.answer(count.fit({}, ["no", "yes"])))
-    ['count']
+    >>> count = Target("a count", fit=lambda X, y: len(y), answer=lambda model: {"count": model})
+    >>> count.answer(count.fit({}, ["no", "yes"]))
+    {'count': 2}
     """
 
     subject: str
@@ -91,10 +95,9 @@ class Trial:
     --------
     >>> from hedgerow.audit.attack import Target, Trial
     >>> from hedgerow.audit.cases import case
-    >>> length = Target("a length", fit=lambda X, y: {"length": len(y)}, answer=lambda model: model)
-    >>> trial = Trial(length, case("one-leaf").pair("add-remove"), epsilon=1.0)
-    >>> trial.delta, trial.runs
-    (0.0, 20000)
+    >>> count = Target("a count", fit=lambda X, y: len(y), answer=lambda model: {"count": model})
+    >>> Trial(count, case("one-leaf").pair("add-remove"), epsilon=1.0).runs
+    20000
     """
 
     target: Target
@@ -102,14 +105,6 @@ class Trial:
     epsilon: float
     delta: float = 0.0
     runs: int = 20_000
-
-
-@dataclass(frozen=True)
-class _Task:
-    trial: int
-    side: int
-    batch: int
-    runs: int
 
 
 def attack(
@@ -120,7 +115,6 @@ def attack(
     confidence: float = CONFIDENCE,
     n_jobs: int = 1,
     progress: bool = False,
-    views: Sequence[str] | None = None,
 ) -> list[Finding]:
     """Attack each target on its pair and return the findings.
 
@@ -139,13 +133,11 @@ def attack(
         Processes.
     progress : bool
         Whether to show a progress bar on standard error.
-    views : sequence of str or None
-        The parts of an answer to look at, for instance ``["labels"]``. None: all of it.
 
     Raises
     ------
     ConfigurationError
-        If a parameter is wrong, or no answer has one of the views.
+        If a parameter is wrong.
 
     Examples
     --------
@@ -170,37 +162,11 @@ def attack(
         )
     if minutes is not None and not minutes > 0:
         raise ConfigurationError(f"minutes is {minutes}, but it must be above 0; pass 1, for example.")
-    for trial in trials:
-        _check_views(trial, views or ())
     seconds = None if minutes is None else 60 * minutes * n_jobs / max(len(trials), 1)
     sizes = [_affordable(trial, trial.runs if runs is None else runs, seconds) for trial in trials]
     seen = _run(trials, sizes, n_jobs, progress)
     risk = (1 - confidence) / max(len(trials), 1)
-    return [_judge(trial, _only(sides, views), confidence, risk) for trial, sides in zip(trials, seen, strict=True)]
-
-
-def _check_views(trial: Trial, views: Sequence[str]) -> None:
-    # Before any run counts; without the place in an array, as pilots may be too few to have the longest.
-    if not views:
-        return
-    answers = [one_batch(trial.target, data, PILOT) for data in (trial.pair.first, trial.pair.second)]
-    names = sorted({name for answer in answers for name in answer})
-    for view in views:
-        if not any(view.partition("[")[0] in name for name in names):
-            raise _no_such_view(view, names)
-
-
-def _only(sides: Sides, views: Sequence[str] | None) -> Sides:
-    if views is None:
-        return sides
-    first, second = ({name: side[name] for name in side if any(view in name for view in views)} for side in sides)
-    if not first or not second:
-        raise _no_such_view(views[0], sorted({*sides[0], *sides[1]}))
-    return first, second
-
-
-def _no_such_view(view: str, names: Sequence[str]) -> ConfigurationError:
-    return ConfigurationError(f"no answer has a view {view!r}; there are {', '.join(names)}.")
+    return [_judge(trial, sides, confidence, risk) for trial, sides in zip(trials, seen, strict=True)]
 
 
 def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:
@@ -221,37 +187,27 @@ def one_batch(target: Target, data: Data, runs: int) -> Columns:
 
 def _run(trials: Sequence[Trial], sizes: Sequence[int], n_jobs: int, progress: bool) -> list[Sides]:
     tasks = [
-        _Task(trial, side, batch, min(BATCH, size - BATCH * batch))
-        for trial, size in enumerate(sizes)
-        for side in (0, 1)
-        for batch in range(-(-size // BATCH))
+        (trial, side, start) for trial, size in enumerate(sizes) for side in (0, 1) for start in range(0, size, BATCH)
     ]
-    done: dict[_Task, Columns] = {}
-    bar = Progress([task.trial for task in tasks]) if progress else None
+    done: dict[tuple[int, int, int], Columns] = {}
+    bar = Progress([trial for trial, *_ in tasks]) if progress else None
+    work = (delayed(_one_task)(task, trials[task[0]], min(BATCH, sizes[task[0]] - task[2])) for task in tasks)
     with bar or nullcontext():
-        for task, columns in _results(trials, tasks, n_jobs):
+        for task, columns in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
             done[task] = columns
             if bar is not None:
-                pair = trials[task.trial].pair
-                bar.step(task.trial, f"{trials[task.trial].target.subject}: {pair.name}, {pair.adjacency}")
+                trial = trials[task[0]]
+                bar.step(task[0], f"{trial.target.subject}: {trial.pair.name}, {trial.pair.adjacency}")
 
     def joined(trial: int, side: int) -> Columns:
-        return join_columns(done[task] for task in tasks if (task.trial, task.side) == (trial, side))
+        # In the order of the tasks: when one was done must not decide which half of the runs it is in.
+        return join_columns(done[task] for task in tasks if task[:2] == (trial, side))
 
     return [(joined(trial, 0), joined(trial, 1)) for trial in range(len(trials))]
 
 
-def _results(trials: Sequence[Trial], tasks: Iterable[_Task], n_jobs: int) -> Iterator[tuple[_Task, Columns]]:
-    # A single process needs no copy of the targets.
-    if n_jobs == 1:
-        yield from (_do(task, trials[task.trial].target, trials[task.trial].pair) for task in tasks)
-        return
-    work = (delayed(_do)(task, trials[task.trial].target, trials[task.trial].pair) for task in tasks)
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
-
-
-def _do(task: _Task, target: Target, pair: NeighborPair) -> tuple[_Task, Columns]:
-    return task, one_batch(target, (pair.first, pair.second)[task.side], task.runs)
+def _one_task(task: tuple[int, int, int], trial: Trial, runs: int) -> tuple[tuple[int, int, int], Columns]:
+    return task, one_batch(trial.target, (trial.pair.first, trial.pair.second)[task[1]], runs)
 
 
 def _judge(trial: Trial, seen: Sides, confidence: float, risk: float) -> Finding:
@@ -290,86 +246,83 @@ def _part(seen: Sides, start: int, step: int) -> Sides:
     return first, second
 
 
-def records_of(schema: Schema) -> list[Record]:
-    """Return a record for each combination of values and classes; numbers stand at the ends and in the middle of a range."""
-    cells: list[list[Any]] = []
-    for feature in schema.features.values():
-        if isinstance(feature, Numeric):
-            cells.append(
-                [feature.cell(value) for value in (feature.low, (feature.low + feature.high) / 2, feature.high)]
-            )
-        else:
-            assert isinstance(feature, Categorical)
-            cells.append(list(feature.values))
-    return [(*record, label) for record in product(*cells) for label in schema.classes]
+DELTA = 1e-5
+WITH_DELTA = ("one-leaf", "single-class")  # pairs on which the forms with Gaussian noise are attacked
 
 
-def worsen(
-    trial_on: Callable[[Case], Trial],
-    start: Case,
+@dataclass
+class SystemFit:
+    """What ``fit`` of one of our estimators does with records, without the checks and the charge; ``queries`` are predicted."""
+
+    estimator: PrivateEstimator
+    queries: Mapping[str, Any]
+    _plans: dict[PublicCoins, Plan | RawPlan] = field(default_factory=dict, repr=False)
+
+    def fit(self, X: Any, y: Any) -> Model:
+        estimator, schema, randomness = self.estimator, self.estimator.schema, Randomness()
+        assert schema is not None
+        claim = claim_of(estimator)
+        coins = draw_coins(estimator, claim, randomness.draw)
+        if coins not in self._plans:
+            self._plans[coins] = plan_of(estimator, schema, claim, coins)
+        return run(self._plans[coins], *read_records(X, y, schema.features, schema.labels), randomness)[0]
+
+    def answer(self, model: Model) -> dict[str, Any]:
+        """Return the released arrays of a model, and its labels and probabilities, or its predictions, for the queries."""
+        if isinstance(self.estimator, PrivateRegressor):
+            return {"predictions": model.predictions(self.queries), **model.to_arrays()}
+        probabilities = np.round(model.probabilities(self.queries), 9)
+        return {"labels": probabilities.argmax(axis=1), "probabilities": probabilities, **model.to_arrays()}
+
+
+def system_trial(
+    name: str,
+    case: Case,
     adjacency: Adjacency,
     *,
-    tries: int = 40,
-    steps: int = 20,
-    runs: int = ESTIMATE_RUNS,
-    generator: np.random.Generator | None = None,
-) -> Case:
-    """Return a pair on which the estimated loss is at least that of ``start``; its schema and settings are kept.
+    variant: str = "private",
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    settings: Mapping[str, Any] | None = None,
+) -> Trial:
+    """Return the attack on a system of the registry by a pair, whose settings hold unless ``settings`` says otherwise.
 
-    ``trial_on`` returns the attack on a pair. At most ``tries`` small data sets are tried, then ``steps`` random changes; one
-    stays if the estimate does not fall. ``runs`` are the trainings on each data set for an estimate. ``generator`` is for the
-    search's own choices, which have nothing to do with the noise of a fit.
+    Without an epsilon, the claim is the one at which the pair shows most. For a regressor the pair's classes are numbers.
     """
-    generator = generator or np.random.default_rng()
-
-    def loss(case: Case) -> float:
-        return attack([trial_on(case)], runs=runs, confidence=ESTIMATE_CONFIDENCE)[0].loss
-
-    small = list(_small(start, adjacency))
-    chosen = generator.permutation(len(small))[:tries]
-    best, worst = start, loss(start)
-    for pair in (small[i] for i in chosen):
-        best, worst = max((best, worst), (pair, loss(pair)), key=lambda tried: tried[1])
-    for _ in range(steps):
-        changed = _changed(best, generator)
-        estimate = loss(changed)
-        if estimate >= worst:
-            best, worst = changed, estimate
-    return _described(best) if best is not start else start
+    kind = system_class(name)
+    case = case.of_numbers() if issubclass(kind, PrivateRegressor) else case
+    claim = case.epsilon if epsilon is None else epsilon
+    chosen = settings_of(name, case) | dict(settings or {})
+    if variant != "private":
+        chosen["variant"] = variant
+    words = ", ".join(f"{key}={value}" for key, value in sorted(chosen.items()) if key != "variant")
+    if delta:
+        chosen["delta"] = delta
+    fit = SystemFit(kind(epsilon=claim, schema=case.schema, adjacency=adjacency, **chosen), case.queries)
+    subject = f"{name}, {variant}" + (f" ({words})" if words else "")
+    return Trial(Target(subject, fit.fit, fit.answer, words), case.pair(adjacency), claim, delta, case.runs)
 
 
-def _small(start: Case, adjacency: Adjacency) -> Iterator[Case]:
-    types = records_of(start.schema)
-    for size in range(1, MAX_SMALL + 1):
-        for base, record in product(combinations_with_replacement(types, size), types):
-            if adjacency == "add-remove":
-                yield replace(start, base=base, record=record)
-            else:
-                yield from (
-                    replace(start, base=base, record=record, instead=other) for other in types if other < record
-                )
+def settings_of(name: str, case: Case) -> dict[str, Any]:
+    rules = rules_of(system_class(name))
+    return {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
 
 
-def _changed(case: Case, generator: np.random.Generator) -> Case:
-    types = records_of(case.schema)
-
-    def new() -> Record:
-        return types[generator.integers(len(types))]
-
-    base = list(case.base)
-    place = int(generator.integers(len(base)))
-    match int(generator.integers(5)):
-        case 0 | 1:
-            base.extend([new()] * int(generator.integers(1, 4)))
-        case 2 if len(base) > 1:
-            del base[place]
-        case 3:
-            return replace(case, record=new())
-        case _:
-            base[place] = new()
-    return replace(case, base=tuple(base))
+def private_trials() -> list[Trial]:
+    """Return the attacks on the private form of every system: both adjacencies, and with a delta where there is one."""
+    names = [info.name for info in (*list_systems(), *list_systems(regressors=True))]
+    trials = []
+    for name, adjacency in product(names, get_args(Adjacency)):
+        trials += [system_trial(name, case, adjacency) for case in cases_of(name, "private")]
+        if "delta" in rules_of(system_class(name)):
+            trials += [system_trial(name, case_named(pair), adjacency, delta=DELTA) for pair in WITH_DELTA]
+    return trials
 
 
-def _described(case: Case) -> Case:
-    records = ", ".join(map(record_text, case.base))
-    return replace(case, name="found", words=f"The records {records}; and the record {record_text(case.record)}.")
+def published_trials() -> list[Trial]:
+    """Return the attacks on the published forms, each on the counterexamples to it."""
+    return [
+        system_trial(name, case_named(pair), "add-remove", variant="published")
+        for name, pairs in OWN.items()
+        for pair in pairs
+    ]

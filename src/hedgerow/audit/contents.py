@@ -41,7 +41,6 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 EXPLAINED = {  # arrays of trees and cells that exist only if such a step was charged
     "counts": ("class counts",),
-    "order": ("counts of categories",),
     "votes": ("class counts", "gradients"),
     "sums": ("gradients",),
     "edges": ("specializations", "fine bins"),

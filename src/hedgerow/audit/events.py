@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -102,27 +102,15 @@ def _joined(parts: Sequence[tuple[npt.NDArray[Any] | None, int]]) -> npt.NDArray
     return np.concatenate([np.full(runs, filler) if part is None else part for part, runs in parts])
 
 
-class Statistic(Protocol):
-    """A number of every run; NaN if there is none."""
-
-    @property
-    def rank(
-        self,
-    ) -> int: ...  # of equal statistics the one of the lowest rank wins: what a person can check comes first
-
-    def values(self, seen: Columns) -> Floats: ...
-
-    def words(self, threshold: float, above: bool) -> str: ...
-
-
 @dataclass(frozen=True)
 class Number:
-    """A number as it was released."""
+    """A number of every run as it was released; NaN where there is none."""
 
     view: str
 
     @property
     def rank(self) -> int:
+        """Of equal statistics the one of the lowest rank wins: what a person can check comes first."""
         return 1 + 2 * _is_obscure(self.view)
 
     def values(self, seen: Columns) -> Floats:
@@ -162,14 +150,14 @@ class LikelihoodRatio:
 class Discriminant:
     """The weighted sum of all numbers that best distinguishes the data sets by least squares."""
 
-    statistics: Sequence[Statistic]
+    statistics: Sequence[Number | LikelihoodRatio]
     center: Floats
     spread: Floats
     weight: Floats = field(repr=False)
     rank = 4
 
     @classmethod
-    def fitted(cls, statistics: Sequence[Statistic], learn: Sides) -> Discriminant:
+    def fitted(cls, statistics: Sequence[Number | LikelihoodRatio], learn: Sides) -> Discriminant:
         first, second = (_table_of(statistics, seen) for seen in learn)
         table = np.concatenate([first, second])
         center = np.nanmean(np.where(np.isfinite(table).any(axis=0), table, 0.0), axis=0)
@@ -187,7 +175,10 @@ class Discriminant:
         return f"a weighted sum of everything is {'at least' if above else 'at most'} {threshold:.6g}"
 
 
-def _table_of(statistics: Sequence[Statistic], seen: Columns) -> Floats:
+Statistic = Number | LikelihoodRatio | Discriminant
+
+
+def _table_of(statistics: Sequence[Number | LikelihoodRatio], seen: Columns) -> Floats:
     return np.stack([statistic.values(seen) for statistic in statistics], axis=1)
 
 
@@ -238,7 +229,7 @@ def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[
 
 def _statistics(learn: Sides) -> Iterator[Statistic]:
     """Yield what is compared: nothing that is the same in all runs."""
-    varying: list[Statistic] = []
+    varying: list[Number | LikelihoodRatio] = []
     for view in sorted({*learn[0], *learn[1]}):
         columns = [side.get(view, np.full(_runs(side), np.nan)) for side in learn]
         is_text = any(column.dtype.kind == "U" for column in columns)

@@ -26,10 +26,10 @@ from hedgerow.mechanisms import (
     Geometric,
     Mechanism,
     PerRecordCoin,
+    RandomBits,
     Randomness,
     RoundedNormal,
     WeightedCoin,
-    Words,
 )
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, Resample, SomeFeatures
 
@@ -96,29 +96,8 @@ def _sides(noise: AuditedNoise, value: float, end: int) -> npt.NDArray[np.float6
 class Replay(Randomness):
     """Stands in for a fit's randomness: follows a script of outcomes, takes the first possible one beyond its end.
 
-    Parameters
-    ----------
-    script : list of int
-        The outcome of each draw of each item, in the order in which they are drawn.
-    known : dict
-        Laws that were worked out before, which runs on the same records share.
-    grid : Grid
-        What is told of noisy counts.
-
-    Attributes
-    ----------
-    told : list of int
-        The outcomes so far, but for those of coins that decide which records take part where: these stay hidden.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from hedgerow.audit import Grid, Replay
-    >>> from hedgerow.mechanisms import Geometric
-    >>> replay = Replay([1], {}, Grid((0,), (0, 8)))
-    >>> replay.draw(Geometric(Fraction(1)), np.array([3])), replay.told
-    (array([8]), [1])
+    ``script`` has the outcome of each draw of each item, in the order in which they are drawn. ``known`` are laws that runs on
+    the same records share. ``told`` are the outcomes so far, but for those of coins that decide which records take part where.
     """
 
     def __init__(self, script: list[int], known: dict[Hashable, Floats], grid: Grid = Grid()) -> None:
@@ -176,9 +155,9 @@ class Replay(Randomness):
     def coins(self, coin: Coin) -> Coins:
         return ScriptedCoins(coin, b"", self)
 
-    def words(self) -> Words:
+    def random_bits(self) -> RandomBits:
         """Return words of which only the order is scripted: which of any are least is all that is read of them."""
-        return ScriptedWords(b"", self)
+        return ScriptedBits(b"", self)
 
     def _count(self, noise: AuditedNoise, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         counts = np.asarray(values)
@@ -258,7 +237,7 @@ class ScriptedCoins(Coins):
 
 
 @dataclass(frozen=True, eq=False)
-class ScriptedWords(Words):
+class ScriptedBits(RandomBits):
     replay: Replay
 
     def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:
@@ -291,40 +270,13 @@ def sample_law(weights: Floats) -> Floats:
 
 
 def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Released, float]:
-    """Return the probability of everything that ``fit`` may release.
+    """Return the probability of everything that ``fit`` may release; together 1.
 
-    Parameters
-    ----------
-    fit : callable
-        Runs the learner with the randomness that it is given and returns what it releases, as a hashable value. What was
-        drawn is in the ``told`` of the randomness.
-    grid : Grid
-        What is told of noisy counts.
-
-    Returns
-    -------
-    dict
-        The probability of each value that ``fit`` may return; together 1.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from hedgerow.audit import Grid, exact_law
-    >>> from hedgerow.mechanisms import Geometric
-    >>> noise, counts = Geometric(Fraction(1)), np.array([3])
-    >>> law = exact_law(lambda source: int(source.draw(noise, counts)[0]), Grid((0,), (0, 8)))
-    >>> {told: round(probability, 3) for told, probability in law.items()}
-    {0: 0.036, 8: 0.964}
+    ``fit`` runs the learner with the randomness that it is given and returns what it releases, as a hashable value.
     """
     law: dict[Released, float] = {}
-    known: dict[Hashable, Floats] = {}
-    script: list[int] | None = []
-    while script is not None:
-        replay = Replay(script, known, grid)
-        released = fit(replay)
+    for replay, released in _all_runs(fit, grid):
         law[released] = law.get(released, 0.0) + replay.probability
-        script = replay.next_script()
     return law
 
 
@@ -334,37 +286,22 @@ def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Has
     The outcomes of the last draw decide nothing that is drawn later, so a run stands for all of them. The keys hold what was
     told before it and what ``fit`` returned; the values are what the items of the last draw may say, a mixture over the coins
     that decide which records take part where: these alone are not told.
-
-    Parameters
-    ----------
-    fit, grid
-        As for ``exact_law``; ``fit`` returns what is told beside the draws.
-
-    Returns
-    -------
-    dict
-        A mixture for each key.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from hedgerow.audit import Grid, open_law
-    >>> from hedgerow.mechanisms import Geometric
-    >>> noise, counts = Geometric(Fraction(1)), np.array([3])
-    >>> law = open_law(lambda source: source.draw(noise, counts) is None, Grid((0,), (0, 8)))
-    >>> len(law)  # one key stands for all outcomes of the only draw
-    1
     """
     law: dict[Hashable, Mixture] = {}
+    for replay, released in _all_runs(fit, grid, last_is_open=True):
+        law.setdefault((released, replay.told_before, replay.open_shape), []).append(replay.open())
+    return law
+
+
+def _all_runs(
+    fit: Callable[[Replay], Released], grid: Grid, *, last_is_open: bool = False
+) -> Iterator[tuple[Replay, Released]]:
     known: dict[Hashable, Floats] = {}
     script: list[int] | None = []
     while script is not None:
         replay = Replay(script, known, grid)
-        key = (fit(replay), replay.told_before, replay.open_shape)
-        law.setdefault(key, []).append(replay.open())
-        script = replay.next_script(last_is_open=True)
-    return law
+        yield replay, fit(replay)
+        script = replay.next_script(last_is_open=last_is_open)
 
 
 def total(law: Law) -> float:
@@ -385,24 +322,6 @@ def worst_loss(law: Law, other: Law, delta: float = 0.0) -> float:
     """Return the smallest epsilon for which two laws are (epsilon, ``delta``)-close; infinite if there is none.
 
     At delta 0 it is the largest absolute log ratio of the probabilities of one release.
-
-    Parameters
-    ----------
-    law, other : mapping
-        The laws of ``exact_law`` on two neighboring data sets.
-    delta : float
-        The delta of the claim.
-
-    Returns
-    -------
-    float
-        The loss, from 0 on.
-
-    Examples
-    --------
-    >>> from hedgerow.audit import worst_loss
-    >>> round(worst_loss({"a": 0.75, "b": 0.25}, {"a": 0.25, "b": 0.75}), 4)
-    1.0986
     """
     return max(worst_event(law, other, delta).loss, worst_event(other, law, delta).loss)
 

@@ -18,6 +18,7 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.encoder import Encoder
 from hedgerow.schema.persons import read_groups
 from hedgerow.table import keep_of
+from hedgerow.texts import counted
 
 Row = tuple[Any, ...]  # the cells of a record, then its label
 Rows = tuple[Row, ...]
@@ -86,9 +87,7 @@ def exact_loss(
         check_neighbors(before, after, laws.claim.adjacency, laws.claim.records_per_person)
         return laws.finding(before, after, pair)
     who = tuple(groups[0]), tuple(groups[1])
-    check_one_person(
-        list(zip(before, who[0], strict=True)), list(zip(after, who[1], strict=True)), laws.claim.adjacency
-    )
+    check_one_person([*zip(before, who[0], strict=True)], [*zip(after, who[1], strict=True)], laws.claim.adjacency)
     return laws.finding(before, after, pair, who)
 
 
@@ -178,7 +177,7 @@ class Laws:
             loss=max(0.0, event.loss - ROUNDING),
             confidence=1.0,
             power=epsilon,
-            words=_words(event, ("first", "second") if event is forth else ("second", "first"), delta),
+            words=_words(event, *(("first", "second") if event is forth else ("second", "first")), delta),
         )
 
     def _law(self, rows: Rows, ids: Ids = None) -> Law:
@@ -191,8 +190,7 @@ class Laws:
         return self._known[rows, ids]
 
 
-def _words(event: ReleaseSet, sides: tuple[str, str], delta: float) -> str:
-    likely, other = sides
+def _words(event: ReleaseSet, likely: str, other: str, delta: float) -> str:
     if event.other == 0:
         return f"releases of probability {event.probability:.4g} on the {likely} data set are impossible on the {other}"
     what = "a set of releases" if delta else "one release"
@@ -210,17 +208,13 @@ def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
 def difference(first: Rows, second: Rows) -> str:
     removed, added = (" and ".join(map(str, rows.elements())) for rows in _differences(first, second))
     if removed and added:
-        return f"{_records(len(first))}, of which {removed} is replaced by {added}"
-    return f"{_records(min(len(first), len(second)))}, and the same with {removed or added}"
+        return f"{counted(len(first), 'record')}, of which {removed} is replaced by {added}"
+    return f"{counted(min(len(first), len(second)), 'record')}, and the same with {removed or added}"
 
 
 def _differences(first: Rows, second: Rows) -> tuple[Counter[Row], Counter[Row]]:
     """Return which records only the first, and only the second data set has."""
     return Counter(first) - Counter(second), Counter(second) - Counter(first)
-
-
-def _records(count: int) -> str:
-    return "one record" if count == 1 else f"{count} records"
 
 
 def check_labels(rows: Sequence[Row], estimator: PrivateEstimator) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,9 @@ from hedgerow.ledgers.ledger import uncounted
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.texts import short_repr
 
-Attack = Literal["label", "likelihood-ratio", "loss"]
 Shares = Sequence[tuple[float, float]]
 
 RATES = (0.01, 0.001)
-LEAST = 1e-6  # of a probability, whose log-odds are then finite
-LEAST_DEVIATION = 0.1  # of log-odds over few shadow models
 LARGEST_EPSILON = 100.0
 # Shares of the canaries that are guessed to have taken part, and not to.
 SHARES = ((0.05, 0.05), (0.1, 0.0), (0.0, 0.1), (0.25, 0.0), (0.0, 0.25), (0.25, 0.25), (0.5, 0.5))
@@ -57,32 +54,7 @@ def chance_of_guesses(canaries: int, guesses: int, right: int, epsilon: float, d
 def guessing_bound(
     canaries: int, guesses: int, right: int, *, delta: float = 0.0, confidence: float = CONFIDENCE
 ) -> float:
-    """Return the epsilon that this many right guesses refute, at a confidence; 0 if they refute none.
-
-    Parameters
-    ----------
-    canaries : int
-        Their number.
-    guesses : int
-        The number of canaries with a guess.
-    right : int
-        The number of right guesses.
-    delta : float
-        The delta of the claim.
-    confidence : float
-        The probability that the bound holds.
-
-    Returns
-    -------
-    float
-        A lower bound on epsilon.
-
-    Examples
-    --------
-    >>> from hedgerow.audit import guessing_bound
-    >>> round(guessing_bound(1000, 100, 75, delta=1e-4, confidence=0.95), 3)
-    0.673
-    """
+    """Return the epsilon that this many right guesses refute, at a confidence; 0 if they refute none."""
     risk = 1 - check_confidence(confidence)
 
     def surplus(epsilon: float) -> float:
@@ -91,12 +63,6 @@ def guessing_bound(
     if surplus(0.0) >= 0:
         return 0.0
     return LARGEST_EPSILON if surplus(LARGEST_EPSILON) < 0 else float(brentq(surplus, 0.0, LARGEST_EPSILON)) - 1e-9
-
-
-def guessed(scores: Floats, took_part: Truth, high: int, low: int) -> int:
-    """Return the number of right guesses: that the highest scores took part, and that the lowest did not."""
-    order = np.argsort(scores, kind="stable")
-    return int(took_part[order[len(order) - high :]].sum() + (~took_part[order[:low]]).sum())
 
 
 def numbers_of(canaries: int, shares: Shares) -> list[tuple[int, int]]:
@@ -109,13 +75,13 @@ def best_bound(
 ) -> tuple[float, int, int]:
     """Return the best bound over several numbers of guesses, each at its part of the risk; then right guesses and guesses.
 
-    ``scores`` must be in random order where they are equal.
+    The highest scores are guessed to have taken part, and the lowest not. Equal ones must be in random order.
     """
-    canaries = len(scores)
+    canaries, ascending = len(scores), took_part[np.argsort(scores, kind="stable")]
     risk = (1 - check_confidence(confidence)) / len(shares)
     bounds = []
     for high, low in numbers_of(canaries, shares):
-        right = guessed(scores, took_part, high, low)
+        right = int(ascending[canaries - high :].sum() + (~ascending[:low]).sum())
         bound = guessing_bound(canaries, high + low, right, delta=delta, confidence=1 - risk)
         bounds.append((bound, right, high + low))
     return max(bounds)
@@ -304,35 +270,9 @@ class MembershipReport:
 
     __repr__ = short_repr
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "auc": self.auc,
-            "operating": [asdict(point) for point in self.operating],
-            "finding": self.finding.to_dict(),
-        }
-
 
 def allowed_rate(false: float, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest rate of true accusations that (epsilon, delta)-DP allows at a rate of false ones.
-
-    Parameters
-    ----------
-    false : float
-        The rate of false accusations, from 0 to 1.
-    epsilon, delta : float
-        The guarantee.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from hedgerow.audit import allowed_rate
-    >>> round(allowed_rate(0.01, 1.0), 4)
-    0.0272
-    """
+    """Return the largest rate of true accusations that (epsilon, delta)-DP allows at a rate of false ones."""
     factor = math.exp(min(epsilon, 700.0))
     return min(1.0, factor * false + delta, 1 - (1 - false - delta) / factor)
 
@@ -344,14 +284,15 @@ def membership_attack(
     *,
     epsilon: float,
     delta: float = 0.0,
-    attack: Attack = "loss",
-    shadows: int = 16,
     rates: Sequence[float] = RATES,
     confidence: float = CONFIDENCE,
     subject: str = "",
     random_state: int | None = None,
 ) -> MembershipReport:
     """Train a model on records of which a fair coin chose each, and tell from the model which these are.
+
+    It accuses those whose label the model finds probable (Yeom and others 2018), of a regressor those whose outcome it predicts
+    best.
 
     Parameters
     ----------
@@ -363,12 +304,6 @@ def membership_attack(
         The labels.
     epsilon, delta : float
         The claim, for one record added or removed.
-    attack : {"loss", "likelihood-ratio", "label"}
-        Accuse those whose label the model finds probable (Yeom and others 2018); those whose label it finds more probable than
-        shadow models do that were trained without them (Carlini and others 2022, offline); or those whose label it predicts.
-        Of a regressor "loss" accuses those whose outcome it predicts best; the others need classes.
-    shadows : int
-        How many shadow models are trained, each on a half of the records.
     rates : sequence of float
         Rates of false accusations at which the attack is reported.
     confidence : float
@@ -399,21 +334,12 @@ def membership_attack(
     order = random.permutation(len(np.asarray(y)))  # so that equal scores stand in random order
     cells, labels = np.array(X)[order], np.array(y)[order]
     member = random.integers(0, 2, len(labels)).astype(np.bool_)
-    if attack not in ("label", "likelihood-ratio", "loss"):
-        raise ConfigurationError(f"attack is {attack!r}; pass 'loss', 'likelihood-ratio' or 'label'.")
-    of_numbers = is_regressor(classifier)
-    if of_numbers and attack != "loss":
-        raise ConfigurationError(f"attack is {attack!r}, which needs classes; pass attack='loss' for a regressor.")
     with uncounted():
         model = clone(classifier).fit(cells[member], labels[member])
-    if of_numbers:
+    if is_regressor(classifier):
         scores = -np.abs(np.asarray(model.predict(cells), dtype=np.float64) - labels.astype(np.float64))
-    elif attack == "label":
-        scores = (np.asarray(model.predict(cells)) == labels).astype(np.float64)
     else:
         scores = label_probabilities(model, cells, labels)
-    if attack == "likelihood-ratio":
-        scores = _against_shadows(classifier, cells, labels, scores, shadows, random)
     false, true, _ = roc_curve(member, scores)
     finding = finding_of(
         scores,
@@ -424,7 +350,7 @@ def membership_attack(
         "{right} of the {guesses} guesses about records that were the surest are right",
         subject=subject or type(classifier).__name__,
         attack="membership",
-        pair=f"{len(labels)} real records, each of which is trained on by a fair coin; {attack}",
+        pair=f"{len(labels)} real records, each of which is trained on by a fair coin",
         adjacency="add-remove",
     )
     reached = np.interp(rates, false, true)  # between two thresholds a coin chooses
@@ -433,30 +359,3 @@ def membership_attack(
         for rate, share in zip(rates, reached, strict=True)
     )
     return MembershipReport(float(roc_auc_score(member, scores)), points, finding)
-
-
-def _against_shadows(
-    classifier: Any,
-    cells: npt.NDArray[Any],
-    labels: npt.NDArray[Any],
-    scores: Floats,
-    shadows: int,
-    random: np.random.Generator,
-) -> Floats:
-    """Return how far each record's log-odds are above those of models that were trained without it, in deviations."""
-    if shadows < 4:
-        raise ConfigurationError(f"shadows is {shadows}, but a record needs models without it; pass 4 or more.")
-    without = np.full((shadows, len(labels)), np.nan)
-    halves = np.array([random.permutation(shadows) < shadows // 2 for _ in labels]).T  # each record is in half of them
-    for shadow, half in zip(without, halves, strict=True):
-        with uncounted():
-            model = clone(classifier).fit(cells[half], labels[half])
-        shadow[~half] = _log_odds(label_probabilities(model, cells[~half], labels[~half]))
-    mean = np.nanmean(without, axis=0)
-    deviation = np.maximum(np.nanstd(without, axis=0), LEAST_DEVIATION)
-    return np.asarray((_log_odds(scores) - mean) / deviation)
-
-
-def _log_odds(probability: Floats) -> Floats:
-    kept = np.clip(probability, LEAST, 1 - LEAST)
-    return np.log(kept) - np.log1p(-kept)

@@ -23,8 +23,8 @@ from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.mechanisms import Budget
+from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr

@@ -37,7 +37,7 @@ AGAIN = 0.005  # seconds until an interruption that was ignored is raised again
 
 
 class BrokenOff(click.ClickException):
-    """A failure together with what was spent and written before it; its exit code is the failure's."""
+    """A failure together with what was spent and written before it."""
 
     def __init__(self, error: BaseException, outcome: str) -> None:
         super().__init__(f"{sentence(error)} {outcome}")
@@ -57,22 +57,18 @@ class LazyGroup(click.Group):
         self._homes = commands_by_name
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order in which a user needs them."""
-        return list(self._homes)
+        return list(self._homes)  # in the order in which a user needs them
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._homes:
             return None
         module = import_module(self._homes[cmd_name][0])
-        name = (
-            cmd_name if hasattr(module, cmd_name) else f"{cmd_name}_"
-        )  # the attribute of a Python keyword has an underscore
-        command: click.Command = getattr(module, name)
+        # The name of a Python keyword has an underscore behind it.
+        command: click.Command = getattr(module, cmd_name if hasattr(module, cmd_name) else f"{cmd_name}_")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
+        with formatter.section("Commands"):  # without importing any
             formatter.write_dl([(name, summary) for name, (_, summary) in self._homes.items()])
 
     def main(  # type: ignore[override]
@@ -162,11 +158,8 @@ def sentence(error: BaseException) -> str:
         text = error.format_message()
         if isinstance(error, click.MissingParameter):
             text = " ".join(text.split())  # click lists choices on several lines
-        return (
-            text
-            + ("" if text.endswith(".") else ".")
-            + (f" See '{error.ctx.command_path} --help'." if error.ctx else "")
-        )
+        more = f" See '{error.ctx.command_path} --help'." if error.ctx else ""
+        return text + ("" if text.endswith(".") else ".") + more
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, HedgerowError | BudgetExceeded):
@@ -267,7 +260,6 @@ COMMANDS = {
     "schema": ("hedgerow.cli", "Draft or release a schema, or check one."),
     "reproduce": ("hedgerow.cli.audit", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
-    "doctor": ("hedgerow.cli.doctor", "Check the installation and a ledger store."),
 }
 
 

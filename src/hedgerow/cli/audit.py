@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -52,10 +51,6 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
 @click.option(
     "--pair", "names", multiple=True, help="Attack with this pair; repeatable. [default: all of the system's]"
 )
-@click.option(
-    "--search", type=click.IntRange(0), default=0, help="Number of further pairs to try, to find a worse one."
-)
-@click.option("--view", "views", multiple=True, help="Use only this part of the output, such as labels; repeatable.")
 @click.option("--runs", type=click.IntRange(200), help="Maximum trainings on each data set. [default: by the pair]")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time limit for all pairs.")
 @click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True)
@@ -89,8 +84,8 @@ def audit(
     from hedgerow.audit.contents import check_model
 
     findings = _attacked(system, request) if model is None else check_model(model)
-    about = None if model is None else about_model(model)
-    _tell(findings, about, as_json)
+    about = None if model is None else _about(model, findings)
+    _show(findings, about, as_json)
     if page is not None:
         write_page(findings, page, about, force=force)
         click.echo(f"wrote {page}", err=True)
@@ -105,10 +100,8 @@ def _refuse_ignored(context: click.Context, model: Path | None, everything: bool
     }
     if model is not None and given.difference(NEITHER):
         raise click.UsageError("a MODEL file is checked as it is; the options of an attack require --system or --all.")
-    if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies", "search")):
-        raise click.UsageError(
-            "--all attacks every system as it is; claims, --adjacency, --search and --param require --system."
-        )
+    if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies")):
+        raise click.UsageError("--all attacks every system as it is; claims, --adjacency and --param require --system.")
     if "force" in given and "page" not in given:
         raise click.UsageError("--force replaces the file of --page; pass --page FILE, too.")
 
@@ -121,18 +114,14 @@ def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
         raise click.UsageError(f"--page {page} is the MODEL under audit; choose another name.")
     refuse_overwriting(page, force)
     if model is None:
-        try:
-            import matplotlib.figure  # noqa: F401  - only to check that it is installed
-        except ImportError as error:
-            raise click.UsageError(
-                'the plot of --page needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
-            ) from error
+        from hedgerow.plots.axes import new_figure
+
+        new_figure(1, 1)  # raises ConfigurationError if matplotlib is not installed
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
-    from hedgerow.audit.attack import attack
+    from hedgerow.audit.attack import attack, private_trials, published_trials
     from hedgerow.audit.cases import case
-    from hedgerow.audit.systems import private_trials, published_trials
 
     if system is None:
         trials = private_trials() if request["variant"] == "private" else published_trials()
@@ -147,39 +136,33 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
         confidence=request["confidence"],
         n_jobs=request["jobs"],
         progress=True,
-        views=request["views"] or None,
     )
 
 
 def _trials(system: str, request: dict[str, Any]) -> list[Any]:
-    from hedgerow.audit.attack import worsen
+    from hedgerow.audit.attack import system_trial
     from hedgerow.audit.cases import case, cases_of
-    from hedgerow.audit.systems import system_trial
 
-    kind = system_class(system)
-    variant = request["variant"]
+    kind, variant = system_class(system), request["variant"]
     settings = {**read_parameters(kind, request["pairs"]), **read_delta(kind, request["delta"])}
     read_variant(kind, variant)
     delta = settings.pop("delta", 0.0)
     cases = [case(name) for name in request["names"]] or cases_of(system, variant)
 
-    def trial_on(adjacency: Adjacency, pair: Any) -> Any:
-        return system_trial(
+    adjacencies = map(check_adjacency, request["adjacencies"] or ("add-remove",))
+    return [
+        system_trial(
             system, pair, adjacency, variant=variant, epsilon=request["epsilon"], delta=delta, settings=settings
         )
-
-    trials = []
-    for adjacency in map(check_adjacency, request["adjacencies"] or ("add-remove",)):
-        on, tries = partial(trial_on, adjacency), request["search"]
-        worse = [worsen(on, cases[0], adjacency, tries=tries, steps=tries // 2)] if tries else []
-        trials += [on(each) for each in (*cases, *worse)]
-    return trials
+        for adjacency in adjacencies
+        for pair in cases
+    ]
 
 
-def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
+def _show(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
     refuted = sum(finding.refuted for finding in findings)
     if as_json:
-        document = {} if about is None else {"model": {**about, "verdict": model_verdict(findings)}}
+        document = {} if about is None else {"model": about}
         write_json({**document, "findings": [finding.to_dict() for finding in findings], "refuted": refuted})
     elif about is None:
         for finding in findings:
@@ -187,31 +170,25 @@ def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json:
         click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
     else:
         for finding in findings:
-            click.echo(
-                f"{printable(finding.subject)}: {'REFUTED: ' if finding.refuted else ''}{printable(finding.words)}"
-            )
-        click.echo(f"{about['file']}: {model_verdict(findings)}")
+            verdict = "REFUTED: " if finding.refuted else ""
+            click.echo(f"{printable(finding.subject)}: {verdict}{printable(finding.words)}")
+        click.echo(f"{about['file']}: {about['verdict']}")
 
 
-def about_model(path: Path) -> dict[str, str]:
-    """Return the file that was checked, the version that checked it, and the claim."""
+def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:
+    """Return the file that was checked, its claim, the version that checked it, and the verdict."""
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])
+    delta, refuted = decimal_text(certificate.delta), sum(finding.refuted for finding in findings)
+    none = "nothing unexplained found" + ("; its own certificate says that no guarantee holds" if findings else "")
     return {
         "file": str(path),
         "sha256": file_digest(path),
         "system": system_name(certificate.system),
         "variant": certificate.variant,
-        "claim": f"epsilon {decimal_text(certificate.epsilon)}, delta {decimal_text(certificate.delta)}, "
-        f"{certificate.adjacency}",
+        "claim": f"epsilon {decimal_text(certificate.epsilon)}, delta {delta}, {certificate.adjacency}",
         "checked by": f"hedgerow {__version__}",
+        "verdict": f"{refuted} unexplained" if refuted else none,
     }
-
-
-def model_verdict(findings: Sequence[Finding]) -> str:
-    refuted = sum(finding.refuted for finding in findings)
-    if refuted:
-        return f"{refuted} unexplained"
-    return "nothing unexplained found" + ("; its own certificate says that no guarantee holds" if findings else "")
 
 
 def write_page(
@@ -224,8 +201,7 @@ def write_page(
     if about is None:
         _attacks(page, findings)
     else:
-        page.text(MODEL_SUMMARY)
-        page.table(["what", "value"], [*about.items(), ("verdict", model_verdict(findings))])
+        page.text(MODEL_SUMMARY).table(["what", "value"], about.items())
         if findings:
             page.table(["verdict", "finding"], [[finding.verdict, finding.words] for finding in findings])
     page.write(path, replace=force)
@@ -239,28 +215,19 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
         page.text("Nothing was attacked.")
         return
     page.figure(AuditDisplay.from_findings(findings).plot(), "The worst bound of each claim.")
-    headers = ["subject", "adjacency", "claim", "at least", "would be seen", "verdict", "pair", "event"]
-    page.table(
-        headers,
-        [
-            [
-                finding.subject,
-                finding.adjacency,
-                finding.claim.removeprefix("epsilon "),
-                f"{finding.loss:.3g}",
-                f"{finding.power:.3g}",
-                finding.verdict,
-                finding.pair,
-                finding.words,
-            ]
-            for finding in findings
-        ],
-    )
-    page.text(
-        "Bounds hold together with the probability "
-        + " or ".join(sorted({finding.certainty for finding in findings}))
-        + "."
-    )
+    columns: dict[str, Callable[[Finding], str]] = {
+        "subject": lambda finding: finding.subject,
+        "adjacency": lambda finding: finding.adjacency,
+        "claim": lambda finding: finding.claim.removeprefix("epsilon "),
+        "at least": lambda finding: f"{finding.loss:.3g}",
+        "would be seen": lambda finding: f"{finding.power:.3g}",
+        "verdict": lambda finding: finding.verdict,
+        "pair": lambda finding: finding.pair,
+        "event": lambda finding: finding.words,
+    }
+    page.table([*columns], [[text(finding) for text in columns.values()] for finding in findings])
+    certainties = sorted({finding.certainty for finding in findings})
+    page.text(f"Bounds hold together with the probability {' or '.join(certainties)}.")
 
 
 @click.command("reproduce")

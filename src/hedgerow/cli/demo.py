@@ -37,41 +37,34 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Subject:
-    """A public data set, and the rules and figures that are compared on it. The first rule is the library's.
-
-    ``private`` is the number of rules with a guarantee, which come first; then one that ignores the features, then others.
-    """
+    """A public data set, and the figures by which rules are compared on it."""
 
     title: str
     question: str
     load: Callable[[], Dataset]
-    rules: Callable[[float, Schema], Mapping[str, BaseEstimator]]
-    private: int
+    private: int  # rules with a guarantee, which come first; then one that ignores the features, then others
     figures: Mapping[str, Callable[[Any, Any, Any], float]]
     notes: str
     own_file: tuple[str, str, str]  # name, target and further options of the commands that are shown at the end
 
 
-def _classifiers(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
-    names = np.flatnonzero(~np.array(schema.is_numeric))
-    scaled = make_column_transformer((OneHotEncoder(), names), remainder=StandardScaler())
+def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
+    categories = np.flatnonzero(~np.array(schema.is_numeric))
+    scaled = make_column_transformer((OneHotEncoder(), categories), remainder=StandardScaler())
+    boosting = {"categorical_features": categories, "random_state": 0}
+    if schema.outcome is not None:
+        return {
+            "HedgerowRegressor": HedgerowRegressor(epsilon, loss="poisson", schema=schema),
+            "mean": DummyRegressor(),
+            "ridge regression": make_pipeline(scaled, Ridge()),
+            "gradient boosting": HistGradientBoostingRegressor(loss="poisson", **boosting),
+        }
     return {
         "HedgerowClassifier": HedgerowClassifier(epsilon, schema=schema),
         "eDPRF": EDPRFClassifier(epsilon, schema=schema),
         "majority rule": DummyClassifier(),
         "logistic regression": make_pipeline(scaled, LogisticRegression(max_iter=1000)),
-        "gradient boosting": HistGradientBoostingClassifier(categorical_features=names, random_state=0),
-    }
-
-
-def _regressors(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
-    names = np.flatnonzero(~np.array(schema.is_numeric))
-    scaled = make_column_transformer((OneHotEncoder(), names), remainder=StandardScaler())
-    return {
-        "HedgerowRegressor": HedgerowRegressor(epsilon, loss="poisson", schema=schema),
-        "mean": DummyRegressor(),
-        "ridge regression": make_pipeline(scaled, Ridge()),
-        "gradient boosting": HistGradientBoostingRegressor(loss="poisson", categorical_features=names, random_state=0),
+        "gradient boosting": HistGradientBoostingClassifier(**boosting),
     }
 
 
@@ -79,7 +72,6 @@ AFFAIRS = Subject(
     title="Fair's survey of extramarital affairs",
     question="who had one?",
     load=load_affairs,
-    rules=_classifiers,
     private=2,
     figures={
         "test accuracy": lambda rule, X, y: float(accuracy_score(y, rule.predict(X))),
@@ -99,7 +91,6 @@ VISITS = Subject(
     title="Doctor visits in the RAND Health Insurance Experiment",
     question="how many a year?",
     load=load_doctor_visits,
-    rules=_regressors,
     private=1,
     figures={
         "test R2": lambda rule, X, y: float(r2_score(y, rule.predict(X))),
@@ -171,7 +162,7 @@ def demo(regression: bool, epsilon: float, splits: int, seed: int, out: Path) ->
     with click.progressbar(seeds, label="fitting", file=sys.stderr or io.StringIO()) as progress:
         for split in progress:
             X_train, X_test, y_train, y_test = records.split(TEST_SHARE, split)
-            rules = {name: rule.fit(X_train, y_train) for name, rule in subject.rules(epsilon, records.schema).items()}
+            rules = {name: rule.fit(X_train, y_train) for name, rule in _rules(epsilon, records.schema).items()}
             scores.append(
                 [[figure(rule, X_test, y_test) for figure in subject.figures.values()] for rule in rules.values()]
             )

@@ -10,11 +10,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, get_type_hints
+from typing import Any, Self, get_type_hints
 
 import click
 
@@ -26,15 +26,14 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
-from hedgerow.plots.model import leaf_text
-from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.filter import Watch
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
 from hedgerow.sources.tables import is_parquet, open_table, read_table
 from hedgerow.systems import load
-from hedgerow.texts import it_or_them, listed
+from hedgerow.texts import bar_of, it_or_them, listed
 
 ELSEWHERE = (
     "epsilon",
@@ -72,30 +71,28 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
 
 
 def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
-    """Return the columns that a file lacks and those that the schema does not declare.
-
-    A file that lacks all of them is refused: its first line is then a record, which must not be shown.
-    """
+    """Return the columns that a file lacks and those that the schema does not declare; SchemaError if it lacks all of them."""
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
-    there = places_of(header)
-    lacking = [name for name in wanted if name not in there]
-    if len(lacking) == len(wanted):
+    lacking, extra = lacking_and_extra(header, wanted, data)
+    if len(lacking) == len(wanted):  # the first line is then a record, which must not be shown
         raise SchemaError(
             f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
             "above it; otherwise pass the right --separator, or the schema of this file."
         )
-    check_single(wanted, there, data)
-    return lacking, [name for name in there if name not in wanted]
+    return lacking, extra
 
 
-def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data: Path) -> None:
-    """Raise SchemaError if a file has a column that is read more than once; ``there`` gives the positions of each name."""
+def lacking_and_extra(header: Sequence[str], wanted: Iterable[str], data: Path) -> tuple[list[str], list[str]]:
+    """Return the wanted columns that a file lacks, and its others; raise SchemaError if it has a wanted one twice."""
+    there, wanted = places_of(header), list(wanted)
     for name in wanted:
-        if len(places := there.get(name, ())) > 1:
+        places = there.get(name, [])
+        if len(places) > 1:
             raise SchemaError(
                 f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so either could be meant. "
                 "Rename or drop one."
             )
+    return [name for name in wanted if name not in there], [name for name in there if name not in wanted]
 
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
@@ -108,26 +105,26 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
         )
     if lacking:
         raise SchemaError(
-            f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
+            f"{data} lacks {_columns(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
             f"missing), or pass a schema and a target without {it_or_them(lacking)}."
         )
     check_no_index(extra, table.index, str(data))
     if extra:
         person = "; a column of persons is named by --person and not declared as a feature"
         raise SchemaError(
-            f"{data} has {_named(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
+            f"{data} has {_columns(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
             f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
         )
     table.check_types(schema)
 
 
+def _columns(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
 def check_records(lines: int, data: Path | str) -> None:
     if not lines:
         raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
-
-
-def _named(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def records_of(query: Query, target: str, form: CSVFormat, person: str | None = None) -> Records:
@@ -277,11 +274,8 @@ def _value(name: str, text: str, annotation: str) -> Any:
     return text
 
 
-Answer = TypeVar("Answer")
-
 # If a fit ends with one of these, the request was wrong and nothing was charged. An EngineError occurs later.
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
-WIDTH = 20
 PAUSE = 0.1  # seconds
 
 
@@ -335,28 +329,16 @@ def card_values(card: Card) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 
-def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
-    if "branches" not in node:
-        yield f"{'  ' * depth}always: {leaf_text(node)}"
-        return
-    for branch in node["branches"]:
-        below = branch["node"]
-        if "branches" in below:
-            yield f"{'  ' * depth}{branch['when']}"
-            yield from tree_lines(below, depth + 1)
-        else:
-            yield f"{'  ' * depth}{branch['when']}: {leaf_text(below)}"
-
-
 class Spending:
-    """Fit a model and save it. An error within the context states what of ``claim`` was spent, and whether there is a model."""
+    """Fit a model and save it, or ask another query that costs ``claim``: an error within the context states what was spent.
 
-    def __init__(self, claim: str, out: Path) -> None:
-        self._claim = claim
-        self._out = out
+    ``out`` is the model's file, if there is one, and ``begun`` says what an error may have broken off.
+    """
+
+    def __init__(self, claim: str, out: Path | None = None, begun: str = "The fit had begun") -> None:
+        self._claim, self._out, self._begun = claim, out, begun
         self._watch = Watch()
-        self._fitted = False
+        self._done = False
         self._asked: str | None = None
         self._file: os.stat_result | None = None
 
@@ -365,34 +347,41 @@ class Spending:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
         refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
-        if error is None or (refused and not self._fitted):
+        if error is None or (refused and not self._done):
             return
-        asked = (
+        more = (
             "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
         )
-        raise BrokenOff(error, self._outcome() + asked) from error
+        raise BrokenOff(error, self._outcome() + more) from error
+
+    @contextmanager
+    def watching(self, X: Any, y: Any) -> Iterator[Any]:
+        """Watch a query; records that are read block by block, which have no ``y`` beside them, are yielded with progress."""
+        with self._watch, ShareProgress() as progress:
+            yield X.with_progress(progress) if y is None else X
+        self._done = True
 
     def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
-        """Fit the model; records that are read block by block, which have no ``y`` beside them, show their progress."""
-        with self._watch, ShareProgress() as progress:
-            model.fit(X.with_progress(progress) if y is None else X, y, groups)
-        self._fitted = True
+        with self.watching(X, y) as records:
+            model.fit(records, y, groups)
 
     def save(self, model: PrivateEstimator, *, force: bool) -> None:
+        assert self._out is not None
         with atomic_file(self._out, replace=force) as part:
             model.save(part)
             self._file = part.stat()
 
-    def ask(self, claim: str, question: Callable[[], Answer]) -> Answer:
-        """Return the answer to a query about the model, whose cost ``claim`` describes."""
+    def ask(self, claim: str) -> None:
+        """Note that a query about the model, whose cost ``claim`` describes, is about to be made."""
         self._asked = claim
-        return question()
 
     def _outcome(self) -> str:
         if not self._watch.begun:
             return "Nothing was spent."
-        if not self._fitted:
-            return f"The fit had begun: count {self._claim} as spent. No model was written."
+        if self._out is None or not self._done:
+            return f"{self._begun}: count {self._claim} as spent." + (
+                "" if self._out is None else " No model was written."
+            )
         if not self._is_there():
             return f"{self._claim} was spent, but no model was written."
         return (
@@ -402,7 +391,7 @@ class Spending:
     def _is_there(self) -> bool:
         """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""
         try:
-            return self._file is not None and os.path.samestat(self._file, self._out.stat())
+            return self._out is not None and self._file is not None and os.path.samestat(self._file, self._out.stat())
         except OSError:
             return False
 
@@ -431,10 +420,10 @@ class ShareProgress:
             sys.stderr.write("\r")
 
     def read(self, share: float | None) -> None:
-        self._show("reading" if share is None else f"{_bar(share)} of the bytes read")
+        self._show("reading" if share is None else f"{bar_of(share)} {int(100 * share):3d} % of the bytes read")
 
     def counted(self, question: int, share: float) -> None:
-        self._show(f"{_bar(share)} of round {question} counted")
+        self._show(f"{bar_of(share)} {int(100 * share):3d} % of round {question} counted")
 
     def _show(self, line: str) -> None:
         if not self._terminal or time.monotonic() < self._next:
@@ -448,7 +437,3 @@ class ShareProgress:
             sys.stderr.write("\r" + line.ljust(self._width))
             sys.stderr.flush()
             self._width = len(line) if line else self._width
-
-
-def _bar(share: float) -> str:
-    return f"[{'#' * int(WIDTH * share):.<{WIDTH}}] {int(100 * share):3d} %"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,44 @@ def close(address: str | None, dataset: str | None, reason: str) -> None:
     click.echo(f"closed {name} in {store.address}", err=True)
 
 
-def amount_text(entry: LedgerEntry, *, rho: bool) -> str:
-    if rho:
-        thresholds = f", delta {decimal_text(entry.delta)} of thresholds" if entry.delta else ""
-        return f"rho {decimal_text(entry.rho, 4)}, {counted(entry.draws, 'normal draw')}{thresholds}"
-    return f"epsilon {decimal_text(entry.epsilon)}, delta {decimal_text(entry.delta)}"
+def _amount(epsilon: Fraction, delta: Fraction, rho: Fraction | None, draws: int) -> str:
+    """Return an amount in the unit of a ledger, which has no ``rho`` if it adds up epsilons."""
+    if rho is None:
+        return f"epsilon {decimal_text(epsilon)}, delta {decimal_text(delta)}"
+    thresholds = f", delta {decimal_text(delta)} of thresholds" if delta else ""
+    return f"rho {decimal_text(rho, 4)}, {counted(draws, 'normal draw')}{thresholds}"
+
+
+def _entry_amount(entry: LedgerEntry, ledger: StoredLedger) -> str:
+    return _amount(entry.epsilon, entry.delta, None if ledger.rho is None else entry.rho, entry.draws)
+
+
+def _facts(ledger: StoredLedger) -> dict[str, str]:
+    left, delta = ledger.remaining, ledger.delta - ledger.spent_delta
+    draws = ledger.draws - ledger.spent_draws
+    share = {} if ledger.parent is None else {"a share of": f"{ledger.parent}, which may have less left"}
+    return {
+        "ceiling": str(ledger.ceiling),
+        **share,
+        "spent": f"{_unit(ledger)} {decimal_text(ledger.spent)}, delta {decimal_text(ledger.spent_delta)}",
+        "left": _amount(left, delta, None if ledger.rho is None else left, draws),
+        "state": "closed" if ledger.closed else "open",
+        "guarantee": "holds" if ledger.holds else "void: a seeded fit was charged",
+        "head": ledger.head,
+    }
+
+
+def _unit(ledger: StoredLedger) -> str:
+    return "epsilon" if ledger.rho is None else "rho"
+
+
+def _changes(ledger: StoredLedger) -> list[dict[str, Any]]:
+    """Return the links that raised or closed a ledger."""
+    return [change for change in ledger.history if change["kind"] in ("raised", "closed")]
 
 
 def ledger_values(ledger: StoredLedger) -> dict[str, Any]:
     """Return a ledger as plain values for JSON; amounts are exact fractions as text."""
-    unit = "epsilon" if ledger.rho is None else "rho"
     return {
         "name": ledger.name,
         "store": ledger.store.address,
@@ -79,7 +108,7 @@ def ledger_values(ledger: StoredLedger) -> dict[str, Any]:
         "closed": ledger.closed,
         "holds": ledger.holds,
         "ceiling": ledger.ceiling.to_dict(),
-        "unit": unit,
+        "unit": _unit(ledger),
         "spent": str(ledger.spent),
         "spent_delta": str(ledger.spent_delta),
         "remaining": str(ledger.remaining),
@@ -87,8 +116,7 @@ def ledger_values(ledger: StoredLedger) -> dict[str, Any]:
         "entries": [_entry_values(entry) for entry in ledger.entries],
         "changes": [
             {name: change[name] for name in ("kind", "time", "who", "reason")} | {"ceiling": change["after"]["ceiling"]}
-            for change in ledger.history
-            if change["kind"] in ("raised", "closed")
+            for change in _changes(ledger)
         ],
     }
 
@@ -118,29 +146,16 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
     if as_json:
         write_json(ledger_values(ledger))
         return
-    rho = ledger.rho is not None
-    click.echo(f"{ledger.name} in {ledger.store.address}" + (", closed" if ledger.closed else ""))
-    click.echo(f"  ceiling    {ledger.ceiling}")
-    if ledger.parent is not None:
-        click.echo(f"  a share of {ledger.parent}, which may have less left")
-    click.echo(f"  left       {'rho' if rho else 'epsilon'} {decimal_text(ledger.remaining)}")
-    click.echo(
-        f"             delta {decimal_text(ledger.delta - ledger.spent_delta)}" + (" of thresholds" if rho else "")
-    )
-    if rho:
-        click.echo(f"             {counted(ledger.draws - ledger.spent_draws, 'normal draw')}")
-    if not ledger.holds:
-        click.echo("  note       a seeded fit voids the guarantee")
-    click.echo(f"  head       {ledger.head}")
-    for change in ledger.history:
-        if change["kind"] in ("raised", "closed"):
-            click.echo(f"  {change['kind']:<10} {change['time'][:19]} by {change['who']}: {change['reason']}")
+    click.echo(f"{ledger.name} in {ledger.store.address}")
+    for name, fact in _facts(ledger).items():
+        click.echo(f"  {name:<10} {fact}")
+    for change in _changes(ledger):
+        click.echo(f"  {change['kind']:<10} {change['time'][:19]} by {change['who']}: {change['reason']}")
     entries = ledger.entries
     click.echo(f"  entries    {len(entries)}")
     for entry in entries:
-        click.echo(
-            f"    {entry.time:%Y-%m-%d %H:%M} {entry.state:<10} {entry.label}  {amount_text(entry, rho=rho)}  {entry.who}"
-        )
+        amount = _entry_amount(entry, ledger)
+        click.echo(f"    {entry.time:%Y-%m-%d %H:%M} {entry.state:<10} {entry.label}  {amount}  {entry.who}")
         if entry.state == "unfinished":
             age = timedelta(seconds=int(entry.age.total_seconds()))
             click.echo(f"{'':<21} began {age} ago in process {entry.process}; it is charged, however it ended")
@@ -184,56 +199,33 @@ def report(address: str | None, dataset: str | None, out: Path, force: bool) -> 
 
     Pictures need the extra "plot". The page contains no records, no web addresses and no scripts.
     """
-    refuse_overwriting(out, force)
-    ledger = store_of(address).ledger(_name(dataset))
-    write_report(ledger, out, force=force)
-    click.echo(f"wrote {out}", err=True)
-
-
-def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
     from hedgerow.plots.card import Page, plot_spending
 
-    entries, rho = ledger.entries, ledger.rho is not None
-    unit = "rho" if rho else "epsilon"
-    facts = [
-        ("ceiling", str(ledger.ceiling)),
-        (f"{unit} spent", decimal_text(ledger.spent)),
-        (f"{unit} left", decimal_text(ledger.remaining)),
-        ("delta spent", decimal_text(ledger.spent_delta)),
-        ("state", "closed" if ledger.closed else "open"),
-        ("a share of", ledger.parent or "no other ledger"),
-        ("guarantee", "holds" if ledger.holds else "void: a seeded fit was charged"),
-        ("head of the chain", ledger.head),
-    ]
+    refuse_overwriting(out, force)
+    ledger = store_of(address).ledger(_name(dataset))
+    entries, unit = ledger.entries, _unit(ledger)
     page = Page(f"Budget of {ledger.name}")
     page.text(
         "The limit on what all fits on these records may reveal together, and what they have spent. Nothing is ever refunded."
     )
-    page.table(["what", "value"], facts)
-    if rho:
+    page.table(["what", "value"], _facts(ledger).items())
+    if unit == "rho":
         page.text("The rho that was spent is no guarantee by itself; the ceiling is.")
-    times = [entry.time for entry in entries]
-    amounts = [float(entry.rho if rho else entry.epsilon) for entry in entries]
     if entries:
+        times, amounts = [entry.time for entry in entries], [float(getattr(entry, unit)) for entry in entries]
         figure = plot_spending(times, amounts, float(ledger.ceiling.limit), unit)
         page.figure(figure, f"The sum of {unit} over time, and the present ceiling.")
-    changes = [change for change in ledger.history if change["kind"] in ("raised", "closed")]
-    if changes:
+    if changes := _changes(ledger):
         page.heading("Raised and closed")
         page.text(
             "If a ceiling was raised after results were seen, the guarantee is that of the largest ceiling to which any "
             "results could have led."
         )
-        page.table(
-            ["what", "when", "who", "why"],
-            [[change[key] for key in ("kind", "time", "who", "reason")] for change in changes],
-        )
+        keys = ("kind", "time", "who", "reason")
+        page.table(["what", "when", "who", "why"], [[change[key] for key in keys] for change in changes])
     page.heading("Entries")
-    unfinished = [entry for entry in entries if entry.state == "unfinished"]
-    if unfinished:
-        page.text(
-            f"{len(unfinished)} not finished: they are running, or were interrupted. They are charged in either case."
-        )
+    if unfinished := sum(entry.state == "unfinished" for entry in entries):
+        page.text(f"{unfinished} not finished: they are running, or were interrupted. They are charged in either case.")
     page.table(
         ["when", "state", "system", "counts", "who", "process", "through"],
         [
@@ -241,7 +233,7 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
                 f"{entry.time:%Y-%m-%d %H:%M:%S} UTC",
                 entry.state,
                 entry.label,
-                amount_text(entry, rho=rho),
+                _entry_amount(entry, ledger),
                 entry.who,
                 entry.process,
                 entry.through or "",
@@ -253,3 +245,4 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
         page.heading(f"Certificate {number}: {entry.label}", 3)
         page.lines(entry.certificate.details())
     page.write(out, replace=force)
+    click.echo(f"wrote {out}", err=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import ShareProgress, check_single, model_values, tree_lines, write_json
+from hedgerow.cli.inputs import ShareProgress, lacking_and_extra, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -32,10 +32,10 @@ from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
-from hedgerow.plots.model import tree_values
+from hedgerow.plots.model import leaf_text, tree_values
 from hedgerow.schema.check import UnreadColumns
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import TableFile, places_of, unread
+from hedgerow.sources.table_file import Columns, TableFile, unread
 from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
@@ -111,21 +111,19 @@ def predict(
             _check_columns(table, estimator, keep, path)
         classes = list(ClassOrder.of(estimator.schema_).classes)
         header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
-        shown = (
-            out is not None or sys.stdout is None or not sys.stdout.isatty()
-        )  # else the predictions show the progress
-        progress = stack.enter_context(ShareProgress(shown=shown))
+        # On a terminal, the predictions themselves show the progress.
+        progress = ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
+        blocks = _blocks(tables, data, stack.enter_context(progress))
         look = UnreadColumns(estimator.schema_.features, estimator.schema_.missing)
-        sizes = [path.stat().st_size for path in data]
-        rows = _rows(estimator, answer, tables, sizes, kept, progress, look)
+        rows = _rows(estimator.schema_.names, answer, blocks, kept, look)
         if as_json:
             name = "probabilities" if proba else "intervals" if level else "predictions"
             _write_json(sys.stdout, classes, rows, name)
         elif out is None:
-            _write_csv(sys.stdout, chain([header], rows))
+            csv.writer(sys.stdout, lineterminator="\n").writerows(chain([header], rows))
         else:
             with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
-                _write_csv(file, chain([header], rows))
+                csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
     for warning in [*unread(tables), *look.findings()]:
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
@@ -158,9 +156,7 @@ def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float 
 
 def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence[str], data: Path) -> None:
     """Raise SchemaError unless a file has the features, of types that can be read, and the columns to keep."""
-    there = places_of(table.header)
-    check_single(estimator.schema_.names, there, data)
-    lacking = [name for name in estimator.schema_.names if name not in there]
+    lacking, _ = lacking_and_extra(table.header, estimator.schema_.names, data)
     if lacking:
         wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
         raise SchemaError(
@@ -168,51 +164,45 @@ def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence
             "(empty cells are read as missing), or pass the right --separator."
         )
     table.check_types(estimator.schema_)
-    lacking = [name for name in keep if name not in there]
+    lacking, _ = lacking_and_extra(table.header, keep, data)
     if lacking:
         raise SchemaError(f"{data} has no column {listed(lacking)}, which --keep names. Name one of its columns.")
-    check_single(keep, there, data)
 
 
 def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:
     """Return the names of the output columns, or raise UsageError if two are the same."""
-    answers = (
-        [f"probability_{label}" for label in classes] if proba else ["prediction", *(["low", "high"] if level else [])]
-    )
-    both = [name for name in keep if name in answers]
-    if both:
-        raise click.UsageError(
-            f"--keep {both[0]} names a column that the predictions have, too; rename it in the file."
-        )
+    answers = ["prediction", "low", "high"] if level else ["prediction"]
+    answers = [f"probability_{label}" for label in classes] if proba else answers
+    for name in keep:
+        if name in answers:
+            raise click.UsageError(
+                f"--keep {name} names a column that the predictions have, too; rename it in the file."
+            )
     return [*keep, *answers]
 
 
-def _rows(
-    estimator: PrivateEstimator,
-    answer: Answer,
-    tables: Sequence[TableFile],
-    sizes: Sequence[int],
-    keep: Sequence[str],
-    progress: ShareProgress,
-    look: UnreadColumns,
-) -> Iterator[list[Any]]:
-    """Yield one row per record. One block of records is in memory at a time, and is passed to ``look``."""
-    total = max(sum(sizes), 1)
+def _blocks(tables: Sequence[TableFile], data: Sequence[Path], progress: ShareProgress) -> Iterator[Columns]:
+    sizes = [path.stat().st_size for path in data]
     for place, table in enumerate(tables):
         for block in table.blocks():
             share = table.share
-            progress.read(None if share is None else (sum(sizes[:place]) + sizes[place] * share) / total)
-            features = {name: block[name] for name in estimator.schema_.names}
-            look.add(features)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
-                answers = answer(features)
-            kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
-            yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
+            read = None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
+            progress.read(read)
+            yield block
 
 
-def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
-    csv.writer(file, lineterminator="\n").writerows(rows)
+def _rows(
+    names: Sequence[str], answer: Answer, blocks: Iterable[Columns], keep: Sequence[str], look: UnreadColumns
+) -> Iterator[list[Any]]:
+    """Yield one row per record. One block of records is in memory at a time, and is passed to ``look``."""
+    for block in blocks:
+        features = {name: block[name] for name in names}
+        look.add(features)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
+            answers = answer(features)
+        kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
+        yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
 
 
 def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], name: str) -> None:
@@ -268,10 +258,11 @@ def _sizes(estimator: PrivateEstimator) -> dict[str, int | None]:
             sizes["terms_of_the_start"] = len(model.parts[0].terms)
         return {**sizes, **dict.fromkeys(("trees", "nodes", "leaves")), "cells": len(arrays["votes"])}
     if not {"roots", "first_child"} <= set(arrays):
-        cells = (
-            {"cells": len(arrays["counts"]), "specializations": len(arrays["branches"])} if "edges" in arrays else {}
-        )
-        return {**dict.fromkeys(("trees", "nodes", "leaves")), **cells}
+        cells = {} if "edges" not in arrays else {"cells": "counts", "specializations": "branches"}
+        return {
+            **dict.fromkeys(("trees", "nodes", "leaves")),
+            **{name: len(arrays[one]) for name, one in cells.items()},
+        }
     children = arrays["first_child"]  # 0 for a leaf
     rounds = {"rounds": len(arrays["roots"])} if isinstance(estimator, BoostingClassifier) else {}
     return {
@@ -291,6 +282,17 @@ def _tree(estimator: PrivateEstimator, number: int) -> dict[str, Any]:
     if number > trees:
         raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
     return tree_values(forest, number - 1)
+
+
+def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
+    branches = node.get("branches", [{"when": "always", "node": node}])
+    for branch in branches:
+        if "branches" in branch["node"]:
+            yield f"{'  ' * depth}{branch['when']}"
+            yield from tree_lines(branch["node"], depth + 1)
+        else:
+            yield f"{'  ' * depth}{branch['when']}: {leaf_text(branch['node'])}"
 
 
 def _page(contents: Mapping[str, Any]) -> Iterator[str]:

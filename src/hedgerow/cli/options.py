@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from glob import escape, glob, has_magic
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +38,14 @@ read off the records. Write a TOML file such as
   values = ["Female", "Male"]
 
 and pass it with --schema FILE. `hedgerow schema init DATA` drafts one; you must confirm each of its entries."""
+
+READS_FILES = """\
+DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by \
+block."""
+
+CHARGES_FIRST = """\
+With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is \
+written."""
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -317,9 +326,14 @@ class Query:
     force: bool
     as_json: bool
 
-    def ledger(self) -> Ledger | None:
-        """Return the ledger that the command charges, or None."""
-        return ledger_or_none(self.address, self.dataset)
+    def claim(self) -> dict[str, Any]:
+        """Return the budget, whom it protects, and the ledger that is charged, as every query in Python takes them."""
+        return {
+            "epsilon": self.epsilon,
+            "adjacency": self.adjacency,
+            "records_per_person": self.records_per_person,
+            "ledger": ledger_or_none(self.address, self.dataset),
+        }
 
 
 def query_options(
@@ -333,19 +347,9 @@ def query_options(
             own = {name: given.pop(name, None) for name in Query.__dataclass_fields__ if name != "paths"}
             command(query=Query(given.pop("data"), **own), **given)
 
-        common = options(
-            "adjacency",
-            "person",
-            "records-per-person",
-            "memory",
-            "spill",
-            "ledger",
-            "dataset",
-            "separator",
-            "force",
-            "json",
-        )
-        result = out_option(out, required=out_required)(common(collected))
+        collected.__doc__ = "\n\n".join([cleandoc(command.__doc__ or ""), READS_FILES, CHARGES_FIRST])
+        common = "adjacency person records-per-person memory spill ledger dataset separator force json".split()
+        result = out_option(out, required=out_required)(options(*common)(collected))
         if delta is not None:
             result = delta_option(delta)(result)
         return files_argument(epsilon_option(epsilon, required=True)(result))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,16 @@ from hedgerow.analysis import PrivateSearchCV, RegressionCard, ReportCard, priva
 from hedgerow.analysis import evaluate as evaluate_model
 from hedgerow.analysis import plan as plan_fit
 from hedgerow.analysis.card import Card
-from hedgerow.cli import BrokenOff
 from hedgerow.cli.inputs import (
-    REFUSALS,
-    ShareProgress,
     Spending,
     card_values,
     certificate_values,
     check_columns,
-    check_single,
     check_stdout,
     file_digest,
     given,
     json_text,
+    lacking_and_extra,
     load_schema,
     read_delta,
     read_parameters,
@@ -43,15 +39,15 @@ from hedgerow.cli.options import (
     query_options,
     refuse_overwriting,
 )
-from hedgerow.errors import EngineError, FileFormatError, SchemaError
+from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file, read_place
 from hedgerow.limits import LARGEST_CARD
-from hedgerow.privacy.atomic import Watch
 from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.privacy.filter import Watch
 from hedgerow.schema import Schema
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import TableFile, check_no_index, places_of
+from hedgerow.sources.table_file import TableFile, check_no_index
 from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
 
@@ -74,19 +70,6 @@ def read_report(path: Path, model: Path) -> Card:
     return card
 
 
-@contextmanager
-def watched(outcome: str) -> Iterator[ShareProgress]:
-    """Show the progress of a query, and say with an error, except a refusal, that the query may have been made."""
-    watch = Watch()
-    try:
-        with watch, ShareProgress() as progress:
-            yield progress
-    except BaseException as error:
-        if not watch.begun or (isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
-            raise
-        raise BrokenOff(error, outcome) from error
-
-
 @click.command()
 @model_argument
 @options("target")
@@ -102,14 +85,9 @@ def watched(outcome: str) -> Iterator[ShareProgress]:
 def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
 
-    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by
-    block.
-
     The report card is written to stdout, and with --out as JSON to a file. It has accuracy, ROC AUC and Brier score; for a model
     that predicts a number, it has RMSE, MAE, R2 and bias. Each figure has an interval for these records and one for the
     population that they come from. The certificate follows. The costs of evaluations of the same records add up.
-
-    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3.
     """
     refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
@@ -119,28 +97,12 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
         raise click.UsageError(
             f"{model} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
-    ledger = query.ledger()
+    claim, form = query.claim(), CSVFormat.of(schema, query.separator)
     check_stdout()
-    X, y, groups = given(
-        query,
-        schema.target,
-        CSVFormat.of(schema, query.separator),
-        lambda t, p: check_columns(t, schema, p),
-        schema.person,
-    )
-    with watched(f"The query may have been made: count epsilon {query.epsilon:g} as spent.") as progress:
-        card = evaluate_model(
-            estimator,
-            X.with_progress(progress) if y is None else X,
-            y,
-            epsilon=query.epsilon,
-            delta=query.delta or 0.0,
-            bins=bins,
-            adjacency=query.adjacency,
-            ledger=ledger,
-            groups=groups,
-            records_per_person=query.records_per_person,
-        )
+    X, y, groups = given(query, schema.target, form, lambda t, p: check_columns(t, schema, p), schema.person)
+    spending = Spending(f"epsilon {query.epsilon:g}", begun="The query may have been made")
+    with spending, spending.watching(X, y) as records:
+        card = evaluate_model(estimator, records, y, groups=groups, delta=query.delta or 0.0, bins=bins, **claim)
     values = {MODEL: file_digest(model), **card_values(card)}
     if query.as_json:
         write_json(values)
@@ -171,49 +133,38 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
     "Above 0 if values are released: the probability that the value of a single record is shown.",
     "The schema file to write, completely or not at all.",
 )
-def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Sequence[str]) -> None:
+def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Any) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
-    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by
-    block. What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every
-    other column except
-    the target with --numeric, --date or --categorical. Each gets an equal share of the budget.
-
-    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is
-    written.
+    What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other
+    column except the target with --numeric, --date or --categorical. Each gets an equal share of the budget.
     """
     if classes and outcome:
         raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths)
-    ledger = query.ledger()
+    claim = query.claim()
     check_stdout()
     person = [] if query.person is None else [query.person]
     wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
     form = CSVFormat(query.separator or ",")
     X, y, groups = given(query, target, form, lambda table, path: _check(table, wanted, path), query.person)
     spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
-    outcome_of_error = f"The release may have begun: count {spent} as spent."
-    with watched(outcome_of_error) as progress:
-        schema = private_schema(
-            X.with_progress(progress) if y is None else X,
-            None if classes else y,
-            epsilon=query.epsilon,
-            delta=query.delta or 0.0,
-            classes=list(classes) or None,
-            outcome=outcome,
-            target=target,
-            adjacency=query.adjacency,
-            groups=groups,
-            person=query.person,
-            records_per_person=query.records_per_person,
-            ledger=ledger,
-            **columns,  # type: ignore[arg-type]
-        )
-    try:
+    with Spending(spent, begun="The release may have begun") as spending:
+        with spending.watching(X, y) as records:
+            schema = private_schema(
+                records,
+                None if classes else y,
+                delta=query.delta or 0.0,
+                classes=list(classes) or None,
+                outcome=outcome,
+                target=target,
+                groups=groups,
+                person=query.person,
+                **claim,
+                **columns,
+            )
         schema.save(query.out)
-    except BaseException as error:  # now a refusal has cost the release, too
-        raise BrokenOff(error, outcome_of_error) from error
     certificate = schema.certificate_
     if query.as_json:
         ranges = {name: vars(one) for name, one in schema.ranges_.items()}
@@ -225,10 +176,7 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
 
 def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
     """Raise SchemaError unless the columns are those that the options name."""
-    there = places_of(table.header)
-    lacking = [name for name in wanted if name not in there]
-    others = [name for name in there if name not in wanted]
-    check_single(wanted, there, data)
+    lacking, others = lacking_and_extra(table.header, wanted, data)
     if lacking:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
     check_no_index(others, table.index, str(data))
@@ -264,30 +212,18 @@ def search(
 ) -> None:
     """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
 
-    DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". Only the selected
-    candidate and its model are shown. Defaults are usually better, because they get the whole budget: docs/tuning.md.
-
-    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is
-    written.
+    Only the selected candidate and its model are shown. Defaults are usually better, because they get the whole budget:
+    docs/tuning.md.
     """
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
     schema = load_schema(schema_path, target, query.person)
     kind = system_class(system or default_system(schema))
-    searched = PrivateSearchCV(
-        kind(schema=schema, **read_parameters(kind, pairs)),
-        _grid(kind, tried),
-        epsilon=query.epsilon,
-        refit=refit,
-        adjacency=query.adjacency,
-        records_per_person=query.records_per_person,
-        ledger=query.ledger(),
-    )
+    start = kind(schema=schema, **read_parameters(kind, pairs))
+    searched = PrivateSearchCV(start, _grid(kind, tried), refit=refit, **query.claim())
     check_stdout()
     form = CSVFormat.of(schema, query.separator)
-    X, y, groups = given(
-        query, str(schema.target), form, lambda table, path: check_columns(table, schema, path), schema.person
-    )
+    X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         spending.fit(searched, X, y, groups)
         spending.save(searched.best_estimator_, force=query.force)

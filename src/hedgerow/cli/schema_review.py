@@ -17,7 +17,6 @@ from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key,
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import WrittenForm, guess_feature, is_truth, plain_values, written
 from hedgerow.schema.persons import person_ids
-from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
 RARE = 10  # a value with fewer records may identify a person
@@ -41,23 +40,20 @@ AMOUNT = re.compile(
 )
 
 Cells = npt.NDArray[Any]
+Arrays = dict[str, Cells]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column, read by the contents of its cells and not by how a file stores them.
+    """One column, read by the contents of its cells and not by how a file stores them."""
 
-    ``cells`` are machine numbers if (nearly) all present cells are numbers, with NaN for missing cells; otherwise objects, with
-    None for missing cells. ``others`` are present cells that count as missing among numbers.
-    """
-
-    cells: Cells
-    others: Cells
+    cells: Cells  # machine numbers, NaN if missing, where (nearly) all present cells are numbers; otherwise objects or None
+    others: Cells  # present cells that count as missing among numbers
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a data owner should know about one entry: its contents, unusual facts, and whether it looks like an id."""
+    """What a data owner should know about one entry: its contents and unusual facts."""
 
     name: str
     entry: str
@@ -66,7 +62,7 @@ class Note:
 
 
 def draft_schema(
-    columns: Columns, labels: Cells, target: str, missing: Sequence[str], *, outcome: bool = False
+    columns: Arrays, labels: Cells, target: str, missing: Sequence[str], *, outcome: bool = False
 ) -> tuple[Schema, list[Note]]:
     """Return the schema that the records suggest, with every entry marked as inferred, and a note on each entry.
 
@@ -97,25 +93,25 @@ def draft_schema(
     for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
         if isinstance(feature, Date):
-            notes.append(
-                Note(name, "dates {} to {}".format(*feature.ends), tuple(_ends_of_one(_dates(column.cells, feature))))
-            )
+            dates = feature.reader()(column.cells)
+            oddities = tuple(_ends_of_one(dates[np.isfinite(dates)]))
+            note = Note(name, "dates {} to {}".format(*feature.ends), oddities)
         elif isinstance(feature, Categorical):
             assert isinstance(values, Categorical)
-            notes.append(_note_on_values(name, column.cells, feature, values))
+            note = _note_on_values(name, column.cells, feature, values)
         else:
-            notes.append(_note_on_range(name, column, feature))
-        notes[-1] = _with_doubt(notes[-1], forms[name])
-    notes.append(_with_doubt(_note_on_labels(labels, schema, target), form_of_outcome))
+            note = _note_on_range(name, column, feature)
+        notes.append(_with_question(note, forms[name]))
+    notes.append(_with_question(_note_on_labels(labels, schema, target), form_of_outcome))
     return schema.replace(target=target, missing=missing, person=None if person is None else person.name), notes
 
 
-def _with_doubt(note: Note, form: WrittenForm | None) -> Note:
+def _with_question(note: Note, form: WrittenForm | None) -> Note:
     """Return a note that also asks for the form of its column, if several forms read the same cells."""
     return note if form is None or form.question is None else replace(note, oddities=(*note.oddities, form.question))
 
 
-def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
+def likely_person(columns: Arrays, missing: Sequence[str]) -> Note | None:
     """Return a note on the column that most likely identifies persons, by its name or values; None if no column does.
 
     Among several, a column named after a person comes first, then one that is called an id, then one in which nearly every record
@@ -132,7 +128,7 @@ def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
 
 
 def _rank_of(name: str, cells: Cells, sizes: npt.NDArray[np.int64]) -> int:
-    """Return how likely a column identifies persons (0: it does not); ``sizes`` are the numbers of records of each id."""
+    """Return how likely a column identifies persons (0: it does not), by the number of records of each id."""
     words, ids, known = _words_of(name), len(sizes), int(sizes.sum())
     if ids > 1 and len(cells) / 2 < known <= RECORDS_OF_ONE * ids:
         if words & set(PERSON_WORDS) and words <= {*PERSON_WORDS, *ID_WORDS, *NUMBER_WORDS}:
@@ -147,9 +143,10 @@ def _are_ids(cells: Cells) -> bool:
     values = numbers(cells)
     there = values[np.isfinite(values)]
     if IN_MOSTLY * (len(cells) - len(there)) <= len(cells):
-        whole = bool((there == np.rint(there)).all())
-        dotted = cells.dtype.kind == "O" and not whole and len(set(map(str, cells.tolist()))) > len(np.unique(there))
-        return dotted or (whole and _is_numbering(there, len(np.unique(there))))
+        distinct = len(np.unique(there))
+        if (there == np.rint(there)).all():
+            return _is_numbering(there, distinct)
+        return cells.dtype.kind == "O" and len(set(map(str, cells.tolist()))) > distinct  # such as 1.10 and 1.1
     texts = [str(cell).strip() for cell in cells.tolist() if cell is not None]
     plain = sum(not re.search(r"\s", text) and any(map(str.isdigit, text)) for text in texts)
     guessed = guess_feature(object_array(texts, len(texts)), max_categories=2)
@@ -159,23 +156,20 @@ def _are_ids(cells: Cells) -> bool:
 def _note_on_person(name: str, sizes: npt.NDArray[np.int64], records: int) -> Note:
     largest, nobody = int(sizes.max()), records - int(sizes.sum())
     persons = f"{counted(len(sizes), 'person')}, with up to {counted(largest, 'record')} each"
-    entry = f"identifies persons, so it is no feature: {persons}"
-    oddities = []
+    oddities = ["is it a key of rows? If persons have several rows, name the column of persons instead"]
     if largest > 1:
         share = np.count_nonzero(sizes == 1) / len(sizes)
-        oddities.append(
+        oddities = [
             f"records_per_person = 1 reads one record of each person ({share:.0%} have only one), and a larger number reads "
             "more, with more noise"
-        )
-    else:
-        oddities.append("is it a key of rows? If persons have several rows, name the column of persons instead")
+        ]
     if nobody:
         oddities.append(f"{counted(nobody, 'record')} without an id will be left out")
-    return Note(name, entry, tuple(oddities))
+    return Note(name, f"identifies persons, so it is no feature: {persons}", tuple(oddities))
 
 
 def _read(cells: Cells, absent: CategoryReader) -> Column:
-    """Return a column as numbers if at most one in ten of its cells is not a number or is a truth value, else as objects."""
+    """Return a column as numbers if at most one in ten of its cells is something else, else as objects."""
     there = absent.codes(cells) != absent.missing
     values = numbers(cells)
     others = there & np.isnan(values)
@@ -197,7 +191,7 @@ def _objects(cells: Cells, absent: CategoryReader) -> Cells:
     return result
 
 
-def _inferred(columns: Columns, labels: Cells, **options: Any) -> Schema:
+def _inferred(columns: Arrays, labels: Cells, **options: Any) -> Schema:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)  # the command explains it in detail
         return Schema.infer(columns, labels, **options)
@@ -211,7 +205,10 @@ def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
     entry = f"range {feature.low:g} to {feature.high:g}"
     distinct = len(np.unique(values))
     whole = bool((values == np.rint(values)).all())
-    others = _on_others(column.others)
+    others = []
+    if len(column.others):
+        texts = listed(sorted(set(map(str, column.others))))
+        others = [f"{counted(len(column.others), 'other cell')} will count as missing: {texts}"]
     if whole and _is_id(distinct, values.size):
         is_id = _is_numbering(values, distinct) or _is_called_id(name)
         guess = "an id?" if is_id else "an amount, or an id to be dropped?"
@@ -222,21 +219,10 @@ def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
     return Note(name, entry, tuple(oddities))
 
 
-def _dates(cells: Cells, feature: Date) -> npt.NDArray[np.float64]:
-    values = feature.reader()(cells)
-    return values[np.isfinite(values)]
-
-
 def _ends_of_one(values: npt.NDArray[np.float64]) -> list[str]:
     """Return a sentence for each end of a range that is the value of a single record."""
     ends = (("low", values.min()), ("high", values.max()))
     return [f"its {side} end is one record's value" for side, end in ends if np.count_nonzero(values == end) == 1]
-
-
-def _on_others(others: Cells) -> list[str]:
-    if not len(others):
-        return []
-    return [f"{counted(len(others), 'other cell')} will count as missing: {listed(sorted(set(map(str, others))))}"]
 
 
 def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Categorical) -> Note:

@@ -16,15 +16,15 @@ import numpy as np
 from hedgerow.cli import NOTHING_READ
 from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema, write_json
 from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
-from hedgerow.cli.schema_review import Note, draft_schema
+from hedgerow.cli.schema_review import Arrays, Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.schema import Schema, SchemaReport
-from hedgerow.schema.cells import Cells, numbers
+from hedgerow.schema.cells import numbers
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.schema.persons import person_ids
 from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, unread
+from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, joined_columns, unread
 from hedgerow.sources.tables import guess_format, open_table
 from hedgerow.texts import counted, it_or_them, listed, printable
 
@@ -110,7 +110,7 @@ def init(
         click.echo(f"wrote {out}", err=True)
 
 
-def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Columns]:
+def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Arrays]:
     """Return files that were read, and their columns one after another."""
     tables: list[TableFile] = []
     parts: list[Columns] = []
@@ -121,11 +121,10 @@ def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Colum
                 raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
             tables.append(table)
             parts.append(table.read())
-    return tables, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return tables, {name: np.asarray(column) for name, column in joined_columns(parts).items()}
 
 
 def _check_header(header: Sequence[str], data: Path) -> None:
-    """Raise SchemaError if the first line does not name columns, as far as can be determined."""
     check_no_name_twice(header, str(data))
     values = numbers(np.array(header, dtype=object))
     odd = [place for place, name in enumerate(header, 1) if not name or np.isfinite(values[place - 1])]
@@ -137,7 +136,7 @@ def _check_header(header: Sequence[str], data: Path) -> None:
         )
 
 
-def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
+def _checked_target(columns: Arrays, target: str | None, data: Path) -> str:
     """Return the column of labels, after a check that there are records with features and a label."""
     if len(columns) < 2:
         raise ConfigurationError(
@@ -222,11 +221,11 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
             place=f"the column {label!r}",
             remedy="pass the right --target",
         )
-        persons = Persons(schema)
+        ids, key = Counter[bytes](), os.urandom(32)
         for block in chain.from_iterable(table.blocks() for table in tables):
             checker.add(block, block[label] if labeled else None)
             if schema.person in block:
-                persons.add(block[schema.person])
+                ids.update(map(bytes, person_ids(block[schema.person], key, schema.missing)))
         malformed = sum(table.malformed for table in tables)
     report = checker.report(malformed)
     labels = report.labels
@@ -239,7 +238,7 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
         "columns_lacking": lacking,
         "columns_extra": extra,
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
-        "persons": persons.values() if schema.person is not None and schema.person not in lacking else None,
+        "persons": None if schema.person in (None, *lacking) else _persons(ids, schema.records_per_person),
         "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
         "warnings": [*unread(tables), *report.findings],
         "refusal": _refusal(tables, schema, report.records, data),
@@ -247,7 +246,7 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
 
 
 def _refusal(tables: Sequence[TableFile], schema: Schema, lines: int, data: Sequence[Path]) -> str | None:
-    """Return the reason why no model could be trained, with the message of ``hedgerow train``."""
+    """Return the message with which ``hedgerow train`` would refuse the files."""
     try:
         for table, path in zip(tables, data, strict=True):
             check_columns(table, schema, path)
@@ -274,23 +273,13 @@ def _page(counts: dict[str, Any], report: SchemaReport) -> Iterator[str]:
         )
 
 
-class Persons:
-    """Count the persons of a file, and how many records each has."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._missing, self._most, self._key = schema.missing, schema.records_per_person, os.urandom(32)
-        self._sizes: Counter[bytes] = Counter()
-
-    def add(self, cells: Cells) -> None:
-        self._sizes.update(map(bytes, person_ids(cells, self._key, self._missing)))
-
-    def values(self) -> dict[str, int]:
-        """Return the number of persons, and the number of records that a fit leaves out."""
-        without = self._sizes.pop(bytes(16), 0)
-        sizes = self._sizes.values()
-        return {
-            "persons": len(sizes),
-            "most_records": max(sizes, default=0),
-            "without_id": without,
-            "beyond": sum(max(size - self._most, 0) for size in sizes),
-        }
+def _persons(records: Counter[bytes], most: int) -> dict[str, int]:
+    """Return the number of persons by their ids, and how many records a fit leaves out."""
+    without = records.pop(bytes(16), 0)
+    sizes = records.values()
+    return {
+        "persons": len(sizes),
+        "most_records": max(sizes, default=0),
+        "without_id": without,
+        "beyond": sum(max(size - most, 0) for size in sizes),
+    }

@@ -39,15 +39,11 @@ from hedgerow.cli.options import InputFile, epsilon_option, options, query_optio
 def train(**given: Any) -> None:
     """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.
 
-    DATA is a file, a folder of .parquet or .csv files, or a quoted pattern such as "people/*.parquet"; several files are read in
-    the order of their names. A file is Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas
-    unless the schema's delimiter and encoding say otherwise. Its first line has the names of the schema's features and of the
-    target. A cell in quotes may hold line breaks. Records are read block by block, so they may exceed memory, except with
-    --holdout. A public rule leaves out each record that has another number of cells, an open quote, a
-    missing or undeclared label, or an outcome that is not a number. The number of these records is not reported.
-
-    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is
-    written.
+    A file is Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema's delimiter
+    and encoding say otherwise. Its first line has the names of the schema's features and of the target. A cell in quotes may hold
+    line breaks. Several files are read in the order of their names; with --holdout, the file must fit in memory. A public rule
+    leaves out each record that has another number of cells, an open quote, a missing or undeclared label, or an outcome that is
+    not a number. The number of these records is not reported.
     """
     from hedgerow.cli.training import run_training
 

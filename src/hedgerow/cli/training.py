@@ -28,10 +28,7 @@ from hedgerow.cli.inputs import (
     records_of,
     write_json,
 )
-from hedgerow.cli.options import (
-    Query,
-    refuse_overwriting,
-)
+from hedgerow.cli.options import Query, refuse_overwriting
 from hedgerow.engines.records import Records
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
@@ -49,6 +46,7 @@ OF_A_PROMISE = (
     "Each line was sent to the fit or to this report at random, and no column tells persons apart, so a person of several lines "
     "may pay for both: the two add up. Name the column in the schema as person, or by --person."
 )
+SCORES = {"accuracy": "accuracy {:.4f}", "roc_auc": "ROC AUC {:.4f}", "rmse": "RMSE {:.6g}", "r2": "R2 {:.4f}"}
 NOT_COVERED = (
     "These figures are computed from raw records and are NOT covered by the guarantee, "
     "so they must not leave the building."
@@ -84,8 +82,7 @@ def run_training(
     }
     form = CSVFormat.of(schema, query.separator)
     _warn_of_inferred(schema, schema_path)
-    settings |= {"adjacency": query.adjacency, "records_per_person": query.records_per_person}
-    model = kind(epsilon=query.epsilon, schema=schema, ledger=query.ledger(), **settings)
+    model = kind(schema=schema, **query.claim(), **settings)
     check_stdout()
 
     # A function of its own, because freeing many records takes time, and an interruption then must report the cost.
@@ -102,12 +99,11 @@ def run_training(
         spending.fit(model, records, None)
         spending.save(model, force=query.force)
         score: dict[str, Any] | Card | None = None
-        if testing is not None:
-            score = (
-                measure(model, testing)
-                if holdout_epsilon is None
-                else spending.ask(f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon))
-            )
+        if testing is not None and holdout_epsilon is not None:
+            spending.ask(f"epsilon {holdout_epsilon}")
+            score = ask_privately(model, testing, holdout_epsilon)
+        elif testing is not None:
+            score = measure(model, testing)
         _report(model, query, score)
 
     with Spending(_claim(model), query.out) as spending:
@@ -136,7 +132,6 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
 
 
 def _report(model: PrivateEstimator, query: Query, score: dict[str, Any] | Card | None) -> None:
-    """Write the result to stdout, and the path of the model to stderr."""
     if query.as_json:
         test: dict[str, Any] | None = None
         if isinstance(score, Card):
@@ -207,14 +202,10 @@ def measure(model: PrivateEstimator, testing: Columns) -> dict[str, Any]:
 
 
 def _score_text(score: dict[str, Any]) -> str:
-    first, second = list(score)[1:]
-    if score[first] is None:
+    shown = [SCORES[name].format(value) for name, value in score.items() if name in SCORES and value is not None]
+    if not shown:
         lacks = (
-            "has a declared label, so there is no accuracy"
-            if first == "accuracy"
-            else "has an outcome, so there is no error"
+            "a declared label, so there is no accuracy" if "accuracy" in score else "an outcome, so there is no error"
         )
-        return f"held-out test: no held-out line {lacks}"
-    shown = f"accuracy {score[first]:.4f}" if first == "accuracy" else f"RMSE {score[first]:.6g}"
-    more = "" if score[second] is None else f", {'ROC AUC' if second == 'roc_auc' else 'R2'} {score[second]:.4f}"
-    return f"held-out test on {counted(score['lines'], 'line')}: {shown}{more}"
+        return f"held-out test: no held-out line has {lacks}"
+    return f"held-out test on {counted(score['lines'], 'line')}: {', '.join(shown)}"

@@ -12,21 +12,3 @@ from hedgerow.curator.queries import (
 )
 from hedgerow.curator.queryable import Queryable
 from hedgerow.curator.rounds import Candidate, Cut, Round, Splits, cells_of
-
-__all__ = [
-    "Candidate",
-    "CompareMinorities",
-    "Curator",
-    "Cut",
-    "ModelScores",
-    "Nodes",
-    "Queryable",
-    "Question",
-    "Release",
-    "Round",
-    "SelectLabels",
-    "SelectSpecializations",
-    "SelectTests",
-    "Splits",
-    "cells_of",
-]

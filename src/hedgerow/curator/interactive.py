@@ -8,95 +8,29 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers
+from hedgerow.curator.given import RULES, read_given
 from hedgerow.curator.queries import Nodes, SelectTests
 from hedgerow.curator.queryable import Queryable
-from hedgerow.curator.sklearn_tools import Call, check_call
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
-from hedgerow.parameters import Choice, Constraint, Exact, Instance, RandomSource, Seed, WholeNumber, check_parameters
-from hedgerow.privacy.accounting import Adjacency, check_adjacency
+from hedgerow.parameters import Constraint, Instance, RandomSource, WholeNumber, check_parameters
+from hedgerow.privacy.accounting import Adjacency, Event, Pure, check_adjacency
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, Pure
-from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.released_warnings import class_warnings, column_warnings
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import check_same_order, read_records
-from hedgerow.schema.persons import Groups, read_groups, split_groups, split_target
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import ClassCounts, Histogram, MemoryTable, Sizes, keep_of
 from hedgerow.texts import counted, html_table, short_repr
-
-RULES: Mapping[str, Constraint] = {
-    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
-    "delta": Exact(
-        exact_delta, "the probability that the guarantee fails, from 0 to below 1; pass for example delta=1e-7"
-    ),
-    "adjacency": Choice(get_args(Adjacency)),
-    "records_per_person": WholeNumber(1, MOST_RECORDS_OF_ONE, or_none=True),
-    "random_state": Seed(),
-    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
-}
-
-
-def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
-    """Return the claim of a query and the source of its draws, or raise ConfigurationError if a parameter is wrong.
-
-    ``records`` is the number of records of a person if ``records_per_person`` is None.
-    """
-    values = check_parameters(given, {name: RULES[name] for name in given})
-    delta = exact_delta(values.get("delta", 0))
-    of_one = values["records_per_person"]
-    claim = Claim(exact(values["epsilon"]), delta, values["adjacency"], records if of_one is None else of_one)
-    return claim, Randomness(values["random_state"])
-
-
-@without_sizes()
-def read_given(
-    X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False, call: Call | None = None
-) -> tuple[Any, Any, bool, Groups | None]:
-    """Return the records and their labels, whether the records have column names, and the person of each record.
-
-    ``again`` means that records are read several times. ``call`` is the tools of scikit-learn that pass these arguments; if they
-    change the labels, labels are read from the column of ``X`` that the schema names as ``target``.
-
-    Raises
-    ------
-    SchemaError, ConfigurationError
-        As ``read_records``, ``Records.check`` and ``check_call`` do; for ``Records`` also with labels beside them.
-    """
-    if isinstance(X, Records):
-        check_alone(y, groups)
-        X.check(schema, again=again)
-        return X, None, True, X.groups_by(schema)
-    check_same_order(X, groups, "groups")
-    X, groups = split_groups(X, groups, schema.person)
-    X, target = split_target(X, schema.target)
-    from_column = call is not None and check_call(
-        call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray)
-    )
-    if from_column or (y is None and target is not None):
-        y = target
-    columns, labels = read_records(X, y, schema.features, schema.labels)
-    return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
-
-
-def check_alone(y: Any, groups: Any) -> None:
-    """Raise ConfigurationError if labels or person ids are passed beside ``Records``."""
-    if y is not None:
-        raise ConfigurationError("hr.Records hold their labels; pass y=None, and name the label column by label=.")
-    if groups is not None:
-        raise ConfigurationError("hr.Records hold person ids themselves; omit groups, and name the column by group=.")
-
 
 LATEST = 10  # queries that notebooks show
 
@@ -232,7 +166,7 @@ class Curator:
             table = X.table(self._encoder, keep) if elsewhere else MemoryTable.of(self._encoder, X, y, keep)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)
             self._questions: list[Question] = []
-            self._told: set[str] = set()
+            self._warned_of: set[str] = set()
             self.root = self._queryable.assign(PerRecordCoin(1))
 
     @property
@@ -367,14 +301,14 @@ class Curator:
         self._asked(f"counts of {', '.join(names)} by class", nodes, epsilon, counts)
         ends = np.cumsum(self._encoder.n_codes)
         parts = dict(zip(self._schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
-        doubts: tuple[str, ...] = ()
+        messages: tuple[str, ...] = ()
         if nodes.generation == self.root.generation:  # within other nodes a column may well have one value
             by_code = {
                 place: parts[name][0].sum(axis=1) for place, name in enumerate(self._schema.names) if name in wanted
             }
             deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
-            doubts = column_warnings(self._encoder, by_code, deviation)
-        self._warn(doubts)
+            messages = column_warnings(self._encoder, by_code, deviation)
+        self._warn(messages)
         return {name: parts[name] for name in names}
 
     def select(
@@ -419,15 +353,15 @@ class Curator:
         """
         return self._queryable.partition(nodes, tests, np.array(chosen))
 
-    def _warn(self, doubts: tuple[str, ...] = ()) -> None:
+    def _warn(self, messages: tuple[str, ...] = ()) -> None:
         """Warn by released counts, once of each class and column."""
         classes = self._schema.classes if self._schema.outcome is None else ()
         hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
-        if classes and not self._told.issuperset(map(repr, hidden)):
-            self._told.update(map(repr, hidden))
-            doubts += class_warnings(classes, self._queryable.evidence, so_far=True)
-        for doubt in doubts:
-            warnings.warn(doubt, UserWarning, stacklevel=3)
+        if classes and not self._warned_of.issuperset(map(repr, hidden)):
+            self._warned_of.update(map(repr, hidden))
+            messages += class_warnings(classes, self._queryable.evidence, so_far=True)
+        for message in messages:
+            warnings.warn(message, UserWarning, stacklevel=3)
 
     def _budget(self, epsilon: float) -> Fraction:
         return replace(self._claim, epsilon=exact(epsilon)).pure

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from hedgerow.arrays import Integers, Truth, frozen_copy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import AtMost, Noise, Selection
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import CellCounts, ClassCounts, Frontier, Histogram, Query, Table
 
@@ -71,15 +71,6 @@ def check_noise(noise: Noise, cells: int, unit: int) -> None:
         )
 
 
-def check_range(mechanism: Selection, name: str, score_range: int) -> None:
-    """Raise ConfigurationError if a mechanism covers a smaller range than that of the score."""
-    if mechanism.score_range < score_range:
-        raise ConfigurationError(
-            f"the mechanism is calibrated for scores that one record moves by at most {mechanism.score_range}, but the {name} "
-            f"moves by up to {score_range}; build the mechanism with the score's range."
-        )
-
-
 def check_tests(candidates: Candidates, table: Table) -> None:
     """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
     if type(candidates) is not Candidates or not np.array_equal(candidates.offsets, table.offsets):
@@ -100,10 +91,7 @@ class Release(ABC):
     def event(self, mechanism: Any, unit: int, table: Table) -> Event:
         """Return what it costs every node.
 
-        Raises
-        ------
-        ConfigurationError
-            If the mechanism covers less than what a record of weight up to ``unit`` adds.
+        ConfigurationError if the mechanism covers less than what a record of weight up to ``unit`` adds.
         """
 
     @abstractmethod
@@ -174,7 +162,7 @@ class SelectTests(Release):
         object.__setattr__(self, "offered", frozen_copy(self.offered, np.asarray(self.offered).dtype))
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
-        check_range(mechanism, self.score.name, self.score.range * unit)
+        mechanism.check_range(self.score.name, self.score.range * unit)
         check_tests(self.candidates, table)
         if unit > 1 and not self.score.weighs:
             raise ConfigurationError(
@@ -208,7 +196,7 @@ class SelectLabels(Release):
     of: Nodes
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
-        check_range(mechanism, ClassCount.name, ClassCount.range * unit)
+        mechanism.check_range(ClassCount.name, ClassCount.range * unit)
         return mechanism.event("labels", ClassCount.name)
 
     def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
@@ -248,7 +236,7 @@ class SelectSpecializations(Release):
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         if unit > 1:
             raise ConfigurationError("specializations are asked of records that count 1 only.")
-        check_range(mechanism, self.score.name, self.score.range)
+        mechanism.check_range(self.score.name, self.score.range)
         check_one(self.of, "specializations are asked")
         concerned = most_concerned(self.choices, table.offsets)
         return InSequence((mechanism.event("specializations", self.score.name),) * concerned)
@@ -277,7 +265,7 @@ class ModelScores(Release):
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         check_one(self.of, "models are scored")
-        check_range(mechanism, MODEL_SCORE, self.most * unit)
+        mechanism.check_range(MODEL_SCORE, self.most * unit)
         return mechanism.event("the best candidate", MODEL_SCORE)
 
     def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:

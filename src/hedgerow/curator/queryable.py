@@ -15,15 +15,15 @@ import numpy as np
 
 from hedgerow.arrays import Integers, Truth
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
-from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cost, check_cuts
+from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
-from hedgerow.mechanisms import Coin, Mechanism, Noise, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import Cost, cost
-from hedgerow.privacy.atomic import Atomic
-from hedgerow.privacy.events import Event, Pure
-from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.mechanisms import Coin, Mechanism, Noise, PassesThreshold, PerRecordCoin, Randomness
+from hedgerow.privacy.accounting import Cost, Event, Pure, cost
+from hedgerow.privacy.filter import Atomic, PrivacyFilter
 from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
+from hedgerow.schema.cells import public_value
+from hedgerow.schema.features import Value
 from hedgerow.scores import Candidates
 from hedgerow.table import (
     ChannelRule,
@@ -47,13 +47,6 @@ class _State:
     filter: PrivacyFilter
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
 
-    def charged(self, nodes: Nodes, amount: Cost) -> _State:
-        self.check_open(nodes)
-        return replace(self, filter=self.filter.charged(nodes.generation, nodes.index, amount))
-
-    def charged_all(self, amount: Cost) -> _State:
-        return replace(self, filter=self.filter.charged_all(amount))
-
     def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
         """Return the state in which the newest generation may be queried; those whose nodes are all closed are dropped."""
         known = {**self.frontiers, self.filter.made: frontier}
@@ -74,25 +67,11 @@ class _State:
 class Queryable:
     """Answers queries about the records of nodes by mechanisms, and stops at its budget.
 
-    Parameters
-    ----------
-    table : Table
-        The records.
-    ceiling : Cost or Fraction
-        What all queries together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with Gaussian
-        noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked before.
-    randomness : Randomness
-        Where every draw comes from.
+    ``ceiling`` is what all queries together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with
+    Gaussian noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked
+    before. ``warnings`` are those of a learner for its user, and ``evidence`` is what all class counts that were released say
+    of the classes: both follow from released values.
 
-    Attributes
-    ----------
-    doubts : list of str
-        The warnings of a learner for its user, from released values.
-    evidence : ClassEvidence
-        What all class counts that were released say of the classes.
-
-    Notes
-    -----
     Each query reads nodes with disjoint records. So the costs on each path from a root add up, and the most expensive path
     of an assignment counts (docs/proofs/composition.md). A node that was partitioned is closed: its children answer. The
     spent budget changes in one step, before the draw that it pays for. So no interruption at any line, and no query from the
@@ -112,7 +91,7 @@ class Queryable:
         self._scans = 0  # of readings of records in progress
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
-        self.doubts: list[str] = []
+        self.warnings: list[str] = []
         self.evidence = ClassEvidence(table.n_classes)
         self._roots: set[int] = set()  # generations that were assigned
         self._of_roots: dict[int, tuple[Integers, float]] = {}  # the first counts of a feature's codes, and their noise
@@ -123,14 +102,14 @@ class Queryable:
 
         Its queries read the same records, with margins, codes, nodes and warnings of its own. Nothing is refunded.
         """
-        self._charge_all(event)
+        self._charge(event)
         return Queryable(self._table.fresh(), cost(event), self._randomness)
 
     @property
     def n_classes(self) -> int:
         return self._table.n_classes
 
-    def doubts_of(self, encoder: Encoder) -> tuple[str, ...]:
+    def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
         of_classes = class_warnings(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
         of_columns = (
@@ -138,7 +117,7 @@ class Queryable:
             for place, (counts, deviation) in self._of_roots.items()
             if len(counts) == encoder.n_codes[place]  # codes of numbers may have been merged; these have a survey
         )
-        return (*self.doubts, *of_classes, *(text for texts in of_columns for text in texts))
+        return (*self.warnings, *of_classes, *(text for texts in of_columns for text in texts))
 
     @property
     def spent(self) -> Fraction:
@@ -187,8 +166,11 @@ class Queryable:
         What a table counts is answered with noise, everything else as its class says.
         """
         release = Noisy(query) if isinstance(query, Query) else query
-        unit = self._unit(release.of)
-        frontier = self._charge(release.of, release.event(mechanism, unit, self._table))
+        state = self._state.value
+        state.check_open(release.of)
+        unit = state.filter.unit(release.of.generation)  # the largest weight of a record in nodes of one assignment
+        charged = self._charge(release.event(mechanism, unit, self._table), release.of)
+        frontier = charged.frontier(release.of, self._table)
         statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)
         drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
         answer = release.answer(drawn, self._table)
@@ -259,7 +241,7 @@ class Queryable:
             if before is not None and skipped is not None:
                 by_cell = before._completed(by_cell, skipped)
             return Round(
-                rule, by_cell, layout.offsets(offsets), splits, self._charge_all, self._randomness, of, tuple(cuts)
+                rule, by_cell, layout.offsets(offsets), splits, self._charge, self._randomness, of, tuple(cuts)
             )
 
     @without_sizes()
@@ -310,13 +292,6 @@ class Queryable:
             with self._lock:
                 self._scans -= 1
 
-    def _charge_all(self, event: Event) -> None:
-        amount = cost(event)
-        check_cost(amount)
-        with self._lock:
-            self._check_answers()
-            self._state.update(lambda state: state.charged_all(amount))
-
     @without_sizes()
     def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
@@ -346,19 +321,23 @@ class Queryable:
         generation = state.filter.made - 1
         return Nodes(generation, np.arange(len(state.frontiers[generation])))
 
-    def _unit(self, nodes: Nodes) -> int:
-        """Return the largest weight of a record in nodes, which are all of one assignment."""
-        state = self._state.value
-        state.check_open(nodes)
-        return state.filter.unit(nodes.generation)
-
-    def _charge(self, nodes: Nodes, event: Event) -> Frontier:
-        """Charge every node on its path, or raise BudgetExceeded, and return the records to read."""
+    def _charge(self, event: Event, nodes: Nodes | None = None) -> _State:
+        """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it."""
         amount = cost(event)
-        check_cost(amount)
+        if amount.epsilon <= 0 and amount.mu_squared <= 0:
+            raise ConfigurationError(
+                "a question costs nothing, but only noise with a cost protects; pass a positive budget."
+            )
+
+        def charged(state: _State) -> _State:
+            if nodes is None:
+                return replace(state, filter=state.filter.charged(amount))
+            state.check_open(nodes)
+            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index))
+
         with self._lock:
             self._check_answers()
-            return self._state.update(lambda state: state.charged(nodes, amount)).frontier(nodes, self._table)
+            return self._state.update(charged)
 
     def __copy__(self) -> Queryable:
         return self  # a copy would be a second budget
@@ -399,3 +378,27 @@ class _Reader:
             return question(*about)
         with self._curator._scan_of_records():
             return question(*about)
+
+
+class Values:
+    """Holds the counts of the values of some columns, and releases which values occur; each query is charged before its answer.
+
+    ``counts`` holds for each column the number of records with each value, by the key that compares values; ``ceiling`` is what
+    all queries together may cost under add/remove adjacency.
+    """
+
+    def __init__(self, counts: Sequence[Mapping[float | str, int]], ceiling: Cost, randomness: Randomness) -> None:
+        self._counts = tuple(counts)
+        self._filter = Atomic(PrivacyFilter(ceiling))
+        self._randomness = randomness
+        self._process = os.getpid()
+
+    def shown(self, column: int, mechanism: PassesThreshold) -> list[Value]:
+        """Return the values of a column that pass the threshold, sorted, numbers before text, never in order of appearance."""
+        if os.getpid() != self._process:
+            raise BudgetExceeded("values are shown in the process that began it: a copy would spend its budget again.")
+        amount = cost(mechanism.event("values"))
+        self._filter.update(lambda before: before.charged(amount))
+        counts = dict(sorted(self._counts[column].items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
+        passes = self._randomness.draw(mechanism, np.fromiter(counts.values(), dtype=np.int64, count=len(counts)))
+        return [public_value(key) for key, shown in zip(counts, passes.tolist(), strict=True) if shown]

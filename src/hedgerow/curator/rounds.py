@@ -9,20 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, Truth, frozen_copy
-from hedgerow.curator.queries import check_range
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Noise, Randomness, Selection
-from hedgerow.privacy.accounting import Cost
-from hedgerow.privacy.events import Event
+from hedgerow.privacy.accounting import Event
 from hedgerow.table import Cells, ChannelRule, CodeGroups
-
-
-def check_cost(amount: Cost) -> None:
-    if amount.epsilon <= 0 and amount.mu_squared <= 0:
-        raise ConfigurationError(
-            "a question costs nothing, but only noise with a cost protects; pass a positive budget."
-        )
 
 
 def check_cuts(
@@ -79,11 +70,6 @@ def cells_of(cuts: Sequence[Cut]) -> Cells:
     return Cells(np.array([cut.by for cut in cuts], dtype=np.int64), side)
 
 
-def feature_scores(sums: Integers, offsets: Integers) -> Integers:
-    """Return the absolute sums (cells, codes, channels) added over the cells and codes of each feature, (features,)."""
-    return np.asarray(np.add.reduceat(np.abs(sums).sum(axis=(0, 2)), offsets[:-1]))
-
-
 def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
     """Return the absolute sums added over the two sides of a cut at each code, in all cells, (codes,); see ``Cut.at``.
 
@@ -100,21 +86,12 @@ def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """Every cut of some features with every other feature in bins on both sides, in every cell of the cuts before.
+    """Every cut of some features with every other feature in bins on both sides, in every cell of the cuts before."""
 
-    Parameters
-    ----------
-    by : sequence of int
-        The features that are cut.
-    group : sequence of ndarray of shape (codes of the feature,), int64
-        For each, the group of each code, from 0 on: cuts are between groups.
-    ordered : sequence of bool
-        For each, whether a cut has all groups up to one on its first side, or that group alone.
-    """
-
-    by: Sequence[int]
+    by: Sequence[int]  # the features that are cut
+    # (codes of the feature,): For each, the group of each code, from 0 on: cuts are between groups
     group: Sequence[Integers]
-    ordered: Sequence[bool]
+    ordered: Sequence[bool]  # for each, whether a cut has all groups up to one on its first side, or that group alone
 
     def __post_init__(self) -> None:
         # Read-only copies: a round answers by what was checked when it began.
@@ -150,22 +127,18 @@ class Splits:
         """Return the sums of all records, (cells, codes, channels): those over the groups of any one feature."""
         return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
 
-    def _first_sides(self, sums: Integers, p: int) -> Integers:
-        """Return the sums on the first side of each cut of a feature, (cells, cuts, codes, channels)."""
-        own = sums[:, self.starts[p] : self.starts[p + 1]]
-        return np.asarray(np.cumsum(own, axis=1)[:, :-1] if self.ordered[p] else own[:, :-1])
-
     def scores(self, sums: Integers, offsets: Integers) -> Integers:
         """Return the absolute sums over the cells of each cut with each feature, (cuts, features).
 
         ``sums`` is of shape (cells, groups, codes, channels).
         """
-        whole, found = self.whole(sums)[:, None], []
+        whole, by_feature = self.whole(sums)[:, None], []
         for p in range(len(self.by)):
-            first = self._first_sides(sums, p)
+            own = sums[:, self.starts[p] : self.starts[p + 1]]
+            first = np.cumsum(own, axis=1)[:, :-1] if self.ordered[p] else own[:, :-1]  # (cells, cuts, codes, channels)
             sides = (np.abs(first) + np.abs(whole - first)).sum(axis=(0, 3))
-            found.append(np.add.reduceat(sides, offsets[:-1], axis=1))
-        return np.concatenate(found)
+            by_feature.append(np.add.reduceat(sides, offsets[:-1], axis=1))
+        return np.concatenate(by_feature)
 
     def offered(self, features: int) -> Truth:
         """Return which features a cut may be combined with: all but the one that it cuts, (cuts, features)."""
@@ -202,7 +175,7 @@ class Round:
     _sums: Integers = field(repr=False)  # (cells, groups, codes, channels)
     _offsets: Integers = field(repr=False)  # the first code of each feature
     _splits: Splits | None = field(repr=False)
-    _charge: Callable[[Event], None] = field(repr=False)
+    _charge: Callable[[Event], object] = field(repr=False)
     _randomness: Randomness = field(repr=False)
     _of: tuple[object, ...] = field(default=(), repr=False)  # the origin of the sums, beside the cuts
     _cuts: tuple[Cut, ...] = field(default=(), repr=False)
@@ -235,7 +208,8 @@ class Round:
         """
         self._check(mechanism)
         features = len(self._offsets) - 1
-        scores = [feature_scores(self._by_code[..., : self._rule.scored], self._offsets)[None]]
+        by_code = np.abs(self._by_code[..., : self._rule.scored]).sum(axis=(0, 2))
+        scores = [np.add.reduceat(by_code, self._offsets[:-1])[None]]  # over the cells and codes of each feature
         possible = [np.ones((1, features), dtype=np.bool_)]
         if self._splits is not None:
             scores.append(self._splits.scores(self._scored, self._offsets))
@@ -262,7 +236,7 @@ class Round:
     def _check(self, mechanism: Selection) -> None:
         if not self._rule.scored:
             raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
-        check_range(mechanism, "absolute gradients", 2 * self._rule.scored_l1)
+        mechanism.check_range("absolute gradients", 2 * self._rule.scored_l1)
         self._charge(mechanism.event("a candidate", "absolute gradients"))
 
     def sums(self, candidate: Candidate, noise: Noise) -> Integers:

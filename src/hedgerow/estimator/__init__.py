@@ -1,8 +1,7 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
 from hedgerow.estimator.base import PrivateEstimator, call_of, former_parameters, restored, result_of, with_result
-from hedgerow.estimator.class_order import ClassOrder
-from hedgerow.estimator.classifier import PrivateClassifier
+from hedgerow.estimator.classifier import PrivateClassifier, PrivateRegressor
 from hedgerow.estimator.exported import FORMATS, follows_schema
 from hedgerow.estimator.planning import (
     ShowsResult,
@@ -14,36 +13,5 @@ from hedgerow.estimator.planning import (
     run,
     starts_of,
 )
-from hedgerow.estimator.plans import Explanation, Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
-from hedgerow.estimator.regressor import PrivateRegressor
+from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, Plan, PublicCoins, RawPlan, model_digest
 from hedgerow.mechanisms.randomness import Draw
-
-__all__ = [
-    "FORMATS",
-    "ClassOrder",
-    "Draw",
-    "Explanation",
-    "Fitted",
-    "Model",
-    "Plan",
-    "PrivateClassifier",
-    "PrivateEstimator",
-    "PrivateRegressor",
-    "PublicCoins",
-    "RawPlan",
-    "ShowsResult",
-    "answered",
-    "call_of",
-    "certificate_of",
-    "claim_of",
-    "draw_coins",
-    "follows_schema",
-    "former_parameters",
-    "model_digest",
-    "plan_of",
-    "restored",
-    "result_of",
-    "run",
-    "starts_of",
-    "with_result",
-]

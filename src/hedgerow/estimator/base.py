@@ -16,11 +16,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
-from hedgerow.curator.interactive import Curator, for_learner, public_draws, read_given
-from hedgerow.curator.sklearn_tools import Call, current_call
+from hedgerow.curator.given import Call, current_call, read_given
+from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
-from hedgerow.estimator.class_order import ClassOrder
 from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.planning import (
     Planned,
@@ -32,7 +31,7 @@ from hedgerow.estimator.planning import (
     plan_of,
     run,
 )
-from hedgerow.estimator.plans import Explanation, Fitted, Model, PublicCoins, RawPlan
+from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.files import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
@@ -84,16 +83,6 @@ class PrivateEstimator(Exported, Planned):
     def _inferred(self, X: Any, y: Any) -> Schema:
         """Return a schema that is inferred from the records, which voids the guarantee."""
 
-    def _schema_for(self, X: Any, y: Any) -> Schema:
-        """Return the schema of a fit. Without the parameter it is inferred from the records."""
-        if self.schema is not None:
-            return self.schema
-        if isinstance(X, Records):
-            raise ConfigurationError(
-                "schema is None, but hr.Records are read by a public schema, block by block. Pass an hr.Schema."
-            )
-        return self._inferred(X, y)
-
     def _check_coins(self, coins: PublicCoins, certificate: Certificate) -> None:
         """Raise ValueError unless these public coins are possible for a fit with this certificate."""
         if coins:
@@ -142,7 +131,11 @@ class PrivateEstimator(Exported, Planned):
         estimator = plain(self)
         randomness = Randomness(estimator.random_state)
         # Errors in the shape of X and y are raised before the ledger is charged.
-        schema = self._schema_for(X, y)
+        if self.schema is None and isinstance(X, Records):
+            raise ConfigurationError(
+                "schema is None, but hr.Records are read by a public schema, block by block. Pass an hr.Schema."
+            )
+        schema = self._inferred(X, y) if self.schema is None else self.schema
         columns, labels, named, persons = read_given(X, y, groups, schema, call=call_of(self))
         column = None if persons is None else persons.name
         claim = claim_of(estimator)
@@ -154,13 +147,17 @@ class PrivateEstimator(Exported, Planned):
         if certificate.holds:
             warn_of_epsilon(claim.epsilon, STACK)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
-            self._forget()
-            told = self._count(certificate)
+            self.__dict__.pop(
+                "_fitted", None
+            )  # an earlier result must not be taken for that of a fit that is interrupted
+            repeated = None
+            if self.ledger is None and certificate.holds:  # a fit that nothing counts
+                repeated = repeats.count(type(self).__name__, certificate.epsilon, certificate.delta)
             keep = keep_of(persons, claim.records_per_person, randomness)
-            model, doubts = run(plan, columns, labels, randomness, keep)
-            certificate = replace(certificate, warnings=tuple(doubts))
+            model, messages = run(plan, columns, labels, randomness, keep)
+            certificate = replace(certificate, warnings=tuple(messages))
             self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
-        _tell([*doubts, *told])
+        _warn(messages if repeated is None else [*messages, repeated])
         return self
 
     def __sklearn_clone__(self) -> Self:
@@ -172,13 +169,6 @@ class PrivateEstimator(Exported, Planned):
     def _cloned(self) -> Self:
         clone: Self = super().__sklearn_clone__()
         return clone
-
-    def _count(self, certificate: Certificate) -> list[str]:
-        """Count a fit whose guarantee holds and that is not charged to a ledger; return the warnings about it."""
-        if self.ledger is not None or not certificate.holds:
-            return []
-        text = repeats.count(type(self).__name__, certificate.epsilon, certificate.delta)
-        return [] if text is None else [text]
 
     @checks_keywords
     def fit_curator(self, curator: Curator) -> Self:
@@ -224,12 +214,12 @@ class PrivateEstimator(Exported, Planned):
             estimator, curator.schema, claim, plan, seeded=curator.seeded, person=curator.person
         )
         queryable = for_learner(curator, f"a model by {type(self).__name__}", claim.epsilon, plan.event)
-        self._forget()
+        self.__dict__.pop("_fitted", None)
         model = plan.fit(queryable)
-        doubts = queryable.doubts_of(plan.encoder)
-        certificate = replace(certificate, warnings=doubts)
+        messages = queryable.warnings_of(plan.encoder)
+        certificate = replace(certificate, warnings=messages)
         self._fitted = Fitted(curator.schema, certificate, model, estimator._stored(), curator.named, coins)
-        _tell(doubts)
+        _warn(messages)
         return self
 
     def _check_curator(self, curator: Curator) -> None:
@@ -256,10 +246,6 @@ class PrivateEstimator(Exported, Planned):
     def _stored(self) -> dict[str, Any]:
         """Return the parameters as they are stored in a model file."""
         return stored_parameters(self.get_params(deep=False), rules_of(type(self)))
-
-    def _forget(self) -> None:
-        """Remove the result of an earlier fit, so that it is not mistaken for the result of a fit that is interrupted."""
-        self.__dict__.pop("_fitted", None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -331,8 +317,8 @@ class PrivateEstimator(Exported, Planned):
                 f"{type(self).__name__} ({self.variant}) is not explained: a printed form predicts, and no more. "
                 "Fit it in its private form."
             )
-        found: Explanation = explained(X)
-        return found
+        explanation: Explanation = explained(X)
+        return explanation
 
     def save(self, path: Place) -> None:
         """Write the fitted model to a file, completely or not at all; ``hedgerow.load`` reads it.
@@ -445,12 +431,12 @@ class PrivateEstimator(Exported, Planned):
     def _looked_at(self, X: Any, answer: Callable[[Any], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
-        found = answer(X)
+        answers = answer(X)
         look = UnreadColumns(self.schema_.features, self.schema_.missing)
         look.add(X)
         for text in look.findings():
             warnings.warn(text, UnreadColumnWarning, stacklevel=3)
-        return found
+        return answers
 
     def _features_of(self, X: Any) -> Any:
         """Return ``X`` without the columns of persons and of labels.
@@ -486,9 +472,9 @@ def _opposite(signs: Mapping[str, int] | Sequence[int]) -> Mapping[str, int] | S
     return {name: -sign for name, sign in signs.items()} if isinstance(signs, Mapping) else [-sign for sign in signs]
 
 
-def _tell(doubts: Sequence[str]) -> None:
-    for doubt in doubts:
-        warnings.warn(doubt, UserWarning, stacklevel=STACK + 1)
+def _warn(messages: Sequence[str]) -> None:
+    for message in messages:
+        warnings.warn(message, UserWarning, stacklevel=STACK + 1)
 
 
 def with_result(

@@ -1,18 +1,18 @@
-"""The base class of every classifier."""
+"""The base classes of every classifier and of every regressor."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator.base import PrivateEstimator
-from hedgerow.estimator.bases import ClassifierMixin
-from hedgerow.estimator.class_order import ClassOrder
+from hedgerow.estimator.planning import ClassifierMixin, RegressorMixin
+from hedgerow.estimator.plans import ClassOrder, Model, model_digest
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import numbers
 from hedgerow.schema.columns import check_same_order, read_columns, read_labels
@@ -62,13 +62,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         the schema has numbers and text, numbers come first.
     """
 
-    def _check_labels(self, schema: Schema) -> None:
-        if not schema.classes:
-            raise ConfigurationError(
-                f"{type(self).__name__} predicts classes, but the schema declares an outcome, which is a number. Pass the schema "
-                "to hr.HedgerowRegressor, or declare classes."
-            )
-
     def _inferred(self, X: Any, y: Any) -> Schema:
         return inferred_schema(X, y)
 
@@ -102,8 +95,101 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         The warnings are those of ``predict_proba``.
         """
         order = self._order
-        said = order.columns(self._looked_at(X, self.model_.probabilities))
+        shares = order.columns(self._looked_at(X, self.model_.probabilities))
         # For two classes, a comparison takes a tenth of the time.
-        best = (said[:, 1] > said[:, 0]).astype(np.intp) if said.shape[1] == 2 else said.argmax(axis=1)
+        best = (shares[:, 1] > shares[:, 0]).astype(np.intp) if shares.shape[1] == 2 else shares.argmax(axis=1)
         labels: npt.NDArray[Any] = order.array()[best]
         return labels
+
+
+class Calibrated(Protocol):
+    """The part of a report card that intervals need."""
+
+    def reach(
+        self, predictions: npt.NDArray[np.float64], level: float, *, by_prediction: bool
+    ) -> npt.NDArray[np.float64]:
+        """Return the half-width of an interval of this level around each prediction."""
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):
+    """The base class of every regressor: its labels are the schema's outcome, a number with a public range.
+
+    Parameters are those of ``PrivateEstimator``.
+    """
+
+    def _inferred(self, X: Any, y: Any) -> Schema:
+        return inferred_outcome_schema(X, y)
+
+    @property
+    def model_(self) -> Model:
+        """What the fit released."""
+        return self._result.model
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted outcome of each record, of shape (records,), within the schema's range.
+
+        Warns
+        -----
+        UnreadColumnWarning
+            Once for each column that has no cell that can be read, or has nearly all its numbers outside the declared range.
+        """
+        return self._looked_at(X, self.model_.predictions)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the R2 on raw records, which no guarantee covers; ``hr.evaluate`` releases figures privately."""
+        check_same_order(X, y, "y")
+        return super().score(X, y, sample_weight)
+
+    def predict_interval(
+        self, X: Any, level: float = 0.9, *, card: Calibrated, by_prediction: bool = False
+    ) -> npt.NDArray[np.float64]:
+        """Return an interval for the outcome of each new record, computed from a released report card at no cost.
+
+        The interval is the prediction plus and minus a half-width, which follows from the noisy counts of absolute residuals (a
+        private split conformal interval). If a record is drawn from the same distribution as the card's records, its outcome is
+        in the interval with a probability of at least ``level``. The probability is over the card's records, its noise and the
+        new record together. The outcome is meant as the schema reads it, clipped to its range. An end of the interval that would
+        be at or beyond the end of the range is infinite.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            The records.
+        level : float, default 0.9
+            The probability, above 0 and below 1.
+        card : RegressionCard
+            The result of ``hr.evaluate`` for this model, on records that were not used in its fit.
+        by_prediction : bool, default False
+            Whether each bin of predictions has a half-width of its own, which needs many more records. The statement then holds
+            within each bin. Choose it before you see the card.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The lower and the upper ends.
+
+        Raises
+        ------
+        ConfigurationError
+            If the card is of another model, or of persons with several records, or the level is not a probability.
+
+        Examples
+        --------
+        >>> import numpy as np, hedgerow as hr
+        >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
+        >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
+        >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], 8 * X[:4000, 0])
+        >>> card = hr.evaluate(model, X[4000:], 8 * X[4000:, 0], epsilon=1.0)
+        >>> model.predict_interval(X[:3], 0.9, card=card).shape
+        (3, 2)
+        """
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise ConfigurationError(f"level is {shown(level)}, but it is a probability; pass a number such as 0.9.")
+        if getattr(card, "model_digest", None) != model_digest(self.model_):
+            raise ConfigurationError("the card is not this model's; pass what hr.evaluate made of this very model.")
+        center, outcome = self.predict(X), self.schema_.outcome_grid
+        reach = card.reach(center, float(level), by_prediction=by_prediction)
+        low, high = center - reach, center + reach
+        return np.column_stack(
+            [np.where(low <= outcome.low, -np.inf, low), np.where(high >= outcome.high, np.inf, high)]
+        )

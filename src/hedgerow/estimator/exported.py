@@ -9,8 +9,7 @@ from typing import Any
 
 from hedgerow import __version__
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator.class_order import ClassOrder
-from hedgerow.estimator.plans import Fitted
+from hedgerow.estimator.plans import ClassOrder, Fitted
 from hedgerow.export import ScoringForm
 from hedgerow.export.json_text import json_text
 from hedgerow.export.onnx_graph import onnx_model

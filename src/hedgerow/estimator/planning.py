@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, dataclass_transform
 
 from hedgerow.curator import Queryable
-from hedgerow.curator.interactive import RULES, Curator
-from hedgerow.curator.sklearn_tools import Call
-from hedgerow.engines.records import Records, table_of
+from hedgerow.curator.given import RULES, Call
+from hedgerow.curator.interactive import Curator
+from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator.bases import BaseEstimator
 from hedgerow.estimator.plans import FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
@@ -28,11 +28,37 @@ from hedgerow.parameters import (
 )
 from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import RECORD, Claim, Unit
+from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.privacy.guarantee import Start
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Coded, Keep, Table
+from hedgerow.table import Coded, Keep, MemoryTable, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sklearn.utils import Tags
+
+    class BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **parameters: Any) -> Self: ...
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]: ...
+        def __sklearn_clone__(self) -> Self: ...
+        def __sklearn_tags__(self) -> Tags: ...
+        @property
+        def _repr_html_(self) -> Callable[[], str]: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    class ClassifierMixin:
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class RegressorMixin:
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class MetaEstimatorMixin: ...
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin  # noqa: F401
+
 
 SCHEMA = Instance(
     Schema,
@@ -116,10 +142,6 @@ class Planned(ShowsResult):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
         """Return the plan of a fit; ``coins`` are those of ``_draw_coins``."""
 
-    @abstractmethod
-    def _check_labels(self, schema: Schema) -> None:
-        """Raise ConfigurationError if the schema's labels are not what the estimator predicts."""
-
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
         """Return the public coins on which the plan depends. No record has been read."""
         return ()
@@ -161,7 +183,17 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
 
     The plan depends on these arguments alone, and not on earlier fits of the estimator.
     """
-    estimator._check_labels(schema)
+    name, of_numbers = type(estimator).__name__, isinstance(estimator, RegressorMixin)
+    if of_numbers and schema.outcome is None:
+        raise ConfigurationError(
+            f"{name} predicts a number, but the schema declares classes. Pass the schema to a classifier, or declare the "
+            "number's public range, as in hr.Schema(features, outcome=hr.Numeric(0, 20_000))."
+        )
+    if not of_numbers and not schema.classes:
+        raise ConfigurationError(
+            f"{name} predicts classes, but the schema declares an outcome, which is a number. Pass the schema to "
+            "hr.HedgerowRegressor, or declare classes."
+        )
     return plain(estimator)._plan(schema, claim, coins)
 
 
@@ -191,14 +223,17 @@ def run(
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
         return cast(Model, plan.fit_raw(X, y, randomness)), ()
-    with table_of(X, y, Coded(plan.encoder), keep) as table:
+    reading = Coded(plan.encoder)
+    if not isinstance(X, Records):
+        return answered(plan, MemoryTable.by(reading, X, y, keep), randomness)
+    with closing(X.read(reading, keep)) as table:
         return answered(plan, table, randomness)
 
 
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
     """Return the model that a plan makes of a table, and the warnings for its user."""
     queryable = Queryable(table, cost(plan.event), randomness)
-    return plan.fit(queryable), queryable.doubts_of(plan.encoder)
+    return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 
 
 def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:

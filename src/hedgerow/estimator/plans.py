@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,11 @@ from hedgerow.curator import Queryable
 from hedgerow.export import ScoringForm, Softmax
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.mechanisms import Randomness
+from hedgerow.privacy.accounting import Event, Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.cells import object_array
+from hedgerow.schema.features import Value
 from hedgerow.texts import MOST_COLUMNS, html_table, short_repr, shortened
 
 
@@ -222,11 +224,11 @@ class RawModel(Protocol):
 
 def model_digest(model: Model) -> str:
     """Return the SHA-256 of all that a model released, in hexadecimal."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, array in sorted(model.to_arrays().items()):
-        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 class Plan(Protocol):
@@ -292,3 +294,70 @@ class Fitted:
     coins: PublicCoins = ()
 
     __repr__ = short_repr
+
+
+Values = TypeVar("Values", bound=npt.NDArray[Any])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOrder:
+    """The classes of a schema as ``numpy.unique`` sorts labels; numbers come before text, which numpy cannot compare."""
+
+    classes: tuple[Value, ...]  # the sorted classes; none for a regressor
+    places: npt.NDArray[np.intp]  # (classes,): the place of each of them in the schema
+
+    @classmethod
+    def of(cls, schema: Schema) -> Self:
+        given = schema.classes
+        places = sorted(range(len(given)), key=lambda k: (isinstance(given[k], str), given[k]))
+        return cls(tuple(given[k] for k in places), np.array(places, dtype=np.intp))
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the schema declares its classes in this order."""
+        return bool((np.diff(self.places) > 0).all())
+
+    def array(self) -> npt.NDArray[Any]:
+        """Return the classes as an array of their own type, or of objects if they have several."""
+        kinds = {type(label) for label in self.classes}
+        if len(kinds) == 1 or kinds == {int, float}:
+            labels = np.array(self.classes)
+            if labels.tolist() == list(self.classes):
+                return labels
+        return object_array(self.classes, len(self.classes))
+
+    def codes(self, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
+        return labels if self.is_given else np.argsort(self.places)[labels]
+
+    def columns(self, values: Values) -> Values:
+        return values if self.is_given else cast(Values, values[..., self.places])
+
+    def margins(self, values: Values) -> Values:
+        """Return margins in this order. For two classes they are the second's log-odds, and there is no axis for classes."""
+        if self.is_given:
+            return values
+        return -values if len(self.classes) == 2 else self.columns(values)
+
+    def signs(self, signs: tuple[int, ...]) -> tuple[int, ...]:
+        """Return how the log-odds of the schema's second class may go, given how those of the second in this order may."""
+        return signs if self.is_given else tuple(-sign for sign in signs)
+
+    def form(self, form: ScoringForm) -> ScoringForm:
+        return form if self.is_given else replace(form, classes=self.classes, votes=self.columns(form.votes))
+
+    def explanation(self, given: Explanation) -> Explanation:
+        if self.is_given:
+            return given
+        baseline: Any = np.asarray(given.baseline)
+        opposite = len(self.classes) == 2 and given.scale == "probability"
+        baseline = 1 - baseline if opposite else self.margins(baseline)
+        deviation = given.deviation
+        if deviation is not None and len(self.classes) > 2:
+            deviation = self.columns(deviation)
+        return replace(
+            given,
+            classes=self.classes,
+            baseline=float(baseline) if baseline.ndim == 0 else baseline,
+            contributions=self.margins(given.contributions),
+            deviation=deviation,
+        )

@@ -3,9 +3,9 @@
 The form stands below the learners, whose models say it of themselves; the writers know nothing of any system.
 """
 
-from hedgerow.export.dialects import DIALECTS
 from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax, Trees
 from hedgerow.export.readings import NumberReading, Reading, ValueReading, readings_of
+from hedgerow.export.sql_text import DIALECTS
 
 __all__ = [
     "DIALECTS",

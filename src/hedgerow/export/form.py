@@ -5,7 +5,7 @@ Every private system is this and no more, so whoever writes models for other pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from hedgerow.schema.features import Value
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
 Codes = npt.NDArray[Any]
+Nodes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -101,30 +102,15 @@ class Trees:
 
     A record starts at every root. In a node with a test it goes to the child ``first_child[node] + branch[test][code]``, the code
     being that of the test's feature.
-
-    Parameters
-    ----------
-    n_features : int
-        Of a record's codes.
-    roots : ndarray of shape (trees,)
-        The root of each tree.
-    test : ndarray of shape (nodes,)
-        The test of each node, -1 for a leaf.
-    first_child : ndarray of shape (nodes,)
-        The first of a node's children, which stand side by side behind it; 0 for a leaf.
-    feature, arity : ndarray of shape (tests,)
-        What each test reads, and how many branches it has.
-    branch : ndarray of shape (tests, codes)
-        The branch of each code of the test's feature; beyond its codes anything.
     """
 
     n_features: int
-    roots: npt.NDArray[np.integer[Any]]
-    test: npt.NDArray[np.integer[Any]]
-    first_child: npt.NDArray[np.integer[Any]]
-    feature: npt.NDArray[np.integer[Any]]
-    arity: npt.NDArray[np.integer[Any]]
-    branch: Codes
+    roots: Nodes  # (trees,)
+    test: Nodes  # (nodes,): -1 for a leaf
+    first_child: Nodes  # (nodes,): the first of a node's children, which stand side by side behind it; 0 for a leaf
+    feature: Nodes  # (tests,)
+    arity: Nodes  # (tests,): the number of branches
+    branch: Codes  # (tests, codes): the branch of each code of the test's feature; beyond its codes anything
 
     @lazy
     def _walk(self) -> tuple[Any, ...]:
@@ -184,7 +170,6 @@ class Trees:
         return np.asarray(self.first_child[node] + np.arange(self.arity[self.test[node]]))
 
     def importances(self) -> Floats:
-        """Return the share of each feature in the tests, each weighing what its depth leaves to it, (features,)."""
         feature = np.append(self.feature, -1)[self.test]  # -1 for a leaf
         return importances(self.roots, feature, self.first_child, self.n_features)
 
@@ -218,11 +203,7 @@ class Trees:
 
 
 def levels(
-    roots: npt.NDArray[np.integer[Any]],
-    test: npt.NDArray[np.integer[Any]],
-    first_child: npt.NDArray[np.integer[Any]],
-    arity: npt.NDArray[np.integer[Any]],
-    most: int | None = None,
+    roots: Nodes, test: Nodes, first_child: Nodes, arity: Nodes, most: int | None = None
 ) -> npt.NDArray[np.int32]:
     """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
     level = np.zeros(len(test), dtype=np.int32)
@@ -237,9 +218,7 @@ def levels(
     return level
 
 
-def parents(
-    roots: npt.NDArray[np.integer[Any]], inner: npt.NDArray[np.bool_], first_child: npt.NDArray[np.integer[Any]]
-) -> Integers:
+def parents(roots: Nodes, inner: npt.NDArray[np.bool_], first_child: Nodes) -> Integers:
     """Return the node above each node, -1 above a root; ``inner`` marks the nodes with children."""
     out = np.full(len(first_child), -1, dtype=np.int64)
     above = np.flatnonzero(inner)
@@ -251,12 +230,7 @@ def parents(
     return out
 
 
-def importances(
-    roots: npt.NDArray[np.integer[Any]],
-    feature: npt.NDArray[np.integer[Any]],
-    first_child: npt.NDArray[np.integer[Any]],
-    n_features: int,
-) -> Floats:
+def importances(roots: Nodes, feature: Nodes, first_child: Nodes, n_features: int) -> Floats:
     """Return the share of each feature in the tests of trees, of shape (features,); zeros where there is no test.
 
     ``feature`` is -1 for a leaf. A root weighs 1, and a test shares its weight evenly among its branches.
@@ -284,27 +258,18 @@ class ScoringForm(Trees):
     """A model as trees over codes: each leaf that a record reaches gives it votes.
 
     The label is the first class with the largest sum of votes. A regressor's form has no classes and one column of votes.
-
-    Parameters
-    ----------
-    encoder : Encoder
-        How the cell of each feature becomes a code.
-    classes : tuple of bool, int, float or str
-        The labels; none for a regressor.
-    votes : ndarray of shape (nodes, classes), int64
-        What a leaf gives to each class, or to the prediction; other nodes' mean nothing.
-    link : Link
-        What makes probabilities of sums, or the prediction.
     """
 
     encoder: Encoder
-    classes: Sequence[Value]
-    votes: Integers
-    link: Link
+    classes: Sequence[Value]  # the labels; none for a regressor
+    votes: (
+        Integers  # (nodes, classes): what a leaf gives to each class, or to the prediction; other nodes' mean nothing
+    )
+    link: Link  # from sums of votes to probabilities, or to the prediction
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
-        """How other programs read the cells of each feature; raises ConfigurationError where they cannot be told."""
+        """How other programs read the cells of each feature; raises ConfigurationError where one cannot be exported."""
         return readings_of(self.encoder)
 
     @property
@@ -325,15 +290,15 @@ class ScoringForm(Trees):
         return row
 
     def merged(self) -> ScoringForm:
-        """Return a form that says the same with one tree for all that ask the same, whose votes are added up."""
+        """Return a form that says the same with one tree for all that have the same tests, whose votes are added up."""
         together: dict[tuple[int, ...], list[Integers]] = {}
         for root in self.roots.tolist():
             nodes = self._below(root)
             together.setdefault(tuple(self.test[nodes].tolist()), []).append(nodes)
         if len(together) == len(self.roots):
             return self
-        kept = [group[0] for group in together.values()]
-        votes = np.concatenate([sum(self.votes[nodes] for nodes in group) for group in together.values()])
+        kept = [trees[0] for trees in together.values()]
+        votes = np.concatenate([sum(self.votes[nodes] for nodes in trees) for trees in together.values()])
         place = np.zeros(len(self.test), dtype=np.int64)
         order = np.concatenate(kept)
         place[order] = np.arange(len(order))
@@ -343,10 +308,9 @@ class ScoringForm(Trees):
         return replace(self, roots=starts, test=test, first_child=first_child, votes=votes)
 
     def _below(self, root: int) -> Integers:
-        return np.concatenate([np.array(level) for level in self._levels(root)])
-
-    def _levels(self, root: int) -> Iterator[list[int]]:
-        level = [root]
+        """Return the nodes of a tree, level by level."""
+        nodes, level = [root], [root]
         while level:
-            yield level
             level = [child for node in level if self.test[node] >= 0 for child in self.children(node).tolist()]
+            nodes += level
+        return np.array(nodes)

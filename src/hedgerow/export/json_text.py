@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm
+from hedgerow.export.form import Link, OutcomeLog, OutcomeRange, ScoringForm
 from hedgerow.export.readings import NumberReading, Reading
 
 JSON_FORMAT = 1  # version of what stands under "answers"
@@ -29,14 +29,12 @@ CLASSES = (
     "votes. Probabilities: sums over 'total'; or the softmax of sums over 'steps', each p then times max(1, (1 - p) / cap) if "
     "there is a cap, and divided by their sum."
 )
-OUTCOME = (
-    "The prediction is low * (1 - share) + high * share, where share is the sum of votes, at least 0 and at most 'steps', "
-    "over 'steps'."
-)
-LOG_OUTCOME = (
-    "The prediction is base * exp(sum / steps), where sum is that of votes, at least 'first' and at most 'last'; it is at least "
-    "'low' and at most 'high'."
-)
+RULES: dict[type, str] = {
+    OutcomeRange: "The prediction is low * (1 - share) + high * share, where share is the sum of votes, at least 0 and at most "
+    "'steps', over 'steps'.",
+    OutcomeLog: "The prediction is base * exp(sum / steps), where sum is that of votes, at least 'first' and at most 'last'; it "
+    "is at least 'low' and at most 'high'.",
+}
 
 
 def json_text(document: Mapping[str, Any], form: ScoringForm) -> str:
@@ -45,13 +43,7 @@ def json_text(document: Mapping[str, Any], form: ScoringForm) -> str:
 
 
 def answers_of(form: ScoringForm) -> dict[str, Any]:
-    """Return how a model answers, as plain values; trees that ask the same are one.
-
-    Raises
-    ------
-    ConfigurationError
-        If it would take more values than a text should hold.
-    """
+    """Return how a model answers, as plain values; trees of the same tests are one. ConfigurationError if it is too large."""
     size = form.branch.size + form.votes.size
     if size > MOST_VALUES:
         raise ConfigurationError(
@@ -60,7 +52,7 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
     form = form.merged()
     nodes = range(len(form.test))
     return {
-        "rule": TREES + _rule(form.link),
+        "rule": TREES + RULES.get(type(form.link), CLASSES),
         "features": [_feature(reading) for reading in form.readings],
         "classes": list(form.classes),
         "roots": form.roots.tolist(),
@@ -78,20 +70,8 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
     }
 
 
-def _rule(link: Link) -> str:
-    if isinstance(link, OutcomeLog):
-        return LOG_OUTCOME
-    return OUTCOME if isinstance(link, OutcomeRange) else CLASSES
-
-
 def _link(link: Link) -> dict[str, Any]:
-    if isinstance(link, OutcomeLog):
-        return {"outcome": asdict(link)}
-    if isinstance(link, OutcomeRange):
-        return {"outcome": {"low": link.low, "high": link.high, "steps": link.steps}}
-    return {
-        "probabilities": {"total": link.total} if isinstance(link, Mean) else {"steps": link.steps, "cap": link.cap}
-    }
+    return {"outcome" if type(link) in RULES else "probabilities": asdict(link)}
 
 
 def _feature(reading: Reading) -> dict[str, Any]:

@@ -18,20 +18,12 @@ from hedgerow.export.readings import DECIMAL, SPACES, NumberReading, Reading, Va
 
 
 class GraphWriter:
-    """A graph that is being written.
-
-    Parameters
-    ----------
-    onnx : module
-        The package.
-    taken : sequence of str
-        Names of the inputs.
-    """
+    """A graph that is being written; ``taken`` are the names of its inputs."""
 
     def __init__(self, onnx: Any, taken: Sequence[str]) -> None:
         self.nodes: list[Any] = []
         self.tensors: list[Any] = []
-        self._onnx = onnx
+        self.onnx = onnx
         self._taken = set(taken)
         self._prefix = "hedgerow:"
         while any(name.startswith(self._prefix) for name in taken):
@@ -40,34 +32,30 @@ class GraphWriter:
     def node(self, kind: str, *inputs: str, name: str | None = None, domain: str = "", **attributes: Any) -> str:
         """Add a node and return its output; under ``name``, with underscores behind it where an input has that name."""
         output = self._name() if name is None else self._free(name)
-        made = self._onnx.helper.make_node(kind, list(inputs), [output], domain=domain, **attributes)
+        made = self.onnx.helper.make_node(kind, list(inputs), [output], domain=domain, **attributes)
         self.nodes.append(made)
         return output
 
     def cast(self, values: str, kind: str) -> str:
-        return self.node("Cast", values, to=getattr(self._onnx.TensorProto, kind))
+        return self.node("Cast", values, to=getattr(self.onnx.TensorProto, kind))
 
     def constant(self, values: npt.NDArray[Any]) -> str:
         """Return an array of numbers, whole numbers in 64 bits unless they are given in 32."""
         if values.dtype.kind in "iu" and values.dtype != np.int32:
             values = values.astype(np.int64)
         name = self._name()
-        self.tensors.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
+        self.tensors.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
     def number(self, value: float) -> str:
         return self.constant(np.array(value, dtype=np.float64))
-
-    def zero(self) -> Any:
-        """Return the whole number 0 as an attribute."""
-        return self._onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
 
     def labels(self, values: npt.NDArray[Any]) -> str:
         if values.dtype.kind != "O":
             return self.constant(values)
         name = self._name()
         texts = [text.encode() for text in values.tolist()]
-        self.tensors.append(self._onnx.helper.make_tensor(name, self._onnx.TensorProto.STRING, [len(texts)], texts))
+        self.tensors.append(self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, [len(texts)], texts))
         return name
 
     def _name(self) -> str:
@@ -120,15 +108,15 @@ def value_codes(writer: GraphWriter, reading: ValueReading) -> str:
 
 def _spelled(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
     """Return the codes of cells, (cells,), however they are spelled."""
-    found = None  # the code and 1, or 0
+    code = None  # the code and 1, or 0
     for bit, part in _patterns(reading):
         matches = writer.node("RegexFullMatch", cells, pattern=part)
-        given = writer.node("Where", matches, writer.constant(np.array(1 << bit)), writer.constant(np.array(0)))
-        found = given if found is None else writer.node("Add", found, given)
-    assert found is not None, "missing cells have spellings"
+        value = writer.node("Where", matches, writer.constant(np.array(1 << bit)), writer.constant(np.array(0)))
+        code = value if code is None else writer.node("Add", code, value)
+    assert code is not None, "missing cells have spellings"
     if reading.numbers:
-        found = writer.node("Max", found, _decimals(writer, reading, cells))
-    minus_one = writer.node("Sub", found, writer.constant(np.array(1)))
+        code = writer.node("Max", code, _decimals(writer, reading, cells))
+    minus_one = writer.node("Sub", code, writer.constant(np.array(1)))
     none = writer.node("Less", minus_one, writer.constant(np.array(0)))
     return writer.node("Where", none, writer.constant(np.array(reading.undeclared)), minus_one)
 
@@ -151,30 +139,14 @@ def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
     keys = writer.constant(np.array([[key for key, _ in reading.numbers]]))
     equal = writer.cast(writer.node("Equal", one_each, keys), "INT64")
     codes = writer.constant(np.array([[code + 1] for _, code in reading.numbers]))
-    found = writer.node("Reshape", writer.node("MatMul", equal, codes), writer.constant(np.array([-1])))
-    none = writer.node("ConstantOfShape", writer.node("Shape", cells), value=writer.zero())
-    return writer.node("ScatterND", none, places, found)
+    known = writer.node("Reshape", writer.node("MatMul", equal, codes), writer.constant(np.array([-1])))
+    zero = writer.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
+    none = writer.node("ConstantOfShape", writer.node("Shape", cells), value=zero)
+    return writer.node("ScatterND", none, places, known)
 
 
-def onnx_model(form: ScoringForm, metadata: Mapping[str, str], words: str) -> Any:
-    """Return a form as a ModelProto.
-
-    Parameters
-    ----------
-    form : ScoringForm
-        The model.
-    metadata : mapping of str to str
-        What is written beside it.
-    words : str
-        What a viewer of the graph shows of it.
-
-    Raises
-    ------
-    MissingExtraError
-        If the package onnx is not installed.
-    ConfigurationError
-        If the tables are too large for the format.
-    """
+def onnx_model(form: ScoringForm, metadata: Mapping[str, str], description: str) -> Any:
+    """Return a form as a ModelProto, beside metadata and a description that a viewer of the graph shows."""
     try:
         onnx = import_module("onnx")
     except ImportError as error:
@@ -182,34 +154,44 @@ def onnx_model(form: ScoringForm, metadata: Mapping[str, str], words: str) -> An
             'to_onnx needs the package onnx, which is not installed: pip install "hedgerow[onnx]" brings it.'
         ) from error
     form = form.merged()
-    _check(form)
-    writer = GraphWriter(onnx, [reading.name for reading in form.readings])
-    sums = _sums(writer, form, _codes(writer, form))
-    if isinstance(form.link, OutcomeLog | OutcomeRange):
-        outputs = [
-            onnx.helper.make_tensor_value_info(
-                _prediction(writer, form.link, sums), onnx.TensorProto.DOUBLE, ["records"]
-            )
-        ]
-    else:
-        outputs = _of_classes(onnx, writer, form, sums)
-    return _model(onnx, writer, form, outputs, metadata, words)
-
-
-def _check(form: ScoringForm) -> None:
     size = 8 * (form.branch.size + form.votes.size + 2 * form.test.size)
     if size > MOST_BYTES:
         raise ConfigurationError(
             f"the model's tables take {size} bytes in ONNX, and a file holds {MOST_BYTES} of them; fit fewer or smaller trees."
         )
-
-
-def _codes(writer: GraphWriter, form: ScoringForm) -> str:
-    columns = [
-        number_codes(writer, reading) if isinstance(reading, NumberReading) else value_codes(writer, reading)
-        for reading in form.readings
-    ]
-    return writer.node("Concat", *columns, axis=1)
+    helper, kinds = onnx.helper, onnx.TensorProto
+    writer = GraphWriter(onnx, [reading.name for reading in form.readings])
+    columns, inputs = [], []
+    for reading in form.readings:
+        if isinstance(reading, NumberReading):
+            column, kind = number_codes(writer, reading), kinds.DOUBLE
+        else:
+            column, kind = value_codes(writer, reading), kinds.STRING
+        columns.append(column)
+        inputs.append(helper.make_tensor_value_info(reading.name, kind, ["records", 1], doc_string=_about(reading)))
+    sums = _sums(writer, form, writer.node("Concat", *columns, axis=1))
+    if isinstance(form.link, OutcomeLog | OutcomeRange):
+        shown: list[tuple[Any, ...]] = [(_prediction(writer, form.link, sums), kinds.DOUBLE, ["records"])]
+    else:
+        labels = np.array(form.labels, dtype=object if isinstance(form.labels[0], str) else None)
+        best = writer.node("ArgMax", sums, axis=1, keepdims=0)  # among equals the first
+        kind = {"b": kinds.BOOL, "i": kinds.INT64, "f": kinds.DOUBLE}.get(labels.dtype.kind, kinds.STRING)
+        shown = [
+            (writer.node("Gather", writer.labels(labels), best, name="label"), kind, ["records"]),
+            (_probabilities(writer, form.link, sums), kinds.DOUBLE, ["records", len(form.classes)]),
+        ]
+    outputs = [helper.make_tensor_value_info(*output) for output in shown]
+    graph = helper.make_graph(writer.nodes, "hedgerow", inputs, outputs, writer.tensors)
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="hedgerow",
+        doc_string=description,
+    )
+    helper.set_model_props(model, dict(metadata))
+    onnx.checker.check_model(model, full_check=True)
+    return model
 
 
 def _sums(writer: GraphWriter, form: ScoringForm, codes: str) -> str:
@@ -237,27 +219,6 @@ def _walk(writer: GraphWriter, form: ScoringForm, codes: str, place: str, depth:
     return place
 
 
-def _label(writer: GraphWriter, form: ScoringForm, sums: str) -> str:
-    best = writer.node("ArgMax", sums, axis=1, keepdims=0)  # among equals the first
-    return writer.node("Gather", writer.labels(_labels(form)), best, name="label")
-
-
-def _labels(form: ScoringForm) -> npt.NDArray[Any]:
-    return np.array(form.labels, dtype=object if isinstance(form.labels[0], str) else None)
-
-
-def _of_classes(onnx: Any, writer: GraphWriter, form: ScoringForm, sums: str) -> list[Any]:
-    """Return the outputs of a form of classes: labels, and probabilities."""
-    helper, kinds = onnx.helper, onnx.TensorProto
-    label = {"b": kinds.BOOL, "i": kinds.INT64, "f": kinds.DOUBLE}.get(_labels(form).dtype.kind, kinds.STRING)
-    return [
-        helper.make_tensor_value_info(_label(writer, form, sums), label, ["records"]),
-        helper.make_tensor_value_info(
-            _probabilities(writer, form.link, sums), kinds.DOUBLE, ["records", len(form.classes)]
-        ),
-    ]
-
-
 def _prediction(writer: GraphWriter, link: OutcomeLog | OutcomeRange, sums: str) -> str:
     votes = writer.cast(writer.node("Squeeze", sums, writer.constant(np.array([1]))), "DOUBLE")
     if isinstance(link, OutcomeLog):
@@ -279,10 +240,6 @@ def _probabilities(writer: GraphWriter, link: Link, sums: str) -> str:
     if isinstance(link, Mean):
         return writer.node("Div", votes, writer.number(link.total), name="probabilities")
     assert isinstance(link, Softmax)
-    return _softmax(writer, link, votes)
-
-
-def _softmax(writer: GraphWriter, link: Softmax, votes: str) -> str:
     classes = writer.constant(np.array([1]))
     behind = writer.node("Sub", votes, writer.node("ReduceMax", votes, classes, keepdims=1))
     odds = writer.node("Exp", writer.node("Div", behind, writer.number(link.steps)))
@@ -300,29 +257,3 @@ def _about(reading: Reading) -> str:
     if isinstance(reading, ValueReading):
         return "text; '' is missing"
     return "a number; NaN is missing" if reading.unit is None else f"whole {reading.unit}s since 1970; NaN is missing"
-
-
-def _model(
-    onnx: Any, writer: GraphWriter, form: ScoringForm, outputs: list[Any], metadata: Mapping[str, str], words: str
-) -> Any:
-    helper, kinds = onnx.helper, onnx.TensorProto
-    inputs = [
-        helper.make_tensor_value_info(
-            reading.name,
-            kinds.DOUBLE if isinstance(reading, NumberReading) else kinds.STRING,
-            ["records", 1],
-            doc_string=_about(reading),
-        )
-        for reading in form.readings
-    ]
-    graph = helper.make_graph(writer.nodes, "hedgerow", inputs, outputs, writer.tensors)
-    model = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
-        ir_version=IR_VERSION,
-        producer_name="hedgerow",
-        doc_string=words,
-    )
-    helper.set_model_props(model, dict(metadata))
-    onnx.checker.check_model(model, full_check=True)
-    return model

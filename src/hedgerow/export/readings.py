@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
@@ -19,35 +20,17 @@ from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
 
 @dataclass(frozen=True)
 class NumberReading:
-    """A number's code is how many edges are not above it; what is no number, or a marker, has the code behind the bins.
-
-    Parameters
-    ----------
-    name : str
-        The feature.
-    edges : tuple of float
-        Where bins begin, ascending and finite; a bin holds its lower edge.
-    markers : tuple of float
-        Numbers that stand for a missing cell.
-    unit : {"day", "second"} or None
-        What a date or moment is counted in, rounded down, since 1970; it is given as such a number, and a marker as none.
-    moments : tuple of int
-        Microseconds since 1970 of the moments that stand for a missing cell, for whoever reads dates as text.
-    """
+    """A number's code is how many edges are not above it; what is no number, or a marker, has the code behind the bins."""
 
     name: str
-    edges: tuple[float, ...]
-    markers: tuple[float, ...]
-    unit: Unit | None = None
-    moments: tuple[int, ...] = ()
+    edges: tuple[float, ...]  # where bins begin, ascending and finite; a bin holds its lower edge
+    markers: tuple[float, ...]  # numbers that stand for a missing cell
+    unit: Unit | None = None  # of a date: it is given as so many whole days or seconds since 1970, and a marker as none
+    moments: tuple[int, ...] = ()  # microseconds since 1970 that stand for a missing cell, for readers of dates as text
 
     @property
     def missing(self) -> int:
         return len(self.edges) + 1
-
-    @property
-    def n_codes(self) -> int:
-        return len(self.edges) + 2
 
 
 @dataclass(frozen=True)
@@ -55,23 +38,14 @@ class ValueReading:
     """A category's code is that of its text or number; others have the code of what is undeclared.
 
     Text is taken without the white space around it. Decimal numbers are compared as float64, true and false being 1 and 0.
-
-    Parameters
-    ----------
-    name : str
-        The feature.
-    values : tuple of bool, int, float or str
-        What is declared, in the order of its codes.
-    texts : tuple of (str, int)
-        The code of each text, those of missing cells among them.
-    numbers : tuple of (float, int)
-        The code of each number.
     """
 
     name: str
-    values: tuple[Value, ...]
-    texts: tuple[tuple[str, int], ...]
+    values: tuple[Value, ...]  # what is declared, in the order of its codes
+    texts: tuple[tuple[str, int], ...]  # the code of each text, those of missing cells among them
     numbers: tuple[tuple[float, int], ...]
+
+    unit: ClassVar[None] = None  # no date
 
     @property
     def missing(self) -> int:
@@ -81,24 +55,12 @@ class ValueReading:
     def undeclared(self) -> int:
         return len(self.values) + 1
 
-    @property
-    def n_codes(self) -> int:
-        return len(self.values) + 2
-
 
 Reading = NumberReading | ValueReading
 
 
 def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
-    """Return how an encoder reads each feature.
-
-    Raises
-    ------
-    ConfigurationError
-        If a feature is of a type that no other program is told of yet.
-    SchemaError
-        If the schema holds a text that UTF-8 cannot hold.
-    """
+    """Return how an encoder reads each feature; ConfigurationError if one cannot be exported."""
     schema = encoder.schema
     schema.check_text()
     features = schema.features.items()
@@ -112,8 +74,8 @@ def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Sche
     # By the type itself: a type derived from these may read cells in another way.
     if type(feature) is Date:
         form = None if feature.date_format is None else DateFormat(feature.date_format)
-        found = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
-        return NumberReading(name, edges, (), feature.unit, tuple(moment for moment in found if moment != NO_MOMENT))
+        moments = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
+        return NumberReading(name, edges, (), feature.unit, tuple(one for one in moments if one != NO_MOMENT))
     if type(feature) in (Numeric, Integer):
         assert isinstance(feature, Numeric)
         return NumberReading(name, edges, tuple(dict.fromkeys(feature.number_format.markers(schema.missing).tolist())))
@@ -121,8 +83,8 @@ def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Sche
         assert isinstance(feature, Categorical)
         return _value_reading(name, feature, schema)
     raise ConfigurationError(
-        f"feature {name!r} is of the type {type(feature).__name__}, which cannot be told to other programs yet; keep the model "
-        "in hedgerow, by model.save(path)."
+        f"feature {name!r} is of the type {type(feature).__name__}, which cannot be exported yet; keep the model in hedgerow, "
+        "by model.save(path)."
     )
 
 

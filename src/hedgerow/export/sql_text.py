@@ -1,19 +1,233 @@
-"""A released model as one SQL statement: codes of cells, whole votes of trees, a label and probabilities, or a prediction."""
+"""A released model as one SQL statement, and what differs between engines: how they spell numbers and text, and read cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.export.dialects import DIALECTS, Dialect
 from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
-from hedgerow.export.readings import NumberReading, Reading, ValueReading
+from hedgerow.export.readings import SPACE, WORDS, NumberReading, Reading, ValueReading
 from hedgerow.schema.features import Value
 from hedgerow.schema.formats import SECONDS
+
+DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+LARGEST_POWER = 62  # of two that is a whole number of 64 bits
+
+# PostgreSQL: decimals whose float64 is neither too large nor too small if they are short, the parts of any, and what rounds to
+# zero or infinity.
+USUAL = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?"
+PARTS = r"^([+-]?)0*([0-9]*)\.?([0-9]*)(?:[eE]([+-]?)0*([0-9]+))?$"
+MANY_DIGITS = 800  # decide a float64 of any text
+BELOW_HALF, ABOVE_LARGEST = "2.4703282292062327209e-324", "1.7976931348623158079e308"
+DAY = "(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+LONGEST_NAME = 63  # bytes
+
+
+class Dialect:
+    """One engine's SQL. This is that of DuckDB 1 and later, and the others write what differs."""
+
+    double = "DOUBLE"  # the type float64
+
+    def identifier(self, name: str) -> str:
+        """Return a name that is taken as it stands."""
+        _refuse_nul(name)
+        return '"' + name.replace('"', '""') + '"'
+
+    def literal(self, text: str) -> str:
+        """Return a text that is taken as it stands."""
+        _refuse_nul(text)
+        return "'" + text.replace("'", "''") + "'"
+
+    def number(self, value: float) -> str:
+        """Return exactly this float64. DuckDB reads a literal with an exponent as one, and rounds it correctly."""
+        text = repr(float(value))
+        if "inf" in text:
+            return f"CAST('{text}' AS DOUBLE)"
+        return text if "e" in text else f"{text}e0"
+
+    def text_of(self, cell: str) -> str:
+        """Return a cell as text without the white space around it, NULL where there is none."""
+        return f"trim(CAST({cell} AS VARCHAR), {_characters('chr')})"
+
+    def number_of(self, cell: str) -> str:
+        """Return the number that a cell holds or spells as a decimal or a word, as float64; NULL where it does not."""
+        word = self.words(self.text_of(cell), "NULL")  # DuckDB looks at text only where the cell is no number
+        return f"nullif(coalesce(TRY_CAST({cell} AS DOUBLE), {word}), CAST('nan' AS DOUBLE))"
+
+    def decimal_of(self, cell: str, text: str) -> str:
+        """Return the number that a cell holds or spells as a category does; ``text`` is its ``text_of``."""
+        number = f"CASE WHEN regexp_full_match({text}, {self.literal(DECIMAL)}) THEN TRY_CAST({text} AS DOUBLE) END"
+        return self.words(text, number)
+
+    def moment_text_of(self, cell: str) -> str:
+        """Return a cell as the text that a date or a moment of any type has, NULL where there is none."""
+        text = self.text_of(cell)  # DuckDB writes an offset with hours alone where these are whole
+        whole = f"regexp_replace({text}, '([+-][0-9]{{2}})$', '\\1:00')"
+        return f"CASE WHEN typeof({cell}) = 'TIMESTAMP WITH TIME ZONE' THEN {whole} ELSE {text} END"
+
+    def day_of(self, text: str) -> str:
+        """Return the days since 1970 of a text of the form 2024-12-31; NULL where there is no such day."""
+        return f"CAST(TRY_CAST({text} AS DATE) - DATE '1970-01-01' AS BIGINT)"
+
+    def whole_of(self, text: str) -> str:
+        """Return the whole number of some digits."""
+        return f"TRY_CAST({text} AS BIGINT)"
+
+    def greatest(self, values: Sequence[str]) -> str:
+        return f"greatest({', '.join(values)})"
+
+    def matches(self, text: str, pattern: str) -> str:
+        """Return whether a text as a whole has a form: letters, and sets of letters in brackets."""
+        return f"{text} GLOB '{pattern}'"
+
+    def exponential(self, value: str) -> str:
+        """Return e to the power of a value that is 0 at most."""
+        return f"exp({value})"
+
+    def words(self, text: str, otherwise: str) -> str:
+        """Return the number of a word, such as true or infinity, and ``otherwise`` for any other text."""
+        rules = "".join(
+            f" WHEN {self.literal(word)} THEN {self.number(number)}" for number, own in WORDS.items() for word in own
+        )
+        return f"CASE lower({text}){rules} ELSE {otherwise} END"
+
+
+class SQLite(Dialect):
+    """SQLite 3.35 and later, where each cell has a type of its own."""
+
+    def number(self, value: float) -> str:
+        # SQLite may read long decimals a little wrong, and divides by powers of two exactly.
+        if value in (float("inf"), float("-inf")):
+            return "9e999" if value > 0 else "-9e999"
+        if float(value).is_integer() and abs(value) < 1 << 53:
+            return f"{int(value)}.0"
+        top, bottom = float(value).as_integer_ratio()
+        power = bottom.bit_length() - 1
+        while abs(top) >= 1 << 53 and top % 2 == 0:
+            top, power = top // 2, power - 1
+        sign, (whole, rest) = "/" if power > 0 else "*", divmod(abs(power), LARGEST_POWER)
+        steps = [LARGEST_POWER] * whole + [rest] * (rest > 0)
+        return f"(CAST({top} AS REAL){''.join(f' {sign} {1 << step}' for step in steps)} /* {float(value)!r} */)"
+
+    def text_of(self, cell: str) -> str:
+        return f"trim(CAST({cell} AS TEXT), {_characters('char')})"
+
+    def number_of(self, cell: str) -> str:
+        return self.decimal_of(cell, self.text_of(cell))
+
+    def decimal_of(self, cell: str, text: str) -> str:
+        # Text that is a number as a whole becomes one before it is compared with a number; other text is above every number.
+        number = f"CASE WHEN {text} <= CAST(9e999 AS REAL) THEN CAST({text} AS REAL) END"
+        return f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN CAST({cell} AS REAL) ELSE {self.words(text, number)} END"
+
+    def moment_text_of(self, cell: str) -> str:
+        return self.text_of(cell)  # SQLite has no other dates
+
+    def day_of(self, text: str) -> str:
+        # SQLite reads 2024-02-30 as the first of March, which is another text.
+        return f"CASE WHEN date(julianday({text})) = {text} THEN CAST(julianday({text}) - 2440587.5 AS INTEGER) END"
+
+    def whole_of(self, text: str) -> str:
+        return f"CAST({text} AS INTEGER)"
+
+    def greatest(self, values: Sequence[str]) -> str:
+        most = 100  # SQLite compares 127 at once at most
+        groups = [values[start : start + most] for start in range(0, len(values), most)]
+        largest = [f"max({', '.join(group)})" if len(group) > 1 else group[0] for group in groups]
+        return largest[0] if len(largest) == 1 else self.greatest(largest)
+
+
+class PostgreSQL(Dialect):
+    """PostgreSQL 12 and later, with its default settings.
+
+    A cell is read from its text, as the type of the column is not known and each expression has one type. The server ends a
+    statement at a cast or a power that a float64 cannot hold, so each has a guard, in a CASE: nothing else has an order.
+    """
+
+    double = "DOUBLE PRECISION"
+
+    def identifier(self, name: str) -> str:
+        if len(name.encode()) > LONGEST_NAME:
+            raise ConfigurationError(
+                f"the name {name!r} has more than {LONGEST_NAME} bytes, to which PostgreSQL shortens names; use a shorter one."
+            )
+        return super().identifier(name)
+
+    def literal(self, text: str) -> str:
+        literal = super().literal(text)  # a backslash is one under each setting of the server
+        return "E" + literal.replace("\\", "\\\\") if "\\" in text else literal
+
+    def number(self, value: float) -> str:
+        return f"CAST('{float(value)!r}' AS {self.double})"  # a bare literal would be a decimal
+
+    def text_of(self, cell: str) -> str:
+        # Compared letter by letter, whatever the server's collation is.
+        return f'(btrim(CAST({cell} AS TEXT), {_characters("chr")}) COLLATE "C")'
+
+    def number_of(self, cell: str) -> str:
+        return self.decimal_of(cell, self.text_of(cell))
+
+    def decimal_of(self, cell: str, text: str) -> str:
+        # A float32 is written with the digits that tell it from other float32s.
+        number = f"CAST({text} AS {self.double})"
+        single = f"pg_typeof({cell}) = CAST('real' AS regtype)"
+        usual = f"CASE WHEN {single} THEN CAST(CAST({text} AS REAL) AS {self.double}) ELSE {number} END"
+        short = f"length({text}) < 200 AND {self.matches(text, USUAL)}"
+        return self.words(text, f"CASE WHEN {short} THEN {usual} ELSE {self._unusual(text)} END")
+
+    def _unusual(self, text: str) -> str:
+        """Return the number of any decimal: digits after the point and a power of ten, which say whether a float64 holds it."""
+        digits, sign = "ltrim(d[2] || d[3], '0')", "CASE d[4] WHEN '-' THEN -1 ELSE 1 END"
+        power = f"CASE WHEN length(d[5]) > 6 THEN 999999 WHEN d[5] > '' THEN CAST(d[5] AS BIGINT) ELSE 0 END * {sign}"
+        point = f"length(d[2]) - length(d[2] || d[3]) + length({digits})"
+        parts = f"d[1] AS s, left({digits}, {MANY_DIGITS}) AS z, {point} + {power} AS e"
+        size, value = "CAST('0.' || z || 'e' || e AS NUMERIC)", f"CAST(s || '0.' || z || 'e' || e AS {self.double})"
+        zero, infinity = self.number(0), f"CAST(s || 'inf' AS {self.double})"
+        return (  # the quoted parts are ours, and a cell
+            f"(SELECT CASE WHEN z = '' OR e < -323 THEN {zero} WHEN e > 309 THEN {infinity} "  # noqa: S608
+            f"WHEN {size} < {BELOW_HALF} THEN {zero} WHEN {size} > {ABOVE_LARGEST} THEN {infinity} ELSE {value} END "
+            f"FROM (SELECT {parts} FROM regexp_match({text}, '{PARTS}') AS d WHERE {self.matches(text, DECIMAL)} OFFSET 0) AS p)"
+        )
+
+    def moment_text_of(self, cell: str) -> str:
+        # JSON writes a date in ISO 8601 under each setting of the server.
+        return f"(btrim(to_jsonb({cell}) #>> '{{}}', {_characters('chr')}) COLLATE \"C\")"
+
+    def day_of(self, text: str) -> str:
+        # The first of the month exists, and the day must be in that month.
+        day = f"(CAST(substr({text}, 1, 8) || '01' AS DATE) + (CAST(substr({text}, 9, 2) AS INTEGER) - 1))"
+        counted = f"CAST({day} - DATE '1970-01-01' AS BIGINT)"
+        inside = f"CASE WHEN to_char({day}, 'YYYY-MM-DD') = {text} THEN {counted} END"
+        return f"CASE WHEN {self.matches(text, DAY)} THEN {inside} END"
+
+    def whole_of(self, text: str) -> str:
+        return f"CASE WHEN {self.matches(text, '[0-9]{1,18}')} THEN CAST({text} AS BIGINT) END"
+
+    def matches(self, text: str, pattern: str) -> str:
+        return f"{text} ~ '^({pattern})$'"
+
+    def exponential(self, value: str) -> str:
+        # e to -700 stands for what is smaller, of which some would end the statement.
+        return f"exp(greatest({value}, {self.number(-700)}))"
+
+
+DIALECTS: Mapping[str, Dialect] = {"duckdb": Dialect(), "postgresql": PostgreSQL(), "sqlite": SQLite()}
+
+
+def _characters(function: str) -> str:
+    """Return the characters that stand around text without being part of it."""
+    return " || ".join(f"{function}({ord(character)})" for character in SPACE)
+
+
+def _refuse_nul(text: str) -> None:
+    if "\0" in text:
+        raise ConfigurationError(f"{text!r} holds the character NUL, which ends a text in SQL; name it without.")
+
 
 DIGIT, DIGITS = "[0-9]", "0123456789"
 TWO = DIGIT * 2
 ZONES = (f"[+-]{TWO}{TWO}", f"[+-]{TWO}:{TWO}", f"[+-]{TWO}:{TWO}:{TWO}")
+SEPARATOR = ",\n    "  # between the columns of a step
 SHORT = 12  # letters of what may be written again and again
 MOST_LEAVES = 200_000  # of all trees and classes together; engines parse no statement of hundreds of megabytes
 
@@ -62,8 +276,9 @@ def _is_moment(sql: Dialect, i: int) -> str:
     )
 
 
-def count_of(sql: Dialect, i: int, reading: NumberReading) -> str:
+def count_of(sql: Dialect, i: int, reading: Reading) -> str:
     """Return the column v, the days or seconds of a moment as a number, NULL where there is none or it is a marker."""
+    assert isinstance(reading, NumberReading)
     assert reading.unit is not None
     second = 10**6
     missing = "".join(
@@ -75,34 +290,10 @@ def count_of(sql: Dialect, i: int, reading: NumberReading) -> str:
 
 
 def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = ()) -> str:
-    """Return a form as one SELECT statement, without a semicolon.
-
-    Parameters
-    ----------
-    form : ScoringForm
-        The model.
-    table : str or sequence of str
-        The table's name, or its parts, such as ("main", "people").
-    dialect : {"duckdb", "postgresql", "sqlite"}
-        The engine.
-    keep : sequence of str
-        Columns of the table that stand before the answers.
-
-    Raises
-    ------
-    ConfigurationError
-        If the dialect is unknown, names cannot be told apart, or the model is too large for a statement.
-    """
+    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers."""
     if dialect not in DIALECTS:
         raise ConfigurationError(f"dialect is {dialect!r}; pass one of {', '.join(map(repr, DIALECTS))}.")
     form = form.merged()
-    _check(form)
-    writer = Writer(DIALECTS[dialect], form, tuple(keep))
-    parts = [table] if isinstance(table, str) else list(table)
-    return writer.statement(parts)
-
-
-def _check(form: ScoringForm) -> None:
     seen: dict[str, str] = {}
     for reading in form.readings:
         other = seen.setdefault(reading.name.casefold(), reading.name)
@@ -117,6 +308,7 @@ def _check(form: ScoringForm) -> None:
             f"the model has {leaves} votes of leaves, and a statement holds {MOST_LEAVES}; fit fewer or smaller trees, or use "
             "to_onnx."
         )
+    return Writer(DIALECTS[dialect], form, tuple(keep)).statement([table] if isinstance(table, str) else list(table))
 
 
 class Writer:
@@ -134,19 +326,18 @@ class Writer:
         prefix = "hedgerow_"
         while any(part.casefold().startswith(prefix) for part in table):
             prefix += "_"
-        steps = self._dated() if any(map(_is_date, self._form.readings)) else []
-        steps += [("numbers", self._numbers(), steps[-1][0] if steps else "cells"), ("codes", self._codes(), "numbers")]
-        steps += [("votes", self._votes(), "codes"), *self._shares()]
+        codes = [*self._kept, *(f"{self._code(i, reading)} AS c{i}" for i, reading in enumerate(self._form.readings))]
+        sums = [*self._kept, *(f"{_added(self._trees(column))} AS s{column}" for column in self._columns)]
+        steps = self._dated() if any(reading.unit for reading in self._form.readings) else []
+        steps += [("numbers", self._numbers(), steps[-1][0] if steps else "cells"), ("codes", codes, "numbers")]
+        steps += [("votes", sums, "codes"), *self._shares()]
         parts = [("cells", self._cells(), f"{'.'.join(map(self.sql.identifier, table))} AS t")]
         parts += [(name, columns, f"{prefix}{source}") for name, columns, source in steps]
         text = ",\n".join(
-            f"{prefix}{name} AS MATERIALIZED (\n  SELECT {self._list(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
+            f"{prefix}{name} AS MATERIALIZED (\n  SELECT {SEPARATOR.join(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
             for name, columns, source in parts
         )
-        return f"WITH {text}\nSELECT {self._list(self._answers())}\nFROM {prefix}{steps[-1][0]}"
-
-    def _list(self, columns: Sequence[str]) -> str:
-        return ",\n    ".join(columns)
+        return f"WITH {text}\nSELECT {SEPARATOR.join(self._answers())}\nFROM {prefix}{steps[-1][0]}"
 
     def _cells(self) -> list[str]:
         """Return the cells as numbers or text; a name of no column is an error, since the table is named before it."""
@@ -155,7 +346,7 @@ class Writer:
         ]
         for i, reading in enumerate(self._form.readings):
             cell = f"t.{self.sql.identifier(reading.name)}"
-            if _is_date(reading):
+            if reading.unit:
                 columns.append(f"{self.sql.moment_text_of(cell)} AS v{i}")
             elif isinstance(reading, NumberReading):
                 columns.append(f"{self.sql.number_of(cell)} AS v{i}")
@@ -168,23 +359,17 @@ class Writer:
         before, after = [*self._kept], [*self._kept]
         for i, reading in enumerate(self._form.readings):
             raw = [f"r{i}"] if isinstance(reading, ValueReading) and reading.numbers else []
-            before += zones(i) if _is_date(reading) else [*raw, f"v{i}"]
-            after += moments(self.sql, i) if _is_date(reading) else [*raw, f"v{i}"]
+            before += zones(i) if reading.unit else [*raw, f"v{i}"]
+            after += moments(self.sql, i) if reading.unit else [*raw, f"v{i}"]
         return [("zones", before, "cells"), ("moments", after, "zones")]
 
     def _numbers(self) -> list[str]:
         columns = [*self._kept]
         for i, reading in enumerate(self._form.readings):
-            columns.append(
-                count_of(self.sql, i, reading) if isinstance(reading, NumberReading) and reading.unit else f"v{i}"
-            )
+            columns.append(count_of(self.sql, i, reading) if reading.unit else f"v{i}")
             if isinstance(reading, ValueReading) and reading.numbers:
                 columns.append(f"{self.sql.decimal_of(f'r{i}', f'v{i}')} AS n{i}")
         return columns
-
-    def _codes(self) -> list[str]:
-        codes = [f"{self._code(i, reading)} AS c{i}" for i, reading in enumerate(self._form.readings)]
-        return [*self._kept, *codes]
 
     def _code(self, i: int, reading: Reading) -> str:
         number = self.sql.number
@@ -197,13 +382,8 @@ class Writer:
         texts = "".join(f" WHEN {self.sql.literal(text)} THEN {code}" for text, code in reading.texts)
         return f"CASE WHEN v{i} IS NULL THEN {reading.missing} ELSE CASE v{i}{texts} ELSE {rest} END END"
 
-    def _votes(self) -> list[str]:
-        sums = [f"{_added(list(self._of_trees(column)))} AS s{column}" for column in self._columns]
-        return [*self._kept, *sums]
-
-    def _of_trees(self, column: int) -> Iterator[str]:
-        for root in self._form.roots.tolist():
-            yield f"CAST({self._node(root, column)} AS BIGINT)"
+    def _trees(self, column: int) -> list[str]:
+        return [f"CAST({self._node(root, column)} AS BIGINT)" for root in self._form.roots.tolist()]
 
     def _node(self, node: int, column: int) -> str:
         """Return what a node gives to a class, or to the prediction."""
@@ -213,21 +393,20 @@ class Writer:
         children = [self._node(child, column) for child in form.children(node).tolist()]
         if len(set(children)) == 1:
             return children[0]
-        branches = form.codes_to_branches(test).tolist()
-        groups: dict[str, list[int]] = {}
-        for one, branch in enumerate(branches):
-            groups.setdefault(children[branch], []).append(one)
+        groups: dict[str, list[int]] = {}  # the codes that lead to the same
+        for code, branch in enumerate(form.codes_to_branches(test).tolist()):
+            groups.setdefault(children[branch], []).append(code)
         *some, (last, _) = sorted(groups.items(), key=lambda group: len(group[1]))
         if not some:  # no code leads elsewhere
             return last
-        code = f"c{int(form.feature[test])}"
+        column_of_codes = f"c{int(form.feature[test])}"
         if all(len(codes) == 1 or len(given) < SHORT for given, codes in some):
             rules = "".join(f" WHEN {one} THEN {given}" for given, codes in some for one in codes)
-            return f"CASE {code}{rules} ELSE {last} END"
+            return f"CASE {column_of_codes}{rules} ELSE {last} END"
         # The group first, so that no branch is written twice. Lists after IN would be joins to DuckDB, hundreds of them.
         places = "".join(f" WHEN {one} THEN {place}" for place, (_, codes) in enumerate(some) for one in codes)
         rules = "".join(f" WHEN {place} THEN {given}" for place, (given, _) in enumerate(some))
-        return f"CASE CASE {code}{places} END{rules} ELSE {last} END"
+        return f"CASE CASE {column_of_codes}{places} END{rules} ELSE {last} END"
 
     def _shares(self) -> list[tuple[str, list[str], str]]:
         """Return the steps from sums of votes to probabilities p0, p1 and so on, beside the largest sum m."""
@@ -275,20 +454,14 @@ class Writer:
 
     def _answers(self) -> list[str]:
         """Return the columns of the result: what is kept, and the prediction, or the label and the probabilities by class."""
+        kept = [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
         if isinstance(self._form.link, OutcomeLog | OutcomeRange):
-            return [*self._named_kept(), f"y AS {self.sql.identifier('prediction')}"]
+            return [*kept, f"y AS {self.sql.identifier('prediction')}"]
         labels = [_label(self.sql, label) for label in self._form.labels]
         rules = "".join(f" WHEN s{i} THEN {label}" for i, label in enumerate(labels))  # among equals the first
         names = [self.sql.identifier(f"probability_{label}") for label in self._form.classes]
         given = [f"p{i} AS {name}" for i, name in enumerate(names)]
-        return [*self._named_kept(), f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
-
-    def _named_kept(self) -> list[str]:
-        return [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
-
-
-def _is_date(reading: Reading) -> bool:
-    return isinstance(reading, NumberReading) and reading.unit is not None
+        return [*kept, f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
 
 
 def _added(terms: list[str]) -> str:

@@ -27,6 +27,8 @@ PLANS = 256  # certificates that are cached
 BEGINNING = "0" * 64  # the previous hash of the first link
 Amounts = dict[tuple[Ceiling, int], tuple[Amount, Certificate]]
 ENDS = tuple(state for state in get_args(State) if state != "unfinished")
+# What odd values may raise.
+UNSOUND = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int,
             sound = values["after"] == standing.to_dict() or standing == Standing.from_dict(values["after"])
             sound = sound and values["parent"] == (contents or [values])[0]["parent"]
             datetime.fromisoformat(values["time"])
-        except (BudgetExceeded, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        except (BudgetExceeded, *UNSOUND):
             sound = False
         if sound and values["kind"] in ENDS:
             sound = values["reservation"] in reserved
@@ -260,15 +262,6 @@ def _digest(store: str, ledger: str, number: int, previous: str, body: str) -> s
 
 
 LONGEST_NAME = 200
-UNSOUND = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)  # what odd values may raise
-
 SKEW = timedelta(minutes=1)  # allowed difference between the clocks of several machines
 
 
@@ -424,9 +417,13 @@ class Books:
         return self._connection.execute(query).first()
 
 
+def is_line(text: object, longest: int) -> bool:
+    return isinstance(text, str) and 0 < len(text) <= longest and text == text.strip() and text.isprintable()
+
+
 def is_name(name: object) -> bool:
     """Return whether this may be the name of a ledger. Other values are never sent to a database."""
-    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name == name.strip() and name.isprintable()
+    return is_line(name, LONGEST_NAME)
 
 
 def unknown(name: str, address: str) -> ConfigurationError:

@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,16 +217,12 @@ class Database:
                 f"the ledger store {self.address} cannot be used: {error.strerror}. Nothing was charged and nothing was drawn."
             ) from None
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        with self._transaction(reading=True, create=False) as connection:
-            yield connection
+    def reading(self) -> AbstractContextManager[Connection]:
+        return self._transaction(reading=True, create=False)
 
-    @contextmanager
-    def writing(self, *, create: bool = False) -> Iterator[Connection]:
-        """Yield a connection. Its changes are on disk if this ends without an error, and are undone otherwise."""
-        with self._transaction(reading=False, create=create) as connection:
-            yield connection
+    def writing(self, *, create: bool = False) -> AbstractContextManager[Connection]:
+        """Open a transaction. Its changes are on disk if it ends without an error, and are undone otherwise."""
+        return self._transaction(reading=False, create=create)
 
     @contextmanager
     def _transaction(self, *, reading: bool, create: bool) -> Iterator[Connection]:

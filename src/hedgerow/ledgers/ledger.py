@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -18,9 +17,9 @@ from typing import Any, Literal, Self
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
 from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.privacy.filter import Atomic
 from hedgerow.texts import html_table, short_repr
 
 LONGEST_WHO = 200
@@ -91,23 +90,10 @@ class Reservation:
 
 @dataclass(frozen=True, eq=False)
 class _Booked:
-    """An entry, or the end of an entry, linked to those before it, and the total of all of them."""
+    """The entries in order, each under a key of its own, and their total."""
 
-    before: _Booked | None = None
-    entry: LedgerEntry | None = None
-    ends: tuple[LedgerEntry, State] | None = None
+    entries: Mapping[object, LedgerEntry] = field(default_factory=dict)
     spent: Amount = field(default_factory=Amount)
-
-    def entries(self) -> Iterator[LedgerEntry]:
-        """Yield the entries in reverse order."""
-        booked: _Booked | None = self
-        ended: dict[int, State] = {}
-        while booked is not None:
-            if booked.ends is not None:
-                ended[id(booked.ends[0])] = booked.ends[1]
-            if booked.entry is not None:
-                yield replace(booked.entry, state=ended.get(id(booked.entry), "unfinished"))
-            booked = booked.before
 
 
 class Ledger:
@@ -179,13 +165,14 @@ class Ledger:
             raise BudgetExceeded(
                 f"{label} runs in another process than its ledger, where it would spend a copy of the budget; nothing was drawn."
             )
-        entry = LedgerEntry(label, amount.epsilon, amount.delta, certificate, amount.rho, amount.draws)
+        key, entry = object(), LedgerEntry(label, amount.epsilon, amount.delta, certificate, amount.rho, amount.draws)
 
         def booked(before: _Booked) -> _Booked:
-            return _Booked(before, entry, spent=self._fixed.check(label, amount, before.spent))
+            return _Booked({**before.entries, key: entry}, self._fixed.check(label, amount, before.spent))
 
         def end(state: State) -> None:
-            self._booked.update(lambda before: _Booked(before, ends=(entry, state), spent=before.spent))
+            ended = replace(entry, state=state)
+            self._booked.update(lambda before: _Booked({**before.entries, key: ended}, before.spent))
 
         self._booked.update(booked)
         return Reservation(end)
@@ -254,7 +241,7 @@ class Ledger:
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every charged fit, in order."""
-        return tuple(self._booked.value.entries())[::-1]
+        return tuple(self._booked.value.entries.values())
 
     @property
     def spent(self) -> Fraction:
@@ -370,30 +357,28 @@ class Repeats:
 
     def __init__(self) -> None:
         self.told_at: float = TOLD_AT
-        self._fits: dict[str, list[tuple[Fraction, Fraction]]] = {}
-        self._lock = threading.RLock()
+        self._fits: Atomic[dict[str, tuple[int, Fraction, Fraction]]] = Atomic({})
 
     def count(self, kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
         """Count a fit with this claim. Return a warning for its user, once for each class."""
         if not _is_counted.get():
             return None
-        with self._lock:
-            fits = self._fits.setdefault(kind, [])
-            if len(fits) >= self.told_at:
-                return None
-            fits.append((epsilon, delta))
-            if len(fits) < self.told_at:
-                return None
-            total, deltas = (sum(amounts, Fraction(0)) for amounts in zip(*fits, strict=True))
+
+        def counted(before: dict[str, tuple[int, Fraction, Fraction]]) -> dict[str, tuple[int, Fraction, Fraction]]:
+            fits, total, deltas = before.get(kind, (0, Fraction(0), Fraction(0)))
+            if fits >= self.told_at:  # sums of any number of fits could grow without end
+                return {**before, kind: (fits + 1, total, deltas)}
+            return {**before, kind: (fits + 1, total + epsilon, deltas + delta)}
+
+        fits, total, deltas = self._fits.update(counted)[kind]
+        if fits != self.told_at:
+            return None
         together = f"epsilon {decimal_text(total)}" + (f" and delta {decimal_text(deltas)}" if deltas else "")
         return (
-            f"{kind} was fitted {len(fits)} times in this process without a ledger: on the same records these fits add up to "
+            f"{kind} was fitted {fits} times in this process without a ledger: on the same records these fits add up to "
             f"{together}, and every further one adds its own. ledger=hr.Ledger(epsilon=...) counts them and refuses what goes "
             "beyond; hr.PrivateSearchCV chooses parameters within one budget."
         )
 
 
 repeats = Repeats()
-_lock = repeats._lock
-if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

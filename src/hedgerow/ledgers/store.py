@@ -14,11 +14,11 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, LedgerUnavailable, shown
 from hedgerow.ledgers.ceiling import Amount, Ceiling
-from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, Standing, entries_of, unknown, verify_related
+from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, Standing, entries_of, is_line, unknown, verify_related
 from hedgerow.ledgers.database import Address, Database, identify, make, stored_id
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry, Reservation, State
-from hedgerow.privacy.atomic import began
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.privacy.filter import began
 
 LONGEST_REASON = 2000
 
@@ -245,11 +245,11 @@ def _reopened(address: str, known: str | None) -> LedgerStore:
 
 
 def _text(value: object, what: str, longest: int) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= longest or value != value.strip() or not value.isprintable():
+    if not is_line(value, longest):
         raise ConfigurationError(
             f"{what} is {shown(value)}, and must be a line of 1 to {longest} printable characters, without spaces around it."
         )
-    return value
+    return str(value)
 
 
 class StoredLedger(Ledger):

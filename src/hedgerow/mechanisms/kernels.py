@@ -388,17 +388,6 @@ def words(state, first_row, out):
 
 
 @compiled
-def include(state, first_row, threshold, out):
-    """Let each record in if the upper half of its row's word is below the threshold.
-
-    INOUT state, IN first_row >= 0, 0 <= threshold <= 2**32, OUT out (rows,) int32.
-    """
-    for i in range(len(out)):
-        word = word_at(state, first_row + i) >> np.uint64(32)
-        out[i] = np.int32(0) if word < np.uint64(threshold) else np.int32(-1)
-
-
-@compiled
 def include_each(state, first_row, thresholds, out):
     """Let each record in if the upper half of its row's word is below its own threshold.
 

@@ -1,21 +1,27 @@
-"""Adding noise to integers: the two-sided geometric and the rounded normal."""
+"""Noise on integers, choices by scores, and the budgets that buy them: pure epsilon, or rho of zero-concentrated DP."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, check_shape
 from hedgerow.errors import ConfigurationError
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.events import Gaussian, Pure, Thresholded
+from hedgerow.privacy.accounting import BoundedRange, Event, Gaussian, Pure, Thresholded
+from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
 RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
@@ -28,21 +34,14 @@ MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 class Geometric:
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        The budget, an upper bound on the cost under add/remove adjacency.
-    sensitivity : int, default 1
-        The largest L1 change of the batch's values when one record is added.
-
     Notes
     -----
     Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
     dyadic number. Ghosh, Roughgarden and Sundararajan 2009; docs/proofs/geometric.md.
     """
 
-    epsilon: Fraction
-    sensitivity: int = 1
+    epsilon: Fraction  # the budget, an upper bound on the cost under add/remove adjacency
+    sensitivity: int = 1  # the largest L1 change of the batch's values when one record is added
 
     name = "two-sided geometric noise"
 
@@ -112,20 +111,11 @@ class PassesThreshold:
 
     It is asked about values that occur, and about no others: what one person alone holds is shown with at most the
     probability ``delta`` (docs/proofs/released-schemas.md).
-
-    Parameters
-    ----------
-    noise : Geometric
-        Of the counts.
-    delta : Fraction
-        The probability.
-    records : int, default 1
-        k, the most records of one person.
     """
 
-    noise: Geometric
-    delta: Fraction
-    records: int = 1
+    noise: Geometric  # of the counts
+    delta: Fraction  # the probability
+    records: int = 1  # k, the most records of one person
 
     def __post_init__(self) -> None:
         check_positive("a threshold", self.delta, self.records)
@@ -159,13 +149,6 @@ class PassesThreshold:
 class RoundedNormal:
     """Normal noise rounded to integers: exactly Gaussian-DP when it is added to integers.
 
-    Parameters
-    ----------
-    mu_squared : Fraction
-        The budget: the squared mu of Gaussian differential privacy under add/remove adjacency.
-    squared_sensitivity : Fraction
-        The largest squared L2 change of the batch's values when one record is added.
-
     Notes
     -----
     The standard deviation is sensitivity / mu, rounded up to a dyadic number. round(x + N) = x + round(N) for an integer
@@ -173,7 +156,8 @@ class RoundedNormal:
     2**-62 per draw; the event counts the draws, and accounting adds them to delta. docs/proofs/gaussian.md.
     """
 
-    mu_squared: Fraction
+    mu_squared: Fraction  # the budget: the squared mu of Gaussian differential privacy under add/remove adjacency
+    # The largest squared L2 change of the batch's values when one record is added
     squared_sensitivity: Fraction = Fraction(1)
 
     name = "rounded normal noise"
@@ -220,3 +204,223 @@ class RoundedNormal:
     def quantile(self, chance: float) -> int:
         """Return the least positive integer that the noise alone reaches with at most this probability."""
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
+
+
+Scores = npt.NDArray[np.int64]
+Probabilities = npt.NDArray[np.float64]
+
+SELECTION_RATE_BITS = 120
+
+
+@dataclass(frozen=True)
+class Selection(ABC):
+    """A mechanism that chooses by integer scores.
+
+    Notes
+    -----
+    The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``event`` states what the rounded
+    rate costs. One record replaced costs twice as much.
+    """
+
+    epsilon: Fraction  # the budget, an upper bound on the cost under add/remove adjacency
+    # R, the largest spread of the scores' changes when one record is added: for one-sided scores the largest change,
+    # not twice that (docs/proofs/selection.md)
+    score_range: int
+
+    name = "selection"
+    ranged: ClassVar[bool] = False  # whether the loss stays within an interval of length epsilon
+
+    def __post_init__(self) -> None:
+        check_positive("a selection", self.epsilon, self.score_range)
+
+    def check_range(self, name: str, score_range: int) -> None:
+        """Raise ConfigurationError if the mechanism covers a smaller range than that of the score of this name."""
+        if self.score_range < score_range:
+            raise ConfigurationError(
+                f"the mechanism is calibrated for scores that one record moves by at most {self.score_range}, but the {name} "
+                f"moves by up to {score_range}; build the mechanism with the score's range."
+            )
+
+    @lazy
+    def rate(self) -> Dyadic:
+        return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=SELECTION_RATE_BITS)
+
+    @abstractmethod
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+
+    @abstractmethod
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        """Return the probability of each candidate of one row."""
+
+    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
+        """Return what ``sample`` takes for tests that are ``offered`` (rows, candidates) and have public base weights."""
+        return offered
+
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        """Return what one selection costs; ``detail`` names the score."""
+        kind = BoundedRange if self.ranged else Pure
+        epsilon = self.rate.fraction * self.score_range
+        return kind(epsilon, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(Selection):
+    """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
+
+    Costs     ``epsilon``, pure. Never worse than the exponential mechanism at the same cost.
+    Source    McKenna and Sheldon 2020; docs/proofs/selection.md.
+    """
+
+    name = "permute-and-flip"
+
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        rate = self.rate
+        check_shape(offered, scores.shape, "offered (rows, candidates)")
+        left, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
+        kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered, left, chosen)
+        return chosen
+
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        """Return the probability of each candidate of one row.
+
+        With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
+        over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
+        """
+        accept = _acceptance(self.rate, scores, offered)
+        times, weights = _quadrature(len(scores))
+        stay = 1 - np.outer(accept, times)
+        others = np.array([np.prod(np.delete(stay, r, axis=0), axis=0) for r in range(len(scores))])
+        return np.asarray(accept * (others @ weights))
+
+
+@dataclass(frozen=True)
+class Exponential(Selection):
+    """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.
+
+    Costs     ``epsilon``, pure (and of bounded range, so epsilon**2 / 8 in zero-concentrated DP).
+    Source    McSherry and Talwar 2007; docs/proofs/selection.md.
+    """
+
+    name = "exponential mechanism"
+    ranged = True
+
+    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
+        return np.where(offered, weight, 0)
+
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
+        rate = self.rate
+        check_shape(offered, scores.shape, "offered (rows, candidates)")
+        total, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
+        kernels.exponential(stream, rate.numerator, rate.bits, scores, offered.astype(np.int64), total, chosen)
+        return chosen
+
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        mass = _acceptance(self.rate, scores, offered > 0) * offered
+        return np.asarray(mass / math.fsum(mass))
+
+
+SELECTIONS: Mapping[str, type[Selection]] = {"permute-and-flip": PermuteAndFlip, "exponential": Exponential}
+
+
+@dataclass(frozen=True)
+class PublicChoice:
+    """Choose by public weights, whatever the records are: it costs nothing."""
+
+    def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
+        total, chosen = np.empty(weights.shape[1], dtype=np.int64), np.empty(len(weights), dtype=np.int64)
+        kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights, total, chosen)
+        return chosen
+
+    def law(self, weights: Scores) -> Probabilities:
+        return np.asarray(weights / weights.sum())
+
+
+def _acceptance(rate: Dyadic, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+    gaps = (scores[offered].max() - scores).astype(np.float64)
+    return np.where(offered, np.exp(-float(rate.fraction) * np.where(offered, gaps, 0.0)), 0.0)
+
+
+@lru_cache(maxsize=64)
+def _quadrature(factors: int) -> tuple[Probabilities, Probabilities]:
+    """Return places and weights in [0, 1] that integrate products of so many linear factors exactly."""
+    nodes, weights = np.polynomial.legendre.leggauss(factors // 2 + 1)
+    return (nodes + 1) / 2, weights / 2
+
+
+ROOT_GUARD = Fraction(1, 2**40)  # relative; a float's root is accurate to the 53rd bit
+
+Noise = Geometric | RoundedNormal
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a step may cost under add/remove adjacency.
+
+    Pure budgets buy geometric noise and any selection. Concentrated ones buy normal noise, and the exponential mechanism at
+    epsilon**2 / 8 = rho, which it never exceeds; permute-and-flip has no place there (docs/proofs/concentrated.md).
+    """
+
+    amount: Fraction  # epsilon, or rho
+    concentrated: bool = False  # whether the amount is a rho
+    unit: int = 1  # the largest weight of a record in the counts that are asked for
+
+    @classmethod
+    def of(
+        cls,
+        claim: Claim,
+        event: Callable[[Budget], Event],
+        parts: int = 1,
+        largest: Callable[[Claim, Callable[[Fraction], Event]], Fraction] = Claim.largest,
+    ) -> Budget:
+        """Return the budget of each of so many equal parts of a plan that keeps to a claim.
+
+        Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
+        whole plan makes of it. Where epsilon is so large that no rho does, since the samplers' own error times e^epsilon is above
+        delta, the pure budget, which keeps to the claim too.
+        """
+        pure = cls(claim.pure / parts)
+        if claim.delta == 0:
+            return pure
+        try:
+            return cls(largest(claim, lambda amount: event(cls(amount, concentrated=True))), concentrated=True)
+        except NoAmountError:
+            with suppress(ConfigurationError):  # what is said of the claim itself tells more
+                if claim.covers(event(pure)):
+                    return pure
+            raise
+
+    def __mul__(self, share: Fraction | int) -> Budget:
+        return replace(self, amount=self.amount * share)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, parts: Fraction | int) -> Budget:
+        return replace(self, amount=self.amount / parts)
+
+    def __sub__(self, other: Budget) -> Budget:
+        return replace(self, amount=self.amount - other.amount)
+
+    def weighing(self, unit: int) -> Budget:
+        return replace(self, unit=unit)
+
+    def noise(self, cells: int = 1) -> Noise:
+        return self.noise_for(cells * self.unit, cells * self.unit**2)
+
+    def noise_for(self, l1: int, l2_squared: int) -> Noise:
+        """Return the noise of sums to which a record adds at most so much in L1 norm and in squared L2 norm."""
+        if self.concentrated:
+            return RoundedNormal(2 * self.amount, Fraction(l2_squared))
+        return Geometric(self.amount, l1)
+
+    def selection(self, kind: type[Selection], score_range: int) -> Selection:
+        """Return the selection by a score of this range for records of weight 1.
+
+        A concentrated budget buys the exponential mechanism, also where another ``kind`` is asked for: permute-and-flip has
+        no bounded range, on which that cost rests.
+        """
+        if not self.concentrated:
+            return kind(self.amount, score_range * self.unit)
+        epsilon = Fraction(math.sqrt(8 * self.amount)) * (1 - ROOT_GUARD)
+        return Exponential(epsilon, score_range * self.unit)

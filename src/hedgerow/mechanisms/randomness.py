@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream, open_stream
-from hedgerow.privacy.atomic import Atomic, began
+from hedgerow.privacy.filter import Atomic, began
 
 
 @dataclass(frozen=True)
@@ -42,43 +42,12 @@ class PerRecordCoin:
 
 
 @dataclass(frozen=True)
-class PoissonCoin:
-    """Each record takes part with a public probability, by a coin that depends on its row alone.
-
-    What is asked of those that do costs less of each record: epsilon becomes ln(1 + q (e^epsilon - 1)) under add/remove
-    (docs/proofs/composition.md). The sample is never released. The ``probability`` q is above 0 and at most 1, and is rounded
-    down to a multiple of 2**-32.
-    """
-
-    probability: Fraction
-
-    parts: ClassVar[int] = 1
-
-    @property
-    def threshold(self) -> int:
-        """How many of 2**32 equally probable words let a record in."""
-        return int(self.probability * 2**32)
-
-    @property
-    def inclusion(self) -> Fraction:
-        return Fraction(self.threshold, 2**32)
-
-    def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
-        """Return 0 for each record that takes part and -1 for the others; the first has this row number."""
-        part = np.empty(records, dtype=np.int32)
-        kernels.include(stream, first_row, self.threshold, part)
-        return part
-
-    def law(self, records: int) -> npt.NDArray[np.float64]:
-        return np.array([float(self.inclusion), 1 - float(self.inclusion)])
-
-
-@dataclass(frozen=True)
 class WeightedCoin:
     """Each record takes part with a probability of its own, by a coin that depends on its row alone.
 
     The probability must follow from the record and from released values, and be at most ``inclusion``: what is asked of
-    those that take part then costs what it costs of a Poisson sample with that probability (docs/proofs/composition.md).
+    those that take part then costs what it costs of a Poisson sample with that probability: epsilon becomes
+    ln(1 + q (e^epsilon - 1)) under add/remove (docs/proofs/composition.md). The sample is never released.
     """
 
     inclusion: Fraction = Fraction(1)
@@ -103,9 +72,7 @@ class WeightedCoin:
         return np.minimum(thresholds, np.uint64(int(self.inclusion * 2**32)))
 
 
-Coin = PerRecordCoin | PoissonCoin | WeightedCoin
-
-
+Coin = PerRecordCoin | WeightedCoin
 LAST_DRAW = 2**64 - 1  # the largest number of a stream
 
 
@@ -139,7 +106,7 @@ class Coins:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class RandomBits:
     """A word of 64 bits for each record, read at its row number among all: those of one person count whose words are least.
 
     They have a key of their own, as ``Coins`` have, and are never released.
@@ -157,14 +124,9 @@ class Words:
 class Randomness:
     """Random streams of one fit.
 
-    Parameters
-    ----------
-    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-        None takes a key from the operating system, as every private fit must. Anything else is for tests and
-        reproduction: ``seeded`` is then True and certificates say so.
+    Without ``random_state`` the key is the operating system's, as every private fit needs. An integer or a numpy generator is for
+    tests and reproduction: ``seeded`` is then True and certificates say so.
 
-    Notes
-    -----
     Draw number i of a fit reads stream number i, so what a draw returns depends on the key, its number and its
     statistics only; after 2**64 - 1 draws no number is left and the next one is refused. The coins of an assignment take a
     number too, and have a key that a keyed hash (BLAKE2b) makes of it. An audit replaces this object by
@@ -183,9 +145,9 @@ class Randomness:
     def coins(self, coin: Coin) -> Coins:
         return Coins(coin, self._sub_key(b"hedgerow coins"))
 
-    def words(self) -> Words:
+    def random_bits(self) -> RandomBits:
         """Return the words by which some of each person's records are chosen."""
-        return Words(self._sub_key(b"hedgerow words"))
+        return RandomBits(self._sub_key(b"hedgerow words"))
 
     def _sub_key(self, person: bytes) -> bytes:
         """Return a key for one use, from which neither this fit's key nor any noise follows."""

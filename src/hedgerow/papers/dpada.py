@@ -31,9 +31,9 @@ from hedgerow.papers.boosting import (
 )
 from hedgerow.papers.records import Branching, RawRecords, raw_numbers, schema_bins
 from hedgerow.parameters import Choice, parameter
+from hedgerow.privacy.accounting import Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Sequence, Unprotected
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.scores import Error, Max
 from hedgerow.systems.base import VOTES, Size, by_budget

@@ -32,13 +32,7 @@ class Display:
     figure_: Any
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None
-            The axes to draw on. None makes a new figure, which a notebook displays.
-        """
+        """Draw it on matplotlib axes, or on a new figure, which a notebook displays, and return the display."""
         if ax is None:
             _, ax = _pyplot().subplots(figsize=self._size(), layout="constrained")
         self.ax_ = ax
@@ -47,17 +41,17 @@ class Display:
         return self
 
     def _size(self) -> tuple[float, float]:
-        """Return the size of a new figure in inches."""
-        return 5.0, 4.6
+        return 5.0, 4.6  # inches
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
 
 
-def framed(ax: Any, title: str, across: str, up: str) -> None:
+def framed(ax: Any, title: str = "", across: str = "", up: str = "", fontsize: int = 10) -> None:
+    """Set a title and labels, which must be texts that matplotlib shows literally, and leave out the upper and right frame."""
     ax.set_title(title, loc="left", fontsize=10)
-    ax.set_xlabel(across)
-    ax.set_ylabel(up)
+    ax.set_xlabel(across, fontsize=fontsize)
+    ax.set_ylabel(up, fontsize=fontsize)
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -87,18 +81,14 @@ def png_bytes(figure: Any, dpi: int = 110, colors: int | None = None) -> bytes:
 
     With at most this many ``colors``, a file of lines and bands is a quarter as large.
     """
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
-    return buffer.getvalue() if colors is None else _with_palette(buffer, colors)
-
-
-def _with_palette(png: io.BytesIO, colors: int) -> bytes:
+    png, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(png, format="png", dpi=dpi, metadata={"Software": None})
+    if colors is None:
+        return png.getvalue()
     from PIL import Image  # matplotlib uses it to write PNG files
 
-    picture = Image.open(png).convert("RGB")
-    buffer = io.BytesIO()
-    picture.quantize(colors, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
-    return buffer.getvalue()
+    Image.open(png).convert("RGB").quantize(colors, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+    return small.getvalue()
 
 
 def short(text: str) -> str:

@@ -149,7 +149,7 @@ class Page:
 
 
 def _hanging(line: str) -> str:
-    """Return a line that continues below its entry: behind a name and its spaces, or the mark of a list, or else indented."""
+    """Return a line whose rest, where it is too long, stands below its entry: behind a name or the mark of a list."""
     entry = BEFORE_ENTRY.match(line)
     indented = 0 if entry is None else entry.end()
     width = min(indented + 2 * (0 < indented == len(line) - len(line.lstrip())), MOST_INDENTED)
@@ -159,10 +159,7 @@ def _hanging(line: str) -> str:
 def write_card(
     estimator: PrivateEstimator, page: Page, ledger: Ledger | None = None, report: Card | None = None
 ) -> None:
-    """Write the card of a fitted model on a page, with a report on it and the ledger of its records if they are given.
-
-    It is computed from released values only and costs nothing. Pictures are drawn if matplotlib is installed.
-    """
+    """Write the card of a fitted model on a page, from released values only. Pictures are drawn if matplotlib is installed."""
     _about(estimator, page)
     _schema(estimator, page)
     _learned(estimator, page)
@@ -178,18 +175,16 @@ def write_card(
 
 def _report_pictures(report: Card, page: Page) -> None:
     kinds: tuple[Any, ...] = (ROCDisplay, PrecisionRecallDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
-    words = "the ROC curve, precision and recall, calibration, and the confusion matrix"
+    content = "the ROC curve, precision and recall, calibration, and the confusion matrix"
     if isinstance(report, RegressionCard):
         kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
-        words = (
-            "predictions against outcomes, residuals with their quantiles, and calibration by tenths of the predictions"
-        )
+        content = "predictions against outcomes, residuals with quantiles, and calibration by tenths of the predictions"
     try:
         figures = [_drawn(kind.from_report(report)) for kind in kinds]
     except ConfigurationError as error:  # without matplotlib
-        page.text(f"Pictures of {words} are missing: {error}")
+        page.text(f"Pictures of {content} are missing: {error}")
         return
-    page.figure(figures, f"{words[:1].upper()}{words[1:]}: all from the noisy counts of the report.")
+    page.figure(figures, f"{content[:1].upper()}{content[1:]}: all from the noisy counts of the report.")
 
 
 def _drawn(display: Any) -> Any:
@@ -254,16 +249,12 @@ def _learned(estimator: PrivateEstimator, page: Page) -> None:
 
 
 def _pictures(estimator: PrivateEstimator, page: Page) -> None:
-    shown = min(len(estimator.schema_.names), MOST_FEATURES)
-    figure = new_figure(6.4, 0.9 + 0.28 * shown)
+    importances, names = estimator.feature_importances_, estimator.schema_.names
+    figure = new_figure(6.4, 0.9 + 0.28 * min(len(names), MOST_FEATURES))
     display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
     page.figure(figure, f"Importances: {display.words}.")
-    if isinstance(estimator.model_, AdditiveModel | BoostedModel):
-        _curves(estimator, page)
-
-
-def _curves(estimator: PrivateEstimator, page: Page) -> None:
-    importances, names = estimator.feature_importances_, estimator.schema_.names
+    if not isinstance(estimator.model_, AdditiveModel | BoostedModel):
+        return
     ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES]
     try:
         panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])

@@ -15,7 +15,7 @@ from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder
-from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, new_grid, shown, wrapped
+from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, framed, new_grid, shown, wrapped
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
 
@@ -30,17 +30,13 @@ FAINT = 0.1  # log-odds; a map with a smaller maximum does not use the full rang
 
 @dataclass(frozen=True, eq=False)
 class FeatureAxis:
-    """What the codes of a feature mean.
-
-    ``labels`` describe the codes, and ``ends`` are the ends of a numeric feature's bins. ``values`` is the number of codes that
-    are values; the other codes are missing and undeclared. ``tick`` gives the text at a position of the axis, such as a date.
-    """
+    """What the codes of a feature mean."""
 
     name: str
     labels: tuple[str, ...]
-    ends: Floats | None
-    values: int
-    tick: Callable[[float], str] | None = None
+    ends: Floats | None  # of a numeric feature's bins
+    values: int  # the number of codes that are values; the others are missing and undeclared
+    tick: Callable[[float], str] | None = None  # the text at a position of the axis, such as a date
 
     @classmethod
     def of(cls, encoder: Encoder, feature: int) -> Self:
@@ -82,7 +78,7 @@ def feature_panels(
     Without ``features`` they are the six of the largest importances. A model without curves is refused.
     """
     model, names = estimator.model_, list(estimator.schema_.names)
-    if not isinstance(model, AdditiveModel) and not (isinstance(model, BoostedModel) and _is_of_stumps(model)):
+    if not isinstance(model, AdditiveModel) and not (isinstance(model, BoostedModel) and model.form.depth <= 1):
         raise ConfigurationError(
             f"{type(estimator).__name__} has no curve for each feature: its model is no sum of trees of one feature. Fit "
             "hr.HedgerowClassifier or hr.HedgerowRegressor, or show a tree by hr.TreeDisplay and one prediction by "
@@ -91,9 +87,11 @@ def feature_panels(
     if features is None:
         largest = np.argsort(-estimator.feature_importances_, kind="stable")[:FIRST]
         features = [names[place] for place in largest]
-    asked = [features] if isinstance(features, str) else list(features)
+    panels = (
+        [(features,)] if isinstance(features, str) else [(one,) if isinstance(one, str) else one for one in features]
+    )
     order = ClassOrder.of(estimator.schema_)
-    return tuple(_panel(model, names, order, one) for one in asked)
+    return tuple(_panel(model, names, order, tuple(panel)) for panel in panels)
 
 
 def outcome_words(estimator: Any) -> str | None:
@@ -105,9 +103,8 @@ def outcome_words(estimator: Any) -> str | None:
 
 
 def _panel(
-    model: AdditiveModel | BoostedModel, names: list[str], order: ClassOrder, asked: str | tuple[str, str]
+    model: AdditiveModel | BoostedModel, names: list[str], order: ClassOrder, of: tuple[str, ...]
 ) -> FeaturePanel | PairPanel:
-    of = (asked,) if isinstance(asked, str) else tuple(asked)
     unknown = [name for name in of if name not in names]
     if unknown:
         raise ConfigurationError(f"there is no feature {unknown[0]!r}; pass one of {', '.join(map(str, names))}.")
@@ -141,10 +138,6 @@ def _curve(model: AdditiveModel | BoostedModel, feature: int) -> Curve:
     return Curve(values - values.mean(axis=0), None, even, np.ones(len(values), dtype=np.bool_))
 
 
-def _is_of_stumps(model: BoostedModel) -> bool:
-    return model.form.depth <= 1
-
-
 @dataclass(eq=False, repr=False)
 class FeatureDisplay(Display):
     """The contribution of each feature to the log-odds or outcome, as step functions over its units, with a band.
@@ -175,10 +168,9 @@ class FeatureDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit([["x"], ["y"]] * 500, ["low", "high"] * 500)
     >>> [panel] = feature_panels(model, "a")
     >>> panel.curve.values.shape == panel.curve.deviation.shape == (len(panel.axis.labels), 1)
     True
@@ -203,16 +195,10 @@ class FeatureDisplay(Display):
         confidence: float = 0.9,
         ax: Any = None,
     ) -> Self:
-        """Draw features of a fitted booster and return the display; see ``feature_panels``.
+        """Draw features of a fitted booster and return the display.
 
-        Parameters
-        ----------
-        estimator, features
-            See ``feature_panels``: a name, or names and pairs of names; None for the six most important features.
-        confidence : float, default 0.9
-            The coverage of the bands.
-        ax : axes, sequence of axes, or None
-            The axes to draw on, one for each panel. None makes a new figure.
+        ``features`` are a name, or names and pairs of names, or None for the six most important features; ``ax`` are the axes to
+        draw on, one for each panel.
         """
         panels, classes = feature_panels(estimator, features), ClassOrder.of(estimator.schema_).classes
         return cls(panels, classes, confidence=confidence, target=outcome_words(estimator)).plot(ax)
@@ -234,8 +220,7 @@ class FeatureDisplay(Display):
             )
         for axes, panel in zip(self.axes_, self.panels, strict=True):
             if isinstance(panel, PairPanel):
-                of_last = f"log-odds of {self.classes[-1]}" if self.classes else self._said
-                draw_pair(axes, panel, self.sureness, of_last, FAINT if self.classes else 0.0)
+                self._draw_pair(axes, panel)
             elif panel.axis.ends is None:
                 self._draw_values(axes, panel)
             else:
@@ -248,7 +233,8 @@ class FeatureDisplay(Display):
         return self
 
     @property
-    def _said(self) -> str:
+    def _quantity(self) -> str:
+        """What the values are, for an axis."""
         if not self.classes:
             return f"added to {self.target or 'the outcome'}"
         return f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
@@ -313,14 +299,40 @@ class FeatureDisplay(Display):
 
     def _finish(self, ax: Any, axis: FeatureAxis, *, vertical: bool) -> None:
         (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
-        (ax.set_ylabel if vertical else ax.set_xlabel)(wrapped(self._said, LABEL))
+        quantity, title = wrapped(self._quantity, LABEL), wrapped(axis.name, 40)
         if vertical:
-            ax.set_xlabel(wrapped(axis.name, LABEL))
+            framed(ax, title, wrapped(axis.name, LABEL), quantity)
             name_ticks(ax.xaxis, axis)
-        ax.set_title(wrapped(axis.name, 40), fontsize=10, loc="left")
-        ax.spines[["top", "right"]].set_visible(False)
+        else:
+            framed(ax, title, quantity)
         if len(self.classes) > 2:
             ax.legend(frameon=False, fontsize=8)
+
+    def _draw_pair(self, ax: Any, panel: PairPanel) -> None:
+        """Draw a pair as a map; cells that noise alone may explain are grey. With more than two classes, the last is drawn."""
+        values = panel.pair.values[: panel.first.values, : panel.second.values, -1]
+        ends = [
+            np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in (panel.first, panel.second)
+        ]
+        most = max(float(np.abs(values).max()), FAINT if self.classes else 0.0) or 1.0
+        drawn = ax.pcolormesh(ends[0], ends[1], values.T, cmap="RdBu_r", vmin=-most, vmax=most)
+        if panel.pair.deviation is not None:
+            unsure = (
+                np.abs(values) <= self.sureness * panel.pair.deviation[: panel.first.values, : panel.second.values, -1]
+            )
+            veil = np.where(unsure, 1.0, np.nan)
+            ax.pcolormesh(ends[0], ends[1], veil.T, cmap="Greys", vmin=0, vmax=3, alpha=0.75)
+        for axis, of, ticks in ((panel.first, ax.xaxis, ax.set_xticks), (panel.second, ax.yaxis, ax.set_yticks)):
+            name_ticks(of, axis)
+            if axis.ends is None:
+                turned = {"rotation": 45, "ha": "right"} if axis is panel.first else {}
+                ticks(range(axis.values), [shown(label) for label in axis.labels[: axis.values]], fontsize=7, **turned)
+        first, second = panel.first.name, panel.second.name
+        ax.set_xlabel(wrapped(first, LABEL))
+        ax.set_ylabel(wrapped(second, LABEL))
+        ax.set_title(wrapped(f"{first} and {second} together", 40), fontsize=10, loc="left")
+        quantity = f"log-odds of {self.classes[-1]}" if self.classes else self._quantity
+        ax.figure.colorbar(drawn, ax=ax, label=wrapped(quantity, LABEL))
 
 
 def name_ticks(of: Any, axis: FeatureAxis) -> None:
@@ -328,29 +340,3 @@ def name_ticks(of: Any, axis: FeatureAxis) -> None:
     if axis.tick is not None:
         of.set_major_formatter(lambda place, _: axis.tick(place) if axis.tick is not None else "")
         of.set_tick_params(labelrotation=30, labelsize=8)
-
-
-def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str, faint: float) -> None:
-    """Draw a pair as a map; cells that noise alone may explain are grey. With more than two classes, the last is drawn.
-
-    The full range of colors is used at the largest value, or at ``faint`` if that is more.
-    """
-    values = panel.pair.values[: panel.first.values, : panel.second.values, -1]
-    ends = [
-        np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in (panel.first, panel.second)
-    ]
-    most = max(float(np.abs(values).max()), faint) or 1.0
-    drawn = ax.pcolormesh(ends[0], ends[1], values.T, cmap="RdBu_r", vmin=-most, vmax=most)
-    if panel.pair.deviation is not None:
-        unsure = np.abs(values) <= sureness * panel.pair.deviation[: panel.first.values, : panel.second.values, -1]
-        veil = np.where(unsure, 1.0, np.nan)
-        ax.pcolormesh(ends[0], ends[1], veil.T, cmap="Greys", vmin=0, vmax=3, alpha=0.75)
-    for axis, of, ticks in ((panel.first, ax.xaxis, ax.set_xticks), (panel.second, ax.yaxis, ax.set_yticks)):
-        name_ticks(of, axis)
-        if axis.ends is None:
-            turned = {"rotation": 45, "ha": "right"} if axis is panel.first else {}
-            ticks(range(axis.values), [shown(label) for label in axis.labels[: axis.values]], fontsize=7, **turned)
-    ax.set_xlabel(wrapped(panel.first.name, LABEL))
-    ax.set_ylabel(wrapped(panel.second.name, LABEL))
-    ax.set_title(wrapped(f"{panel.first.name} and {panel.second.name} together", 40), fontsize=10, loc="left")
-    ax.figure.colorbar(drawn, ax=ax, label=wrapped(said, LABEL))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from statistics import NormalDist
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation
-from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, short, shown, wrapped
+from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, short, shown, wrapped
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
 from hedgerow.texts import printable
@@ -30,8 +31,7 @@ def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
     return _node(model, int(model.forest.roots[tree]))
 
 
-def leaf_text(leaf: dict[str, Any]) -> str:
-    """Return the text of a leaf: its label, with its noisy counts if it has them, or its contribution to the log-odds."""
+def leaf_text(leaf: Mapping[str, Any]) -> str:
     text = printable(str(leaf["label"]))
     if "log_odds" in leaf:
         return f"log-odds {', '.join(f'{added:+.3f}' for added in leaf['log_odds'])}"
@@ -45,33 +45,20 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
         leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
         if isinstance(model, BoostedModel):
             # The counts may be weights in other units.
-            leaf["log_odds"] = (
-                ClassOrder.of(schema)
-                .margins(model.shown(model.votes[[node]] / model.vote_steps)[0])
-                .reshape(-1)
-                .tolist()
-            )
+            margins = model.shown(model.votes[[node]] / model.vote_steps)[0]
+            leaf["log_odds"] = ClassOrder.of(schema).margins(margins).reshape(-1).tolist()
         elif forest.counts is not None:
             leaf["noisy_counts"] = ClassOrder.of(schema).columns(forest.counts[node]).tolist()
         return leaf
     feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
     branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]
     name = schema.names[feature]
-    return {
-        "feature": name,
-        "branches": [
-            {
-                "when": branch_text(
-                    name,
-                    schema.features[name],
-                    np.flatnonzero(branch_of_code == branch).tolist(),
-                    model.encoder.max_bins,
-                ),
-                "node": _node(model, first + branch),
-            }
-            for branch in range(int(forest.candidates.arity[test]))
-        ],
-    }
+    branches = []
+    for branch in range(int(forest.candidates.arity[test])):
+        codes = np.flatnonzero(branch_of_code == branch).tolist()
+        when = branch_text(name, schema.features[name], codes, model.encoder.max_bins)
+        branches.append({"when": when, "node": _node(model, first + branch)})
+    return {"feature": name, "branches": branches}
 
 
 def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) -> str:
@@ -106,14 +93,14 @@ def _runs(codes: list[int]) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Placed:
-    """A node and its position: column (tests above it), row, branch text, node text, class, and its parent's row."""
+    """A node of a picture: its column is the number of tests above it, and ``when`` the branch that leads to it."""
 
     column: int
     row: float
     when: str
     text: str
-    label: str | None
-    parent_row: float | None
+    label: str | None = None
+    parent_row: float | None = None
 
 
 def placed_nodes(tree: Mapping[str, Any], max_depth: int | None = None) -> tuple[Placed, ...]:
@@ -121,31 +108,20 @@ def placed_nodes(tree: Mapping[str, Any], max_depth: int | None = None) -> tuple
 
     Sibling leaves of the same class share a row. Below ``max_depth`` tests, a subtree is one node with its number of leaves.
     """
-    rows = iter(range(1_000_000))
-    return tuple(_place(tree, 0, "", max_depth, rows))
+    return tuple(_place(tree, 0, "", max_depth, count()))
 
 
-def _place(
-    node: Mapping[str, Any], column: int, when: str, max_depth: int | None, rows: Iterator[int]
-) -> Iterator[Placed]:
+def _place(node: Mapping[str, Any], column: int, when: str, max_depth: int | None, rows: Iterator[int]) -> list[Placed]:
     if "branches" not in node:
-        yield Placed(column, next(rows), when, leaf_text(dict(node)), str(node["label"]), None)
-        return
+        return [Placed(column, next(rows), when, leaf_text(node), str(node["label"]))]
     if max_depth is not None and column >= max_depth:
-        leaves = _n_leaves(node)
-        yield Placed(column, next(rows), when, f"test of {node['feature']} ({leaves} leaves below)", None, None)
-        return
-    below: list[Placed] = []
-    children: list[Placed] = []
-    for words, child in _merged(node):
-        placed = list(_place(child, column + 1, words, max_depth, rows))
-        children.append(placed[0])
-        below += placed
-    row = (children[0].row + children[-1].row) / 2
-    yield Placed(column, row, when, str(node["feature"]), None, None)
-    tops = set(map(id, children))
-    for placed_one in below:
-        yield (Placed(**{**vars(placed_one), "parent_row": row}) if id(placed_one) in tops else placed_one)
+        return [Placed(column, next(rows), when, f"test of {node['feature']} ({_n_leaves(node)} leaves below)")]
+    below = [_place(child, column + 1, words, max_depth, rows) for words, child in _merged(node)]
+    row = (below[0][0].row + below[-1][0].row) / 2
+    placed = [Placed(column, row, when, str(node["feature"]))]
+    for child, *rest in below:
+        placed += [replace(child, parent_row=row), *rest]
+    return placed
 
 
 def _merged(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -154,18 +130,12 @@ def _merged(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     groups: dict[object, tuple[list[str], Mapping[str, Any]]] = {}
     for number, branch in enumerate(node["branches"]):
         child = branch["node"]
-        alone = "branches" in child or len(child) > 1
-        key: object = number if alone else ("leaf", child["label"])
+        key: object = number if "branches" in child or len(child) > 1 else ("leaf", child["label"])
         groups.setdefault(key, ([], child))[0].append(branch["when"].removeprefix(name))
-    for words, child in groups.values():
-        yield _joined(words), child
-
-
-def _joined(words: list[str]) -> str:
-    """Return the text of several branches to one leaf, with categories in one list."""
-    categories = [word.removeprefix("= ") for word in words if word.startswith("= ")]
-    others = [word for word in words if not word.startswith("= ")]
-    return " or ".join([*([f"= {', '.join(categories)}"] if categories else []), *others])
+    for branches, child in groups.values():
+        categories = [text.removeprefix("= ") for text in branches if text.startswith("= ")]
+        others = [text for text in branches if not text.startswith("= ")]
+        yield " or ".join([*([f"= {', '.join(categories)}"] if categories else []), *others]), child
 
 
 def _n_leaves(node: Mapping[str, Any]) -> int:
@@ -187,11 +157,9 @@ class TreeDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema, max_depth=1).fit(X, y)
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["low", "high"])
+    >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema).fit([["x"], ["y"]], ["low", "high"])
     >>> TreeDisplay.from_estimator(model).classes
     ('high', 'low')
     """
@@ -202,13 +170,7 @@ class TreeDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, tree: int = 0, max_depth: int | None = 3) -> Self:
-        """Make the display of one tree of a fitted forest, counted from 0, down to ``max_depth`` tests on a path.
-
-        Raises
-        ------
-        ConfigurationError
-            If the model is not a private forest, or has no such tree.
-        """
+        """Make the display of one tree of a fitted forest, counted from 0, down to ``max_depth`` tests on a path."""
         model = estimator.model_
         name = type(estimator).__name__
         if not isinstance(model, ForestModel):
@@ -216,10 +178,8 @@ class TreeDisplay(Display):
         trees = len(model.forest.roots)
         if not 0 <= tree < trees:
             raise ConfigurationError(f"tree {tree} does not exist; the model has {trees}, counted from 0.")
-        nodes = placed_nodes(tree_values(model, tree), max_depth)
-        return cls(
-            nodes, tuple(map(str, ClassOrder.of(estimator.schema_).classes)), f"{name}, tree {tree + 1} of {trees}"
-        )
+        nodes, classes = placed_nodes(tree_values(model, tree), max_depth), ClassOrder.of(estimator.schema_).classes
+        return cls(nodes, tuple(map(str, classes)), f"{name}, tree {tree + 1} of {trees}")
 
     def _columns_and_rows(self) -> tuple[int, float]:
         return 1 + max(node.column for node in self.nodes), 1 + max(node.row for node in self.nodes)
@@ -233,27 +193,21 @@ class TreeDisplay(Display):
         for node in self.nodes:
             if node.parent_row is not None:
                 start, bend = node.column - 0.78, node.column - 0.70
-                ax.plot(
-                    [start, bend, node.column],
-                    [node.parent_row, node.row, node.row],
-                    color=GREY,
-                    linewidth=0.8,
-                    zorder=1,
-                )
-                ax.text(
-                    bend + 0.01, node.row - 0.07, shown(short(node.when)), fontsize=6.5, va="bottom", color="#444444"
-                )
-            ax.text(node.column, node.row, shown(short(node.text)), va="center", fontsize=8, bbox=self._box(node))
+                line = [start, bend, node.column], [node.parent_row, node.row, node.row]
+                ax.plot(*line, color=GREY, linewidth=0.8, zorder=1)
+                when = shown(short(node.when))
+                ax.text(bend + 0.01, node.row - 0.07, when, fontsize=6.5, va="bottom", color="#444444")
+            box = {"boxstyle": "round,pad=0.25", "facecolor": self._color(node), "edgecolor": "none"}
+            ax.text(node.column, node.row, shown(short(node.text)), va="center", fontsize=8, bbox=box)
         ax.set_xlim(-0.05, columns - 0.25)
         ax.set_ylim(rows - 0.3, -0.9)
         ax.set_axis_off()
         ax.set_title(shown(self.title), fontsize=10, loc="left")
 
-    def _box(self, node: Placed) -> dict[str, Any]:
-        color = "#eeeeee"
-        if node.label in self.classes:
-            color = COLORS[self.classes.index(node.label) % len(COLORS)] + "44"
-        return {"boxstyle": "round,pad=0.25", "facecolor": color, "edgecolor": "none"}
+    def _color(self, node: Placed) -> str:
+        if node.label not in self.classes:
+            return "#eeeeee"
+        return COLORS[self.classes.index(node.label) % len(COLORS)] + "44"
 
 
 @dataclass(eq=False, repr=False)
@@ -279,13 +233,8 @@ class ImportancesDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> display = ImportancesDisplay(schema.names, model.feature_importances_, noise=None, words="")
-    >>> bool(np.isclose(display.importances.sum(), 1))
+    >>> display = ImportancesDisplay(["age", "job"], np.array([0.7, 0.3]), words="share of the tests")
+    >>> display.noise is None
     True
     """
 
@@ -297,24 +246,11 @@ class ImportancesDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
-        """Draw the importances of a fitted classifier and return the display.
-
-        Parameters
-        ----------
-        estimator : PrivateEstimator
-            The model.
-        max_features : int, default 20
-            Maximum number of bars, the largest first.
-        ax : axes or None
-            The axes to draw on. None makes a new figure.
-        """
+        """Draw the importances of a fitted model and return the display; ``ax`` are the axes to draw on."""
         model = estimator.model_
         noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None
-        names = estimator.schema_.names
-        display = cls(
-            names, estimator.feature_importances_, noise, words=model.importance_rule, max_features=max_features
-        )
-        return display.plot(ax)
+        given = {"words": model.importance_rule, "max_features": max_features}
+        return cls(estimator.schema_.names, estimator.feature_importances_, noise, **given).plot(ax)
 
     def _size(self) -> tuple[float, float]:
         return 6.4, 0.9 + 0.28 * min(len(self.names), self.max_features)
@@ -324,14 +260,13 @@ class ImportancesDisplay(Display):
         places = np.arange(len(drawn))
         ax.barh(places, self.importances[drawn], color=BLUE, height=0.7)
         if self.noise is not None:
-            ends = self.noise[drawn]
-            ax.barh(places, ends, height=0.3, color=GREY, label="what noise alone would show")
+            ax.barh(places, self.noise[drawn], height=0.3, color=GREY, label="what noise alone would show")
             ax.legend(frameon=False, fontsize=8, loc="lower right")
         left = len(self.names) - len(drawn)
         ax.set_yticks(places, [wrapped(self.names[place], 30) for place in drawn], fontsize=8)
         ax.set_ylim(len(drawn) - 0.4, -0.6)
-        ax.set_xlabel(wrapped(self.words + (f"; {left} features more" if left else ""), 80), fontsize=8)
-        ax.spines[["top", "right"]].set_visible(False)
+        across = wrapped(self.words + (f"; {left} features more" if left else ""), 80)
+        framed(ax, across=across, fontsize=8)
 
 
 @dataclass(eq=False, repr=False)
@@ -361,14 +296,11 @@ class ExplanationDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> display = ExplanationDisplay(model.explain(X[:1]), record=0)
-    >>> display.explanation.names
-    ('a', 'b')
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["low", "high"])
+    >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema).fit([["x"], ["y"]], ["low", "high"])
+    >>> ExplanationDisplay(model.explain([["x"]])).explanation.names
+    ('a',)
     """
 
     explanation: Explanation
@@ -385,32 +317,12 @@ class ExplanationDisplay(Display):
             raise ConfigurationError(f"there is no class {self.label!r}; pass one of {classes}.")
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        record: int = 0,
-        *,
-        label: Any = None,
-        max_features: int = 10,
-        confidence: float = 0.9,
-        ax: Any = None,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, record: int = 0, *, ax: Any = None, **settings: Any) -> Self:
         """Draw the explanation of one record of ``X`` by a fitted model and return the display.
 
-        Parameters
-        ----------
-        estimator : PrivateEstimator
-            The model; see ``explain``.
-        X : data frame or array
-            The records.
-        record, label, max_features, confidence
-            See the class.
-        ax : axes or None
-            The axes to draw on. None makes a new figure.
+        ``settings`` are label, max_features and confidence, and ``ax`` are the axes to draw on.
         """
-        explanation = estimator.explain(X)
-        return cls(explanation, record, label=label, max_features=max_features, confidence=confidence).plot(ax)
+        return cls(estimator.explain(X), record, **settings).plot(ax)
 
     def _size(self) -> tuple[float, float]:
         features = len(self.explanation.names)
@@ -418,10 +330,9 @@ class ExplanationDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         explanation, record = self.explanation, self.record
-        added, deviation = (
-            explanation.contributions[record],
-            None if explanation.deviation is None else explanation.deviation[record],
-        )
+        added, deviation = explanation.contributions[record], None
+        if explanation.deviation is not None:
+            deviation = explanation.deviation[record]
         baseline, total = explanation.baseline, explanation.total[record]
         label = explanation.classes[-1] if explanation.classes else None
         if added.ndim == 2:
@@ -441,10 +352,6 @@ class ExplanationDisplay(Display):
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.set_yticks(places, [shown(word) for word in words], fontsize=8)
         ax.set_ylim(len(bars) - 0.4, -0.6)
-        ax.set_xlabel(shown(f"added to the {explanation.scale}" + (f" of {label}" if explanation.classes else "")))
-        ax.set_title(
-            shown(f"{total:.2f}: {float(baseline):.2f} on average, {total - baseline:+.2f} here"),
-            fontsize=10,
-            loc="left",
-        )
-        ax.spines[["top", "right"]].set_visible(False)
+        title = f"{total:.2f}: {float(baseline):.2f} on average, {total - baseline:+.2f} here"
+        across = f"added to the {explanation.scale}" + (f" of {label}" if explanation.classes else "")
+        framed(ax, shown(title), shown(across))

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, shown
+import numpy as np
+
+from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, shown
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vPX*"
@@ -97,7 +99,7 @@ class PrivacyUtilityDisplay(Display):
         return cls(lines_of(rows, measure=measure, x=x, label=label), measure=measure, x=x, **settings)
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw it and return the display; ``ax`` are the axes to draw on, and None makes a new figure."""
+        """Draw it on matplotlib axes, or on a new figure, and return the display."""
         super().plot(ax)
         if legend and self.artists_:
             self.ax_.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)
@@ -122,24 +124,18 @@ class PrivacyUtilityDisplay(Display):
             )
             self.artists_[line.label] = drawn
         if self.log:
-            self._log_axis()
-        ax.set_xlabel(shown(self.x))
-        ax.set_ylabel(shown(self.measure))
+            values = sorted({x for line in self.lines for x in line.x})
+            ax.set_xscale("log")
+            ax.set_xticks(values, [f"{value:g}" for value in values])
+            ax.minorticks_off()
+        framed(ax, "", shown(self.x), shown(self.measure))
         ax.grid(alpha=0.25)
-        ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_line(self, line: Line, color: str, dashes: str, marker: str) -> None:
         (drawn,) = self.ax_.plot(line.x, line.mean, dashes, color=color, marker=marker, markersize=4, linewidth=1.5)
-        low = [mean - spread for mean, spread in zip(line.mean, line.spread, strict=True)]
-        high = [mean + spread for mean, spread in zip(line.mean, line.spread, strict=True)]
-        self.ax_.fill_between(line.x, low, high, color=color, alpha=0.13, linewidth=0)
+        mean, spread = np.array(line.mean), np.array(line.spread)
+        self.ax_.fill_between(line.x, mean - spread, mean + spread, color=color, alpha=0.13, linewidth=0)
         self.artists_[line.label] = drawn
-
-    def _log_axis(self) -> None:
-        values = sorted({x for line in self.lines for x in line.x})
-        self.ax_.set_xscale("log")
-        self.ax_.set_xticks(values, [f"{value:g}" for value in values])
-        self.ax_.minorticks_off()
 
 
 def worst_findings(findings: Iterable[Any]) -> tuple[Any, ...]:
@@ -174,11 +170,8 @@ class AuditDisplay(Display):
 
     Examples
     --------
-    >>> import hedgerow as hr
-    >>> from hedgerow.audit import exact_loss
-    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, n_estimators=1, max_depth=1)
-    >>> finding = exact_loss(model, [("x", "no")], [("x", "no"), ("x", "no")])
+    >>> from hedgerow.audit import Finding
+    >>> finding = Finding("edprf", "exact", "one-leaf", "add-remove", 1.0, 0.0, 0.9, 1.0, 0.9, "the label")
     >>> [row.refuted for row in AuditDisplay.from_findings([finding]).rows]
     [False]
     """
@@ -203,17 +196,10 @@ class AuditDisplay(Display):
             if math.isinf(row.loss):
                 ax.plot([right], [place], marker=">", markersize=10, color=color, clip_on=False)
             ax.plot([row.epsilon] * 2, [place - 0.36, place + 0.36], color="black", linewidth=1.6)
-            ax.annotate(
-                shown(bound_text(row)),
-                (1.03, place),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=9,
-                color=color,
-            )
+            beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9}
+            ax.annotate(shown(bound_text(row)), (1.03, place), color=color, **beside)
         ax.set_yticks(range(len(self.rows)), [shown(claim_text(row)) for row in self.rows])
         ax.set_ylim(max(len(self.rows), 1) - 0.4, -0.6)
         ax.set_xlim(0, right)
-        ax.set_xlabel("epsilon: claimed (black mark), and the least that can be true (bar)")
+        framed(ax, "", "epsilon: claimed (black mark), and the least that can be true (bar)")
         ax.grid(axis="x", color=GREY, alpha=0.25)
-        ax.spines[["top", "right"]].set_visible(False)

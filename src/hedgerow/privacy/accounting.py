@@ -1,4 +1,7 @@
-"""The costs of events: one fold over the tree of a plan, for all accountants at once.
+"""What happened to the records, as frozen values, and what it costs by all accountants at once.
+
+An event states which mechanism ran and its cost under add/remove adjacency; composite events state how their parts share the
+records. The meaning of an event never changes.
 
 Amounts are exact fractions. Conversions from one measure of privacy to another are floats, each rounded towards more cost, and so
 is the conversion to (epsilon, delta), which uses the best accountant (docs/proofs/concentrated.md).
@@ -10,7 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import groupby
 from operator import add
 from typing import Any, Literal, get_args
@@ -18,20 +21,230 @@ from typing import Any, Literal, get_args
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.events import (
-    BoundedRange,
-    Event,
-    Gaussian,
-    OneOf,
-    Parallel,
-    PerRecordAssignment,
-    Pure,
-    Sequence,
-    Subsampled,
-    Thresholded,
-    Unprotected,
+from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.limits import (
+    DEEPEST_EVENT,
+    LARGEST_AMOUNT,
+    LARGEST_INTEGER,
+    LONGEST_WORDS,
+    MOST_DENOMINATOR_BITS,
+    MOST_EVENTS,
+    SMALLEST_AMOUNT,
 )
+from hedgerow.privacy.exact import read_fraction
+from hedgerow.texts import short_repr
+
+AMOUNTS = ("epsilon", "delta", "mu_squared", "draws", "count")  # fields of events that are never negative
+
+
+@dataclass(frozen=True, repr=False)
+class Event:
+    __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        for name, amount in vars(self).items():
+            if name in AMOUNTS and amount < 0:
+                raise ValueError(f"an event has the negative amount {amount}; nothing gives budget back.")
+
+
+@dataclass(frozen=True, repr=False)
+class Pure(Event):
+    """A mechanism that is epsilon-DP when one record is added or removed.
+
+    ``level`` is the level of the tree it belongs to, 0 if there is none.
+    """
+
+    epsilon: Fraction
+    mechanism: str
+    purpose: str
+    level: int = 0
+
+
+@dataclass(frozen=True, repr=False)
+class BoundedRange(Pure):
+    """An exponential mechanism: epsilon-DP, and its loss stays within an interval of length epsilon.
+
+    That is less than an epsilon-DP step may lose in general, so many of them compose to less (docs/proofs/concentrated.md).
+    """
+
+
+@dataclass(frozen=True, repr=False)
+class Thresholded(Pure):
+    """A mechanism that is (epsilon, delta)-DP: it releases what passes a threshold; a single record does with probability delta.
+
+    With one record more, its law is epsilon-close to the law without that record, except for a probability of delta
+    (docs/proofs/released-schemas.md). So delta adds up apart from every other sum. It holds for a person of at most ``records``
+    records, where epsilon is that of one record, as everywhere.
+    """
+
+    delta: Fraction = Fraction(0)
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.records < 1:
+            raise ValueError(f"a threshold is for {self.records} records of a person, which is nobody's.")
+
+
+@dataclass(frozen=True, repr=False)
+class Gaussian(Event):
+    """Gaussian noise that is mu-Gaussian-DP, ``mu**2 = mu_squared``, except for ``draws`` draws of an approximate sampler.
+
+    Each draw is within a total variation of 2**-62 of the exact law (docs/proofs/gaussian.md).
+    """
+
+    mu_squared: Fraction
+    draws: int
+    purpose: str
+    level: int = 0
+
+
+@dataclass(frozen=True, repr=False)
+class Sequence(Event):
+    """Parts that each read all the records: their costs add up."""
+
+    parts: tuple[Event, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Parallel(Event):
+    """Parts that read disjoint records by released tests: the largest cost counts.
+
+    ``label`` describes what one record pays.
+    """
+
+    parts: tuple[Event, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class OneOf(Parallel):
+    """Alternatives of which one runs, chosen by what was released before: the largest cost counts.
+
+    ``label`` describes what chooses.
+    """
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("a choice needs something to choose from.")
+
+
+@dataclass(frozen=True, repr=False)
+class PerRecordAssignment(Event):
+    """``count`` copies of one plan; each record goes to one of them by its own coin (docs/proofs/composition.md)."""
+
+    part: Event
+    count: int
+
+
+@dataclass(frozen=True, repr=False)
+class Subsampled(Event):
+    """A plan on a Poisson sample: each record takes part with probability ``inclusion``, by its own coin.
+
+    docs/proofs/composition.md.
+    """
+
+    part: Event
+    inclusion: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.inclusion <= 1:
+            raise ValueError(f"an inclusion probability is {self.inclusion}, and not above 0 and at most 1.")
+
+
+@dataclass(frozen=True, repr=False)
+class Unprotected(Event):
+    """A step that reads records without protection; its cost is infinite. ``reason`` says which and why."""
+
+    reason: str
+
+
+_KINDS: dict[str, type[Event]] = {
+    kind.__name__: kind
+    for kind in (
+        Pure,
+        BoundedRange,
+        Thresholded,
+        Gaussian,
+        Sequence,
+        Parallel,
+        OneOf,
+        PerRecordAssignment,
+        Subsampled,
+        Unprotected,
+    )
+}
+
+
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """Return an event as plain values for JSON; fractions become text."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, Event):
+            return event_to_dict(value)
+        if isinstance(value, tuple):
+            return [plain(part) for part in value]
+        return str(value) if isinstance(value, Fraction) else value
+
+    written = {name: plain(value) for name, value in vars(event).items() if (name, value) != ("records", 1)}
+    return {"event": type(event).__name__} | written
+
+
+def event_from_dict(data: object) -> Event:
+    """Return the event that ``event_to_dict`` wrote; equal neighbors in a list of parts are one object.
+
+    FileFormatError if the values are not those of an event, or beyond the limits in ``hedgerow.limits``.
+    """
+    try:
+        return _Reader().event(data, 0)
+    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        raise FileFormatError("the file's list of privacy events is damaged; fit the model again.") from error
+
+
+class _Reader:
+    """Reads one tree of events within limits on its size and on the work to add it up."""
+
+    def __init__(self) -> None:
+        self._events = 0
+        self._denominator = 1  # common to all amounts
+
+    def event(self, data: Any, depth: int) -> Event:
+        self._events += 1
+        if depth > DEEPEST_EVENT or self._events > MOST_EVENTS:
+            raise ValueError("too many events, or too deep")
+        kind = _KINDS[data["event"]]
+        return kind(**{name: self._field(name, value, depth) for name, value in data.items() if name != "event"})
+
+    def _field(self, name: str, value: Any, depth: int) -> Any:
+        if name in ("epsilon", "delta", "mu_squared", "inclusion"):
+            return self._amount(value)
+        if name == "part":
+            return self.event(value, depth + 1)
+        if name == "parts" and isinstance(value, list):
+            return self._parts(value, depth)
+        if name in ("level", "draws", "count", "records") and type(value) is int and value < LARGEST_INTEGER:
+            return value
+        if name == "reason" and isinstance(value, str):  # it may name all features
+            return value
+        if name in ("mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= LONGEST_WORDS:
+            return value
+        raise TypeError(name)
+
+    def _parts(self, values: list[Any], depth: int) -> tuple[Event, ...]:
+        parts: list[Event] = []
+        for before, value in zip([None, *values], values, strict=False):
+            parts.append(parts[-1] if parts and value == before else self.event(value, depth + 1))
+        return tuple(parts)
+
+    def _amount(self, value: object) -> Fraction:
+        amount = read_fraction(value)
+        if amount and not SMALLEST_AMOUNT <= amount <= LARGEST_AMOUNT:
+            raise ValueError("an amount out of all bounds")
+        self._denominator = math.lcm(self._denominator, amount.denominator)
+        if self._denominator.bit_length() > MOST_DENOMINATOR_BITS:
+            raise ValueError("amounts that take long to add")
+        return amount
+
 
 Adjacency = Literal["add-remove", "replace-one"]
 
@@ -75,9 +288,7 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
     e = float(epsilon) / (2 if ranged else 1)
     if e < SMALL:  # mu <= e sqrt(pi / 2), as the quantile is concave there
         return HALF_PI * epsilon**2 / (4 if ranged else 1)
-    if (
-        e > 30
-    ):  # the quantile of a float that is nearly 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
+    if e > 30:  # the quantile of a float near 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
         return Fraction(math.ceil(8 * e))
     return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
 
@@ -135,13 +346,13 @@ def concentrated_rho(epsilon: float, delta: float) -> float:
     """
     log_delta = math.log(delta)
 
-    def rho(log_above: float) -> float:
+    def negative_rho(log_above: float) -> float:
         above = math.exp(log_above)
         order = above + 1
-        return (epsilon + (log_delta + order * math.log1p(1 / above) + log_above) / above) / order
+        return -(epsilon + (log_delta + order * math.log1p(1 / above) + log_above) / above) / order
 
-    best = minimize_scalar(lambda at: -rho(at), bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-9})
-    return rho(float(best.x))
+    best = minimize_scalar(negative_rho, bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-9})
+    return -negative_rho(float(best.x))
 
 
 @dataclass(frozen=True)
@@ -151,48 +362,31 @@ class Cost:
     Three accountants read the sums, and each gives a valid delta: pure steps beside Gaussian ones (``epsilon``,
     ``mu_squared``), Gaussian DP (``total_mu_squared``) and zero-concentrated DP (``rho``). Sums and maxima are exact, so neither
     order nor grouping changes them. Only a single step's amounts and ``delta`` are rounded, both up.
-
-    Parameters
-    ----------
-    epsilon, mu_squared : Fraction
-        The epsilon of the pure steps, and the squared mu of the Gaussian steps.
-    total_mu_squared, rho : Fraction
-        The squared mu of Gaussian DP, and the rho of zero-concentrated DP, of all steps, pure ones too.
-    draws : int
-        The number of draws from a sampler that is within a total variation of 2**-62 of the exact law.
-    protected : bool
-        False if some step has no bound; then the sums are those of the other steps.
-    thresholds : Fraction
-        The sum of the deltas of thresholded steps, under add/remove adjacency.
-    replaced : bool
-        Whether ``thresholds`` count for one record removed and one added.
-    thresholds_for : int
-        The largest number of records of one person for which all these deltas hold.
     """
 
+    # epsilon, mu_squared: the epsilon of the pure steps, and the squared mu of the Gaussian steps
     epsilon: Fraction = NONE
     mu_squared: Fraction = NONE
+    # total_mu_squared, rho: the squared mu of Gaussian DP, and the rho of zero-concentrated DP, of all steps, pure
+    # ones too
     total_mu_squared: Fraction = NONE
     rho: Fraction = NONE
-    draws: int = 0
-    protected: bool = True
-    thresholds: Fraction = NONE
-    replaced: bool = False
-    thresholds_for: int = 1
+    draws: int = 0  # the number of draws from a sampler that is within a total variation of 2**-62 of the exact law
+    protected: bool = True  # false if some step has no bound; then the sums are those of the other steps
+    thresholds: Fraction = NONE  # the sum of the deltas of thresholded steps, under add/remove adjacency
+    replaced: bool = False  # whether ``thresholds`` count for one record removed and one added
+    thresholds_for: int = 1  # the largest number of records of one person for which all these deltas hold
 
     @property
     def is_pure(self) -> bool:
         return self.protected and self.mu_squared == 0 and self.draws == 0 and self.thresholds == 0
 
-    def __add__(self, other: Cost) -> Cost:
-        """Sequential composition, where the later plan may be chosen by what the earlier released."""
-        return self._with(other, add)
-
     def __or__(self, other: Cost) -> Cost:
         """Parallel composition: the larger of each sum counts. All approximate draws count, and all thresholds."""
-        return self._with(other, max)
+        return self.__add__(other, max)
 
-    def _with(self, other: Cost, join: Callable[[Any, Any], Any]) -> Cost:
+    def __add__(self, other: Cost, join: Callable[[Any, Any], Any] = add) -> Cost:
+        """Sequential composition, where the later plan may be chosen by what the earlier released."""
         thresholds, holds_for = self.thresholds, self.thresholds_for
         if other.thresholds:
             holds_for = min(holds_for, other.thresholds_for) if thresholds else other.thresholds_for
@@ -210,7 +404,9 @@ class Cost:
         )
 
     def times(self, count: int) -> Cost:
-        return replace(self._times(count, count), draws=count * self.draws, thresholds=count * self.thresholds)
+        """Sequential composition of so many equal plans."""
+        total = self._times(count, count)
+        return replace(total, draws=count * self.draws, thresholds=count * self.thresholds)
 
     def _times(self, linear: int, of_squares: int) -> Cost:
         return replace(
@@ -258,19 +454,15 @@ class Cost:
         """
         if not self.protected:
             return math.inf
-        bound = self._delta_beside_pure(epsilon)
+        remaining, at = epsilon - self.epsilon, float(epsilon)  # what pure steps leave to Gaussian ones
+        bound = math.inf if remaining < 0 else 0.0
+        if remaining >= 0 and self.mu_squared:
+            bound = gaussian_delta(float(remaining), math.sqrt(self.mu_squared) * (1 + FLOAT_GUARD))
         if bound:
-            at = float(epsilon)
             of_rho = concentrated_delta(at, float(self.rho) * (1 + FLOAT_GUARD))
-            bound = min(bound, gaussian_delta(at, _root(self.total_mu_squared)), of_rho)
+            of_mu = gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            bound = min(bound, of_mu, of_rho)
         return bound + (self.delta_of_draws(epsilon) + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
-
-    def _delta_beside_pure(self, epsilon: Fraction) -> float:
-        """Return the Gaussian steps' delta at epsilon minus that of the pure steps; infinity if that is negative."""
-        remaining = epsilon - self.epsilon
-        if remaining < 0:
-            return math.inf
-        return gaussian_delta(float(remaining), _root(self.mu_squared)) if self.mu_squared else 0.0
 
     def delta_of_draws(self, epsilon: Fraction) -> float:
         return float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
@@ -283,10 +475,8 @@ class Cost:
         return self.thresholds * (1 + Fraction(math.exp(min(float(factor), 700.0))) * (1 + Fraction(1, 2**40)))
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        if (
-            self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon
-        ):  # without any rounding
-            return self._of_thresholds(epsilon) <= delta
+        if self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon:
+            return self._of_thresholds(epsilon) <= delta  # without any rounding
         return self.delta(epsilon) <= delta
 
     def at_most(self, ceiling: Cost) -> bool:
@@ -305,10 +495,6 @@ class Cost:
             and self.draws <= ceiling.draws
             and self.thresholds <= ceiling.thresholds
         )
-
-
-def _root(mu_squared: Fraction) -> float:
-    return math.sqrt(mu_squared) * (1 + FLOAT_GUARD)
 
 
 def _sums_of_pure(epsilon: Fraction, *, ranged: bool) -> dict[str, Any]:
@@ -331,12 +517,13 @@ def cost(event: Event) -> Cost:
                 count = len(list(run))
                 total += cost(part).times(count) if count > 1 else cost(part)
             return total
-        case OneOf():
-            choices = [cost(part) for part in event.parts]
-            draws, thresholds = max(one.draws for one in choices), max(one.thresholds for one in choices)
-            return replace(reduce(Cost.__or__, choices), draws=draws, thresholds=thresholds)
         case Parallel():
-            return reduce(Cost.__or__, (cost(part) for part in event.parts), Cost())
+            largest, draws, thresholds = Cost(), 0, NONE
+            for part in event.parts:
+                one = cost(part)
+                largest, draws, thresholds = largest | one, max(draws, one.draws), max(thresholds, one.thresholds)
+            # Of alternatives one runs, so only its draws and thresholds count.
+            return replace(largest, draws=draws, thresholds=thresholds) if isinstance(event, OneOf) else largest
         case PerRecordAssignment():
             each = cost(event.part)
             return replace(each, draws=each.draws * event.count, thresholds=each.thresholds * event.count)

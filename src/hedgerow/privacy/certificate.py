@@ -9,7 +9,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import groupby
 from typing import Any
@@ -17,9 +17,9 @@ from typing import Any
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.lazy_values import lazy
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.privacy.accounting import check_adjacency
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import (
+from hedgerow.privacy.accounting import (
+    Adjacency,
+    Cost,
     Event,
     OneOf,
     Parallel,
@@ -27,11 +27,24 @@ from hedgerow.privacy.events import (
     Sequence,
     Subsampled,
     Unprotected,
+    check_adjacency,
+    cost,
     event_from_dict,
     event_to_dict,
+    unprotected,
+)
+from hedgerow.privacy.claim import (
+    CertificateLine,
+    Claim,
+    Start,
+    Unit,
+    claim_in_words,
+    runs,
+    short_text,
+    steps,
+    whole_number,
 )
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
-from hedgerow.privacy.guarantee import Guarantee, Start, claim_in_words, runs, short_text, steps, whole_number
 from hedgerow.schema import Schema
 from hedgerow.texts import html_table, shortened
 
@@ -48,7 +61,8 @@ NAMED = re.compile(r"\bcertificate ([0-9a-f]{16})\b")
 NEXT_TO_NOTHING = 20  # an epsilon above this raises a warning
 
 
-class Certificate(Guarantee):
+@dataclass(frozen=True, repr=False)
+class Certificate:
     """The guarantee of one fit, or the reasons why there is none.
 
     Parameters
@@ -100,6 +114,107 @@ class Certificate(Guarantee):
     >>> seeded.holds, len(seeded.reasons)
     (False, 1)
     """
+
+    system: str
+    variant: str
+    epsilon: Fraction
+    delta: Fraction
+    adjacency: Adjacency
+    event: Event
+    seeded: bool = False
+    releases: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    records_per_person: int = 1
+    person: str | None = None
+    ids_as_text: bool = True
+    starts: tuple[Start, ...] = ()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.records_per_person < 1:
+            raise ValueError("a certificate is for one person of at least one record.")
+        if self.epsilon < 0 or not 0 <= self.delta < 1 or not isinstance(self.seeded, bool):
+            raise ValueError("a certificate claims an epsilon that is not negative and a delta from 0 to below 1.")
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.epsilon, self.delta, self.adjacency, self.records_per_person)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Every reason why the claim does not hold; empty if it does."""
+        return (*dict.fromkeys(ground for start in self.starts for ground in start.grounds), *self.own_reasons)
+
+    @property
+    def own_reasons(self) -> tuple[str, ...]:
+        """The reasons that are not those of a start."""
+        reasons = list(self.unprotected)
+        if not self.ids_as_text:
+            reasons.append(
+                "version 0.2 read ids of persons that are equal as numbers, such as 1.1 and 1.10, as one person; SECURITY.md "
+                "says how to find out whether these records have such ids"
+            )
+        if self.seeded:
+            reasons.append(
+                "the noise came from random_state: whoever knows the seed can take the noise away, and other fits with the "
+                "same seed share it"
+            )
+        if not self.unprotected and not self.covers_its_steps:
+            reasons.append("the steps cost more than the claim")
+        return tuple(reasons)
+
+    @lazy
+    def unprotected(self) -> tuple[str, ...]:
+        return unprotected(self.event)
+
+    @lazy
+    def total(self) -> Cost:
+        return cost(self.event).under(self.adjacency, self.records_per_person)
+
+    @property
+    def covers_its_steps(self) -> bool:
+        return self.total.within(self.epsilon, self.delta)
+
+    @property
+    def holds(self) -> bool:
+        return not self.reasons
+
+    @property
+    def private_starts(self) -> tuple[Start, ...]:
+        """The starts whose records nobody stated to be public, so that their costs add to this one if the records are shared."""
+        return tuple(start for start in self.starts if not start.public)
+
+    @property
+    def shared(self) -> Claim | None:
+        """The guarantee for records that this fit and its starts all read: the sum of their claims, by basic composition.
+
+        None if a start has no guarantee, or one under another adjacency or for another unit, with which no sum is stated.
+        """
+        epsilon, delta = self.epsilon, self.delta
+        for start in self.private_starts:
+            if (
+                start.reasons
+                or start.claim is None
+                or start.unit != self.unit
+                or start.claim.adjacency != self.adjacency
+            ):
+                return None
+            epsilon, delta = epsilon + start.claim.epsilon, delta + start.claim.delta
+        return Claim(epsilon, delta, self.adjacency, self.records_per_person)
+
+    @property
+    def spent(self) -> Fraction | None:
+        """The pure epsilon that the steps cost under the adjacency, exact; None where some step has no bound."""
+        return self.total.epsilon if self.total.protected else None
+
+    @property
+    def lines(self) -> tuple[CertificateLine, ...]:
+        """The protected steps, each kind once, by level."""
+        return tuple(sorted(dict.fromkeys(steps(self.event)), key=lambda line: line.level))
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.records_per_person, self.person)
 
     @lazy
     def digest(self) -> str:
@@ -208,14 +323,6 @@ def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
     return tuple(replace(start, public=public or start.public) for start in (own, *certificate.starts))
 
 
-def _with_inferred(event: Event, schema: Schema) -> Event:
-    """Return the event of a fit, after a step that reads the schema off the records if it was inferred."""
-    if schema.is_given:
-        return event
-    reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
-    return Sequence((Unprotected(reason), event))
-
-
 def certify(
     system: str,
     event: Event,
@@ -233,13 +340,16 @@ def certify(
     ``person`` names the column of persons, None if there is none. ``starts`` are the models from which a fit starts.
     BudgetExceeded is a bug: the protected steps of the plan cost more than the claim.
     """
+    if schema is not None and not schema.is_given:
+        reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
+        event = Sequence((Unprotected(reason), event))
     certificate = Certificate(
         system,
         variant,
         claim.epsilon,
         claim.delta,
         claim.adjacency,
-        event if schema is None else _with_inferred(event, schema),
+        event,
         seeded,
         () if schema is None else tuple(schema.releases),
         assumptions,
@@ -280,7 +390,7 @@ def _rows(name: str, texts: list[str]) -> list[str]:
     return [f"  {name if place == 0 else '':<9}  {text}" for place, text in enumerate(texts)]
 
 
-def facts(certificate: Guarantee, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
+def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
     """Yield the facts of a summary, or of the whole page but for its tables, each by its name."""
     yield "promise", [claim_in_words(certificate.claim, certificate.unit)]
     if certificate.unit.is_promise:
@@ -310,7 +420,7 @@ def facts(certificate: Guarantee, *, whole: bool = False) -> Iterator[tuple[str,
     yield "more", [page]
 
 
-def shared_in_words(certificate: Guarantee) -> str | None:
+def shared_in_words(certificate: Certificate) -> str | None:
     """Return what records cost that this fit and its starts share; None if no start has a cost of its own to add."""
     starts = certificate.private_starts
     if not starts or any(start.reasons for start in starts):
@@ -330,7 +440,7 @@ def shared_in_words(certificate: Guarantee) -> str | None:
     return f"this fit costs {own}; {name} {before}; records that both read, the sum: {both}{besides}"
 
 
-def _table_of_steps(certificate: Guarantee) -> list[str]:
+def _table_of_steps(certificate: Certificate) -> list[str]:
     lines = certificate.lines
     if not lines:
         return []
@@ -345,7 +455,7 @@ def _table_of_steps(certificate: Guarantee) -> list[str]:
     return rows
 
 
-def _meaning(certificate: Guarantee) -> Iterator[str]:
+def _meaning(certificate: Certificate) -> Iterator[str]:
     epsilon, delta = certificate.epsilon, certificate.delta
     factor = math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf) if epsilon else 1.0
     bound = f"at most {upper_text(factor, 3)}" if epsilon <= 700 else "more than 1e300"
@@ -360,7 +470,7 @@ def _meaning(certificate: Guarantee) -> Iterator[str]:
         yield "which is hardly any protection: choose a smaller epsilon"
 
 
-def _spent(certificate: Guarantee, *, whole: bool) -> str:
+def _spent(certificate: Certificate, *, whole: bool) -> str:
     spent, epsilon, total = certificate.spent, certificate.epsilon, certificate.total
     if spent is None:
         return "no finite amount: see the reasons above"
@@ -382,13 +492,13 @@ def _spent(certificate: Guarantee, *, whole: bool) -> str:
     )
 
 
-def _group(certificate: Guarantee) -> str:
+def _group(certificate: Certificate) -> str:
     """Return the number of records for which a sum is stated if it is not one; the steps state the cost of one record."""
     records = certificate.records_per_person
     return "" if records == 1 else f" for {records} records of a person"
 
 
-def _foundations(certificate: Guarantee) -> Iterator[tuple[str, str]]:
+def _foundations(certificate: Certificate) -> Iterator[tuple[str, str]]:
     """Yield what the guarantee rests on, in few words for the summary and in full; "" where one of the two leaves it out."""
     unit, starts, given = certificate.unit, certificate.starts, not certificate.assumptions
     for place, text in enumerate(certificate.assumptions):

@@ -157,8 +157,7 @@ def _raised(number: Fraction, digits: int) -> Fraction:
 def _exponent(size: Fraction) -> int:
     """Return the power of ten of a positive number's leading digit."""
     exponent = math.floor((size.numerator.bit_length() - size.denominator.bit_length()) * math.log10(2)) + 1
-    while (
-        size < Fraction(10) ** exponent
-    ):  # after one or two steps; counting digits would take their text, which has a limit
+    # One or two steps; counting digits would take their text, which has a limit.
+    while size < Fraction(10) ** exponent:
         exponent -= 1
     return exponent

@@ -1,4 +1,4 @@
-"""The costs so far of one curator's queries, as one immutable value.
+"""The costs so far of one curator's queries, as one immutable value, and how such a value is replaced in one step.
 
 A curator holds one ``PrivacyFilter`` and replaces it by another in a single assignment, so an interruption at any line leaves
 either the state before a query or the state after its charge, and never something between.
@@ -6,10 +6,11 @@ either the state before a query or the state after its charge, and never somethi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,25 +51,10 @@ class Paths:
     costs: tuple[Cost, ...]
     path: Index
 
-    def charged(self, index: Index, amount: Cost) -> tuple[Paths, tuple[Cost, ...]]:
-        """Return the paths after some nodes were charged, and what these nodes' paths then cost."""
-        of_nodes = self.path[index]
-        old = np.flatnonzero(np.bincount(of_nodes))  # few: the charge of a path depends on its level alone
-        new = tuple(self.costs[i] + amount for i in old)
-        path = self.path.copy()
-        path[index] = len(self.costs) + np.searchsorted(old, of_nodes)
-        return Paths(self.assignment, self.costs + new, path), new
-
 
 @dataclass(frozen=True, eq=False)
 class PrivacyFilter:
     """The charges of every path; it refuses a charge above its ceiling.
-
-    Parameters
-    ----------
-    ceiling : Cost
-        What may be spent, under add/remove adjacency. Where it has a Gaussian part every sum of it is a ceiling
-        (docs/proofs/composition.md).
 
     Notes
     -----
@@ -78,28 +64,25 @@ class PrivacyFilter:
     on paths.
     """
 
+    # What may be spent, under add/remove adjacency. Where it has a Gaussian part every sum of it is a ceiling
+    # (docs/proofs/composition.md)
     ceiling: Cost
     generations: Mapping[int, Paths] = field(default_factory=dict)
     made: int = 0
-    assignments: tuple[Roots, ...] = ()
-    everyone: int | None = None  # the assignment of the queries about all records
+    assignments: tuple[Roots, ...] = (Roots(),)  # the first is of the queries about all records
     approximate: Cost = field(default_factory=Cost)
 
     @property
     def total(self) -> Cost:
         """What has been charged: the costliest path of each assignment, added up, and everything approximate."""
-        return self._together + self.approximate
-
-    @property
-    def _together(self) -> Cost:
-        return self.assignments[-1].together if self.assignments else Cost()
+        return self.assignments[-1].together + self.approximate
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
         return replace(
             self,
-            assignments=(*self.assignments, Roots(inclusion, unit, before=self._together)),
+            assignments=(*self.assignments, Roots(inclusion, unit, before=self.assignments[-1].together)),
             generations={**self.generations, self.made: paths},
             made=self.made + 1,
         )
@@ -129,31 +112,90 @@ class PrivacyFilter:
         """Return the largest weight of a record in the nodes of a generation."""
         return self.assignments[self.generations[generation].assignment].unit
 
-    def charged(self, generation: int, index: Index, amount: Cost) -> PrivacyFilter:
-        paths = self.generations[generation]
-        after, costs = paths.charged(index, replace(amount, draws=0, thresholds=NONE))
-        generations = {**self.generations, generation: after}
-        return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount)
-
-    def charged_all(self, amount: Cost) -> PrivacyFilter:
-        if self.everyone is None:
-            everybody = Roots(before=self._together)
-            opened = replace(self, assignments=(*self.assignments, everybody), everyone=len(self.assignments))
-            return opened.charged_all(amount)
-        together = self.assignments[self.everyone].costliest + replace(amount, draws=0, thresholds=NONE)
-        return self._with_cost(self.everyone, (together,), amount)
-
-    def _with_cost(self, number: int, costs: tuple[Cost, ...], amount: Cost) -> PrivacyFilter:
-        """Return the filter in which some paths of an assignment cost so much, or raise BudgetExceeded."""
+    def charged(self, amount: Cost, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
+        """Return the filter after a query about some nodes of a generation, or about all records; or raise BudgetExceeded."""
+        of_path, number, generations = replace(amount, draws=0, thresholds=NONE), 0, self.generations
+        if generation is None or index is None:
+            costs = [self.assignments[0].costliest + of_path]
+        else:
+            paths = self.generations[generation]
+            number, of_nodes, path = paths.assignment, paths.path[index], paths.path.copy()
+            old = np.flatnonzero(np.bincount(of_nodes)).tolist()  # few: the charge of a path depends on its level alone
+            costs = [paths.costs[i] + of_path for i in old]
+            path[index] = len(paths.costs) + np.searchsorted(old, of_nodes)
+            generations = {**self.generations, generation: Paths(number, (*paths.costs, *costs), path)}
         own = self.assignments[number]
         assignments = [*self.assignments[:number], replace(own, costliest=reduce(Cost.__or__, costs, own.costliest))]
         for later in self.assignments[number + 1 :]:
             assignments.append(replace(later, before=assignments[-1].together))
         approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
-        after = replace(self, assignments=tuple(assignments), approximate=approximate)
+        after = replace(self, generations=generations, assignments=tuple(assignments), approximate=approximate)
         if not after.total.at_most(self.ceiling):
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
                 "drawn."
             )
         return after
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, eq=False)
+class _Link(Generic[Value]):
+    """A value, and the one that came after it, under the key 0; a dictionary takes the first of two in one step."""
+
+    value: Value
+    after: dict[int, _Link[Value]] = field(default_factory=dict)
+
+
+class Atomic(Generic[Value]):
+    """Holds one immutable value."""
+
+    def __init__(self, value: Value) -> None:
+        self._link = _Link(value)
+
+    @property
+    def value(self) -> Value:
+        return self._last().value
+
+    def update(self, change: Callable[[Value], Value]) -> Value:
+        """Replace the value by ``change(value)``, and return the result; if ``change`` raises, the value stays the same.
+
+        ``change`` must have no effects: it is called again if somebody else replaced the value first.
+        """
+        while True:
+            before = self._last()
+            after = _Link(change(before.value))
+            if before.after.setdefault(0, after) is after:
+                return after.value
+
+    def _last(self) -> _Link[Value]:
+        link = self._link
+        while link.after:
+            link = link.after[0]
+        self._link = link
+        return link
+
+
+_watching: list[Watch] = []
+
+
+class Watch:
+    """A context that notices whether a ledger's entry, or a draw, began within it; ``begun`` stays afterwards."""
+
+    def __init__(self) -> None:
+        self.begun = False
+
+    def __enter__(self) -> Self:
+        _watching.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _watching.remove(self)
+
+
+def began() -> None:
+    """Note that an entry, or a draw, is about to begin. An interruption from here on may come after something was spent."""
+    for watch in _watching:
+        watch.begun = True

@@ -37,7 +37,10 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-Cells = npt.NDArray[Any]
+from hedgerow.schema.text_cells import Texts
+
+Array = npt.NDArray[Any]
+Cells = Array | Texts  # of one column
 Key = float | str | None
 
 MACHINE_NUMBERS = "biuf"  # dtype kinds that cast to float64 cell by cell
@@ -83,7 +86,7 @@ DAY = 24 * NANOSECONDS["h"]
 NANOSECONDS |= {"D": DAY, "W": 7 * DAY}
 
 
-def object_array(cells: Iterable[Any], count: int) -> Cells:
+def object_array(cells: Iterable[Any], count: int) -> Array:
     """Return ``count`` Python objects as a 1-D array, whatever they are (``np.array`` would look into lists)."""
     return np.fromiter(cells, dtype=object, count=count)
 
@@ -114,7 +117,7 @@ def _time_text(count: int, unit: int, zone: tzinfo | None) -> str | None:
     return f"{text[:26]}{rest:03d}{text[26:]}"
 
 
-def time_cells(times: Cells, zone: tzinfo | None = None) -> Cells:
+def time_cells(times: Array, zone: tzinfo | None = None) -> Array:
     """Return numpy's dates or moments as text, None for NaT and for cells without a text; in UTC if there is a ``zone``."""
     unit = _nanoseconds(times.dtype)
 
@@ -125,7 +128,7 @@ def time_cells(times: Cells, zone: tzinfo | None = None) -> Cells:
             return None
 
     counts, places = np.unique(times.astype(np.int64), return_inverse=True)
-    cells: Cells = object_array(map(text, counts.tolist()), counts.shape[0])[places]
+    cells: Array = object_array(map(text, counts.tolist()), counts.shape[0])[places]
     return cells
 
 
@@ -210,6 +213,8 @@ def _of_text(text: str) -> float:
 
 def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay."""
+    if isinstance(cells, Texts):
+        return cells.numbers(number)
     if cells.dtype.kind == "M":
         return np.full(cells.shape, math.nan)
     with np.errstate(all="ignore"):
@@ -227,8 +232,10 @@ def numeric_markers(missing: Sequence[str], read: Callable[[str], float] = numbe
     return markers[~np.isnan(markers)]
 
 
-def as_objects(cells: Cells) -> Cells:
+def as_objects(cells: Cells) -> Array:
     """Return cells as Python objects, times as their text. numpy's own text can hold code points that are no characters."""
+    if isinstance(cells, Texts):
+        return cells.astype(object)
     if cells.dtype.kind == "M":
         return time_cells(cells)
     if not is_read(cells.dtype):
@@ -239,12 +246,12 @@ def as_objects(cells: Cells) -> Cells:
         return object_array((_object(cells, i) for i in range(cells.shape[0])), cells.shape[0])
 
 
-def typed_objects(cells: Cells) -> Cells:
+def typed_objects(cells: Cells) -> Array:
     """Return cells as objects. Narrow floats keep their type, which determines the integers that they hold exactly."""
     return object_array(cells, len(cells)) if cells.dtype in NARROW else as_objects(cells)
 
 
-def _object(cells: Cells, i: int) -> object:
+def _object(cells: Array, i: int) -> object:
     try:
         cell: object = cells[i]
     except Exception:
@@ -252,7 +259,7 @@ def _object(cells: Cells, i: int) -> object:
     return cell
 
 
-def _cast(cells: Cells, result: npt.NDArray[np.float64]) -> None:
+def _cast(cells: Array, result: npt.NDArray[np.float64]) -> None:
     """Write the numbers of object cells into ``result``. A cell that does not cast only takes time."""
     if CASTABLE.issuperset(map(id, map(type, cells.tolist()))):
         try:
@@ -308,6 +315,8 @@ class CellCache(dict[Any, int]):
 
     def codes(self, cells: Cells, dtype: Any) -> npt.NDArray[Any]:
         """Return the code of each cell of a 1-D array; of a cell whose type may run code of its own, without the cache."""
+        if isinstance(cells, Texts):
+            return cells.through(lambda distinct: self.codes(object_array(distinct, len(distinct)), dtype))
         objects = as_objects(cells).tolist()
         known, code, result = self.__getitem__, self._code, np.empty(len(objects), dtype=dtype)
         for start in range(0, len(objects), CHUNK):

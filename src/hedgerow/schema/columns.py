@@ -17,7 +17,7 @@ from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, category_key, numbers, object_array, typed_objects
+from hedgerow.schema.cells import MACHINE_NUMBERS, Array, Cells, category_key, numbers, object_array, typed_objects
 from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.parts import (
     AnyPart,
@@ -30,6 +30,7 @@ from hedgerow.schema.parts import (
     series_part,
     unread_part,
 )
+from hedgerow.schema.text_cells import Texts
 from hedgerow.schema.types import Date
 from hedgerow.texts import listed
 
@@ -67,7 +68,7 @@ class Columns:
         if self.matrix is not None:
             return self.matrix[start:stop, column]
         part = self.parts[column]
-        return part[start:stop] if isinstance(part, np.ndarray) else part.read(start, stop)
+        return part.read(start, stop) if isinstance(part, Part) else part[start:stop]
 
     def read_through(
         self, column: int, start: int, stop: int, answer: Callable[[Cells], npt.NDArray[Any]]
@@ -83,10 +84,15 @@ class Columns:
     def holds(self, column: int) -> Holds:
         return self._holds if self.matrix is not None else part_holds(self.parts[column])
 
+    def holds_text(self, column: int) -> bool:
+        """Return whether a column's cells are read as ``Texts``."""
+        part = None if self.matrix is not None else self.parts[column]
+        return part.is_text if isinstance(part, Part) else isinstance(part, Texts)
+
     def holds_machine_numbers(self, column: int) -> bool:
         """Return whether a column's cells are read as machine numbers, which several threads can read at the same time."""
         part = self.parts[column] if self.matrix is None else self.matrix
-        return part.dtype.kind in MACHINE_NUMBERS if isinstance(part, np.ndarray) else part.is_machine
+        return part.is_machine if isinstance(part, Part) else part.dtype.kind in MACHINE_NUMBERS
 
 
 def read_columns(
@@ -243,6 +249,8 @@ def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
 
 
 def _as_part(column: Any) -> AnyPart:
+    if isinstance(column, Texts):
+        return column
     listed = as_list(column)
     if listed is not None:
         return object_array(listed, len(listed))
@@ -290,7 +298,7 @@ def as_series(column: Any) -> nw.Series[Any] | None:
     return series
 
 
-def _plain(array: Any) -> tuple[Cells, Holds]:
+def _plain(array: Any) -> tuple[Array, Holds]:
     """Return an array with None for masked cells, whatever is under the mask, and what all its cells hold by its type."""
     if isinstance(array, np.ma.MaskedArray):
         cells = typed_objects(np.ma.getdata(array).reshape(-1).copy()).reshape(array.shape)
@@ -445,6 +453,8 @@ def label_part(y: Any, entry: Feature | None = None) -> AnyPart:
 
 
 def one_column(y: Any, what: str = "y") -> AnyPart:
+    if isinstance(y, Texts):
+        return y
     listed = as_list(y)
     if listed is not None:
         return object_array(listed, len(listed))

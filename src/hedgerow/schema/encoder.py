@@ -107,8 +107,8 @@ class Encoder:
         X
             See ``read_columns``.
         threads
-            How many threads read columns of machine numbers. The default is one per core, at most 8, and one for few
-            records. The result is the same for any number of threads.
+            How many threads read columns that hold no Python objects. The default is one per core, at most 8, and one for
+            few records. The result is the same for any number of threads.
         allow_empty
             Whether there may be no records.
 
@@ -125,7 +125,7 @@ class Encoder:
             last = min(first + BLOCK_ROWS, n_rows)
             one_pass.fill(first, last, codes[first:last])
 
-        few = threads is None and n_rows * one_pass.n_machine < SMALL_CELLS
+        few = threads is None and n_rows * one_pass.n_parallel < SMALL_CELLS
         for_each(range(0, n_rows, BLOCK_ROWS), fill, threads=1 if few else threads)
         return codes
 
@@ -215,8 +215,9 @@ class _Pass:
             for feature in encoder.schema.features.values()
         ]
         machine = [i for i in read if columns.holds_machine_numbers(i) and self._own[i] is None]
-        self.n_machine = len(machine)
-        self._objects = sorted({*read} - {*machine})
+        self._texts = [i for i in read if columns.holds_text(i)]
+        self.n_parallel = len(machine) + len(self._texts)
+        self._objects = sorted({*read} - {*machine, *self._texts})
         self._reading_objects = Lock()
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
         self._categorical = [i for i in machine if encoder._readers[i] is not None]
@@ -225,7 +226,8 @@ class _Pass:
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
-                self._encode_objects(first, last, codes)
+                self._encode_cells(self._objects, first, last, codes)
+        self._encode_cells(self._texts, first, last, codes)
         if self._numeric.size or self._categorical:
             self._encode_numbers(first, last, codes)
 
@@ -241,8 +243,8 @@ class _Pass:
         for i in self._categorical:
             codes[:, i] = self._categories(i)(self._columns.cells(i, first, last))
 
-    def _encode_objects(self, first: int, last: int, codes: Codes) -> None:
-        for i in self._objects:
+    def _encode_cells(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
+        for i in features:
             own = self._own[i]
             if own is not None:  # which knows the markers
                 self._bin_one(own(self._columns.cells(i, first, last)), i, codes, NO_MARKERS)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +38,7 @@ from hedgerow.schema.cells import (
     numeric_markers,
     plain_cell,
 )
+from hedgerow.schema.text_cells import Texts
 
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
@@ -52,6 +54,7 @@ FIELDS = {
     "%S": "(?P<second>[0-9]{2})",
 }
 LONGEST = 40  # characters of a format
+NO_FIELDS: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
 CENTURY = 69  # two-digit years from here on are 19.., as in POSIX
 
 Unit = Literal["day", "second"]
@@ -115,6 +118,8 @@ class NumberFormat:
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
         if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + "M":
             return numbers(cells)
+        if isinstance(cells, Texts):
+            return cells.numbers(self.number, self.decimal, self.thousands)
         return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -162,6 +167,18 @@ class DateFormat:
     def _pattern(self) -> re.Pattern[str]:
         pieces = re.split("(%.)", self.text)
         return re.compile("".join(FIELDS.get(piece, re.escape(piece)) for piece in pieces))
+
+    @lazy
+    def fields(self) -> npt.NDArray[np.int64]:
+        """The format as ``read_moments`` takes it; nothing where the end of a field depends on what follows it."""
+        pieces = [piece for piece in re.split("(%.)", self.text) if piece]
+        ambiguous = any(
+            piece in FIELDS and (after in FIELDS or after[0].isdigit()) for piece, after in pairwise(pieces)
+        )
+        if ambiguous or not self.text.isascii():
+            return NO_FIELDS
+        places = {field: [-1 - place] for place, field in enumerate(FIELDS)}
+        return np.array([code for piece in pieces for code in places.get(piece, piece.encode())], dtype=np.int64)
 
     def _moment(self, text: str) -> datetime | None:
         found = self._pattern.fullmatch(text.strip(WIDE_SPACE))
@@ -220,12 +237,16 @@ class DateReader:
         self._step = 10**6 * SECONDS[unit]
         read = microseconds if form is None else partial(microseconds, form=form)
         self._markers = np.array([read(marker) for marker in missing], dtype=np.int64)
-        self._cache = CellCache(read)
+        self._read, self._cache = read, CellCache(read)
+        self._fields = NO_FIELDS if form is None else form.fields
 
     def __call__(self, cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS:
             return np.full(cells.shape, np.nan)
-        moments = self._cache.codes(cells, np.int64)
+        if isinstance(cells, Texts):
+            moments = cells.moments(self._read, self._fields, NO_MOMENT)
+        else:
+            moments = self._cache.codes(cells, np.int64)
         counts = (moments // self._step).astype(np.float64)
         counts[(moments == NO_MOMENT) | np.isin(moments, self._markers)] = np.nan
         return counts

@@ -13,6 +13,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import (
     MACHINE_NUMBERS,
     SPACE,
+    Array,
     CategoryReader,
     Cells,
     as_objects,
@@ -100,7 +101,7 @@ def _are_truths(cells: Cells) -> bool:
     return any_truth
 
 
-def plain_values(cells: Cells) -> Cells:
+def plain_values(cells: Cells) -> Array:
     """Return each cell as the simplest value of the same category, whatever the type of its column; None if it is missing."""
     as_bool = _are_truths(cells)
 
@@ -180,7 +181,7 @@ class WrittenForm:
     form: Form
     others: tuple[Form, ...]
 
-    def plain(self, cells: Cells) -> Cells:
+    def plain(self, cells: Cells) -> Array:
         """Return cells as they would be written in plain numbers or ISO 8601 dates. Cells in another form do not change."""
         if isinstance(self.form, NumberFormat):
             values = self.form.numbers(cells)
@@ -216,7 +217,7 @@ def written(cells: Cells, missing: Iterable[str] = (), share: float = SHARE) -> 
     if cells.dtype.kind != "O":
         return None
     absent = CategoryReader((), tuple(missing))
-    there = cells[absent.codes(cells) != absent.missing]
+    there = as_objects(cells[absent.codes(cells) != absent.missing])
     if not len(there) or not all(isinstance(cell, str) for cell in there.tolist()):
         return None
     distinct = dict.fromkeys(cell.strip() for cell in there.tolist())

@@ -1,4 +1,4 @@
-"""The compiled loop from numbers to bins."""
+"""The compiled loops from text to numbers and distinct texts, and from numbers to bins."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import numpy as np
 from hedgerow.compiled import compiled
 
 TILE = 256  # rows of a block, whose values and counts stay in the first cache
+POWERS = 10.0 ** np.arange(23)  # of ten: each is exact in float64
+BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 
 
 @compiled
@@ -51,3 +53,211 @@ def bin_columns(cells, sources, targets, edges, starts, low, slots_by_unit, befo
             begins = top * by_row + target * by_feature
             for i in range(rows):
                 out[begins + i * by_row] = counts[i]
+
+
+@compiled
+def find_distinct(data, starts, stops, table, firsts, places):
+    """Number distinct cells in the order of their first ones, and return how many there are.
+
+    IN data (bytes,), starts stops (cells,). OUT table, all -1, of more than twice as many slots as cells, a power of two;
+    firsts (cells,): the row of the first cell of each number; places (cells,): the number of each cell.
+    """
+    count, mask, absent = 0, np.uint64(len(table) - 1), np.int32(-1)
+    for row in range(len(starts)):
+        start, stop = starts[row], stops[row]
+        if start < 0:
+            if absent < 0:
+                absent = np.int32(count)
+                firsts[count] = row
+                count += 1
+            places[row] = absent
+            continue
+        key = np.uint64(14695981039346656037)  # FNV-1a
+        for i in range(start, stop):
+            key = (key ^ np.uint64(data[i])) * np.uint64(1099511628211)
+        slot = (key ^ (key >> np.uint64(29))) & mask
+        while True:
+            known = table[slot]
+            if known < 0:
+                table[slot] = count
+                firsts[count] = row
+                places[row] = count
+                count += 1
+                break
+            first = firsts[known]
+            same = starts[first] >= 0 and stops[first] - starts[first] == stop - start
+            i = 0
+            while same and i < stop - start:
+                same = data[starts[first] + i] == data[start + i]
+                i += 1
+            if same:
+                places[row] = known
+                break
+            slot = (slot + np.uint64(1)) & mask
+    return count
+
+
+@compiled
+def read_numbers(data, starts, stops, marks, powers, out, odd):
+    """Read cells as decimal numbers, each the nearest float64.
+
+    A cell is read if, without ASCII white space at its ends, it is empty (NaN) or [+-]digits with a decimal mark and an exponent,
+    has at most 19 digits after leading zeros, and is an integer times a power of ten within 10**-22 and 10**22. Marks between
+    groups of three digits, if there are any, stand at each group or none.
+    IN data (bytes,), starts stops (cells,), marks (2,): bytes of the decimal and the thousands mark, 0 for none; powers (23,).
+    OUT out (cells,); odd (cells,): whether a cell is in another form.
+    """
+    decimal, thousands = marks[0], marks[1]
+    ten, most = np.uint64(10), np.uint64(10**18)  # a digit more still fits
+    for row in range(len(starts)):
+        i, stop = starts[row], stops[row]
+        out[row], odd[row] = np.nan, False
+        if i < 0:
+            continue
+        while i < stop and (data[i] == 32 or 9 <= data[i] <= 13):
+            i += 1
+        while stop > i and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
+            stop -= 1
+        if i == stop:
+            continue
+        odd[row] = True
+        negative = data[i] == 45
+        if negative or data[i] == 43:
+            i += 1
+        whole, digits, fraction, groups, in_group = np.uint64(0), 0, 0, 0, 0
+        starts_with_zero = i < stop and data[i] == 48
+        fits = True
+        while i < stop:
+            byte = data[i]
+            if 48 <= byte <= 57:
+                fits = fits and whole < most
+                whole = whole * ten + np.uint64(byte - 48)
+                digits += 1
+                in_group += 1
+            elif thousands != 0 and byte == thousands:
+                right = in_group == 3 or (groups == 0 and 0 < in_group < 3)
+                fits = fits and right and not starts_with_zero
+                groups += 1
+                in_group = 0
+            else:
+                break
+            i += 1
+        fits = fits and (groups == 0 or in_group == 3)
+        if i < stop and data[i] == decimal:
+            i += 1
+            while i < stop and 48 <= data[i] <= 57:
+                fits = fits and whole < most
+                whole = whole * ten + np.uint64(data[i] - 48)
+                digits += 1
+                fraction += 1
+                i += 1
+        power = 0
+        if digits > 0 and i < stop and (data[i] == 101 or data[i] == 69):
+            i += 1
+            down = i < stop and data[i] == 45
+            if i < stop and (down or data[i] == 43):
+                i += 1
+            fits = fits and i < stop and stop - i <= 4
+            while i < stop and 48 <= data[i] <= 57:
+                power = power * 10 + np.int64(data[i] - 48)
+                i += 1
+            power = -power if down else power
+        power -= fraction
+        if not fits or digits == 0 or i < stop or not -22 <= power <= 22:
+            continue
+        scale = powers[abs(power)]
+        if whole < BELOW_EXACT:  # one rounding of exact numbers
+            value = np.float64(whole) * scale if power >= 0 else np.float64(whole) / scale
+        else:  # the sum of two floats, and what both may be wrong by together
+            high = np.float64(whole >> np.uint64(11)) * 2048.0
+            low = np.float64(whole & np.uint64(2047))
+            first = high * scale if power >= 0 else high / scale
+            factor = high if power >= 0 else first
+            product = factor * scale
+            split = 134217729.0 * factor
+            factor_top = split - (split - factor)
+            split = 134217729.0 * scale
+            scale_top = split - (split - scale)
+            factor_rest, scale_rest = factor - factor_top, scale - scale_top
+            rest = factor_rest * scale_rest - (
+                ((product - factor_top * scale_top) - factor_rest * scale_top) - factor_top * scale_rest
+            )  # factor * scale is exactly product + rest
+            if power >= 0:
+                second = rest + low * scale
+                error = (abs(rest) + low * scale) * 2.0**-50
+            else:
+                second = ((high - product) - rest + low) / scale
+                error = (abs(high - product) + abs(rest) + low) / scale * 2.0**-50
+            value = first + (second - error)
+            if value != first + (second + error):
+                continue
+        out[row], odd[row] = -value if negative else value, False
+
+
+@compiled
+def read_moments(data, starts, stops, fields, out, odd):
+    """Read cells as moments, in microseconds since 1970: ISO 8601 dates, with hours and minutes or not, or a declared format.
+
+    Text that begins as an ISO 8601 date does is never read by the format. A cell without text keeps its value in ``out``.
+    IN data (bytes,), starts stops (cells,), fields (parts,): the declared format, negative for a field of ``formats.FIELDS`` by
+    its place there, otherwise an ASCII byte; nothing if there is none.
+    OUT out (cells,); odd (cells,): whether a cell is in another form, or no moment.
+    """
+    iso = np.array([-3, 45, -2, 45, -1], dtype=np.int64)
+    iso_time = np.array([-3, 45, -2, 45, -1, 32, -5, 58, -6], dtype=np.int64)
+    iso_second = np.array([-3, 45, -2, 45, -1, 32, -5, 58, -6, 58, -7], dtype=np.int64)
+    part = np.zeros(7, dtype=np.int64)
+    for row in range(len(starts)):
+        start, stop = starts[row], stops[row]
+        odd[row] = False
+        if start < 0:
+            continue
+        while start < stop and (data[start] == 32 or 9 <= data[start] <= 13):
+            start += 1
+        while stop > start and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
+            stop -= 1
+        if start == stop:
+            continue
+        odd[row] = True
+        length = stop - start
+        is_iso = length >= 10 and data[start + 4] == 45 and data[start + 7] == 45
+        form = fields
+        if is_iso:
+            form = iso if length == 10 else iso_time if length == 16 else iso_second
+        part[:] = 0
+        i, good = start, len(form) > 0
+        for code in form:
+            if code >= 0:
+                good = good and i < stop and (data[i] == code or (is_iso and code == 32 and data[i] == 84))
+                i += 1
+                continue
+            field = -code - 1
+            digits = 0
+            most = 4 if field == 2 else 2
+            value = 0
+            while i < stop and digits < most and 48 <= data[i] <= 57:
+                value = value * 10 + np.int64(data[i] - 48)
+                digits += 1
+                i += 1
+            # Days, months and hours of a declared format may have one digit.
+            good = good and digits > 0 and (digits == most or (not is_iso and (field == 0 or field == 1 or field == 4)))
+            part[field] = value
+            if field == 3:
+                part[2] = value + (1900 if value >= 69 else 2000)
+        if not good or i != stop:
+            continue
+        day, month, year, hour, minute, second = part[0], part[1], part[2], part[4], part[5], part[6]
+        if year < 1 or not 1 <= month <= 12 or day < 1 or hour > 23 or minute > 59 or second > 59:
+            continue
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        longest = 30 if month in (4, 6, 9, 11) else 31
+        if month == 2:
+            longest = 29 if leap else 28
+        if day > longest:
+            continue
+        # Days since 1 March of the year 0, whose leap day is the last of a year.
+        years = year - 1 if month < 3 else year
+        months = (month + 9) % 12
+        days = 365 * years + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + day - 1
+        out[row] = ((days - 719468) * 86400 + hour * 3600 + minute * 60 + second) * 1000000
+        odd[row] = False

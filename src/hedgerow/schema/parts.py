@@ -15,7 +15,17 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_polars, get_pyarrow
 
 from hedgerow.arrays import Integers
-from hedgerow.schema.cells import MACHINE_NUMBERS, NOT_A_TIME, Cells, is_read, object_array, time_cells, typed_objects
+from hedgerow.schema.cells import (
+    MACHINE_NUMBERS,
+    NOT_A_TIME,
+    Array,
+    Cells,
+    is_read,
+    object_array,
+    time_cells,
+    typed_objects,
+)
+from hedgerow.schema.text_cells import Texts
 
 # What all cells of a column hold, by its type. Lists, durations, complex numbers and the like are unreadable, so each of their
 # cells is missing. Types of objects, of text and of nulls alone do not tell.
@@ -32,18 +42,19 @@ Read = Callable[[int, int], Cells]
 class Part:
     """One column of a table. How its cells are read follows once from its type.
 
-    ``read`` returns the cells from one row up to another, as machine numbers (if ``is_machine``) or as Python objects. No
-    cell makes it fail or print. Values without a Python object are None. ``holds`` is what all cells hold by the type. Of
-    integers, ``whole`` reads all digits (with missing cells among them, ``read`` returns 64-bit floats). Of text,
-    ``distinct`` reads distinct cells and the position of each cell among these; None if that fails.
+    ``read`` returns the cells from one row up to another: machine numbers (if ``is_machine``), ``Texts`` (if ``is_text``) or
+    Python objects, None for values without one. No cell makes it fail or print. ``holds`` is what all cells hold by the type.
+    Of integers, ``whole`` reads all digits (with missing cells among them, ``read`` returns 64-bit floats). Of text,
+    ``distinct`` reads distinct cells and the position of each cell among these.
     """
 
     length: int
     read: Read
     is_machine: bool = False
+    is_text: bool = False
     holds: Holds = "anything"
     whole: Read | None = None
-    distinct: Callable[[int, int], tuple[Cells, Integers] | None] | None = None
+    distinct: Callable[[int, int], tuple[Cells, Integers]] | None = None
 
     def __len__(self) -> int:
         return self.length
@@ -53,18 +64,18 @@ AnyPart = Cells | Part
 
 
 def part_holds(part: AnyPart) -> Holds:
-    return array_holds(part.dtype) if isinstance(part, np.ndarray) else part.holds
+    return part.holds if isinstance(part, Part) else array_holds(part.dtype)
 
 
 def read_through(part: AnyPart, start: int, stop: int, answer: Callable[[Cells], npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the result of ``answer`` for each cell. In a column with ``distinct`` cells it reads each distinct cell once."""
-    if isinstance(part, np.ndarray):
-        return answer(part[start:stop])
-    result = None if part.distinct is None else part.distinct(start, stop)
-    if result is None:
-        return answer(part.read(start, stop))
-    cells, places = result
-    return np.asarray(answer(cells)[places])
+    if isinstance(part, Part) and part.distinct is not None:
+        distinct, places = part.distinct(start, stop)
+        return np.asarray(answer(distinct)[places])
+    cells = part.read(start, stop) if isinstance(part, Part) else part[start:stop]
+    if isinstance(cells, Texts):
+        return cells.through(lambda texts: answer(object_array(texts, len(texts))))
+    return answer(cells)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -134,7 +145,7 @@ def _pandas_part(native: Any) -> AnyPart:
         if not is_read(dtype):
             return unread_part(count)
         if dtype.kind in MACHINE_NUMBERS + "OM":
-            array: Cells = native.to_numpy()
+            array: Array = native.to_numpy()
             return _time_part(count, lambda start, stop: array[start:stop]) if dtype.kind == "M" else array
     if isinstance(dtype, pandas.DatetimeTZDtype):
         moments = native.to_numpy(dtype=f"M8[{dtype.unit}]")  # in UTC
@@ -152,7 +163,7 @@ def _pandas_part(native: Any) -> AnyPart:
 
 
 def _coded_part(values: AnyPart, codes: npt.NDArray[Any]) -> Part:
-    cells = values if isinstance(values, np.ndarray) else values.read(0, len(values))
+    cells = values.read(0, len(values)) if isinstance(values, Part) else values
     table = np.concatenate([typed_objects(cells), object_array([None], 1)])  # the code -1 finds the last one
     return Part(len(codes), lambda start, stop: table[codes[start:stop]], holds=part_holds(values))
 
@@ -200,12 +211,7 @@ def _is_any(kind: Any, *tests: Callable[[Any], bool]) -> bool:
 
 
 def _arrow_text_part(column: Any) -> Part:
-    def distinct(start: int, stop: int) -> tuple[Cells, Integers] | None:
-        block = column.slice(start, stop - start)
-        result = _guarded(lambda: _distinct_texts(block.combine_chunks().dictionary_encode()))
-        return None if result is FAILED else result
-
-    return Part(len(column), lambda start, stop: _arrow_texts(column.slice(start, stop - start)), distinct=distinct)
+    return Part(len(column), lambda start, stop: arrow_texts(column.slice(start, stop - start)), is_text=True)
 
 
 def _arrow_coded_text(column: Any) -> Part | None:
@@ -216,7 +222,8 @@ def _arrow_coded_text(column: Any) -> Part | None:
     whole = column.combine_chunks()
     if len(whole.dictionary) > len(column):
         return None
-    cells, places = _distinct_texts(whole)
+    cells = np.append(arrow_texts(chunked(whole.dictionary)).astype(object), object_array([None], 1))
+    places: Integers = whole.indices.fill_null(len(cells) - 1).to_numpy(zero_copy_only=False)
     return Part(
         len(column),
         lambda start, stop: cells[places[start:stop]],
@@ -224,21 +231,25 @@ def _arrow_coded_text(column: Any) -> Part | None:
     )
 
 
-def _distinct_texts(coded: Any) -> tuple[Cells, Integers]:
-    """Return the texts of a dictionary array, followed by a missing one, and the position of each cell among them."""
-    cells = np.append(_arrow_texts(chunked(coded.dictionary)), object_array([None], 1))
-    places: Integers = coded.indices.fill_null(len(cells) - 1).to_numpy(zero_copy_only=False)
-    return cells, places
-
-
-def _arrow_texts(block: Any) -> Cells:
-    """Return text as Python objects. If some of it is not UTF-8, return bytes, which are read as their text."""
+def arrow_texts(column: Any) -> Texts:
+    """Return a chunked array of text as its bytes and offsets; of a cell that is not UTF-8, the cells are its bytes."""
     pyarrow = get_pyarrow()
-    cells = _guarded(block.to_numpy)
-    if cells is not FAILED:
-        return np.asarray(cells, dtype=object)
-    views = pyarrow.types.is_string_view(block.type)
-    return object_array(block.cast(pyarrow.binary_view() if views else pyarrow.large_binary()).to_pylist(), len(block))
+    block = column.cast(pyarrow.large_string()).combine_chunks()
+    block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
+    _, places, text = block.buffers()
+    offsets = np.frombuffer(places, dtype=np.int64)[block.offset : block.offset + len(block) + 1]
+    data = np.empty(0, dtype=np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
+    starts = offsets[:-1]
+    if block.null_count:
+        starts = np.where(block.is_valid().to_numpy(zero_copy_only=False), starts, -1)
+    return Texts(data, starts, offsets[1:], _text_or_bytes)
+
+
+def _text_or_bytes(cell: bytes) -> str | bytes:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return cell
 
 
 def _arrow_times(column: Any) -> Part:
@@ -247,9 +258,9 @@ def _arrow_times(column: Any) -> Part:
     is_date, in_milliseconds = pyarrow.types.is_date(kind), pyarrow.types.is_date64(kind)
     unit = "D" if is_date else kind.unit
 
-    def times(start: int, stop: int) -> Cells:
+    def times(start: int, stop: int) -> Array:
         block = column.slice(start, stop - start)
-        counts: Cells = block.cast(whole).fill_null(0).to_numpy().astype(np.int64)
+        counts: Array = block.cast(whole).fill_null(0).to_numpy().astype(np.int64)
         if in_milliseconds:
             counts //= MILLISECONDS_A_DAY
         counts[block.is_null().to_numpy()] = NOT_A_TIME
@@ -269,9 +280,9 @@ def _polars_part(series: nw.Series[Any]) -> Part:
         return _plain_part(series)
     unit, name = ("D", None) if dtype == nw.Date else (dtype.time_unit, dtype.time_zone)
 
-    def times(start: int, stop: int) -> Cells:
+    def times(start: int, stop: int) -> Array:
         block = native[start:stop]
-        counts: Cells = block.to_physical().fill_null(0).to_numpy().astype(np.int64)
+        counts: Array = block.to_physical().fill_null(0).to_numpy().astype(np.int64)
         counts[block.is_null().to_numpy()] = NOT_A_TIME
         return counts.view(f"M8[{unit}]")
 
@@ -286,7 +297,7 @@ def _polars_texts(block: Any) -> Cells:
     return object_array(raw.to_list() if cells is FAILED else cells, len(raw))
 
 
-def _time_part(length: int, times: Read, zone_name: str | None = None) -> Part:
+def _time_part(length: int, times: Callable[[int, int], Array], zone_name: str | None = None) -> Part:
     """Return a column of numpy's dates or moments, to be read as text; if it names a zone, they are in UTC."""
     try:
         zone = _zone(zone_name)

@@ -47,6 +47,7 @@ from hedgerow.schema.cells import (
 )
 from hedgerow.schema.columns import Columns, as_frame, one_column
 from hedgerow.schema.parts import Part
+from hedgerow.schema.text_cells import Texts
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
 
@@ -182,6 +183,8 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
     if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
         distinct, place = np.unique(cells, return_inverse=True)
         return _rows(map(hashed, typed_objects(distinct)), len(distinct))[place.reshape(-1)]
+    if isinstance(cells, Texts):
+        return cells.through(lambda distinct: _rows(map(hashed, distinct), len(distinct)))
     known: dict[Any, tuple[int, int]] = {}
 
     def cached(cell: Any) -> tuple[int, int]:

@@ -1,10 +1,10 @@
 """What to ask of a node: candidate tests and scores."""
 
-from hedgerow.scores.candidates import Candidates, binary, mixed, multiway, multiway_or_binary
 from hedgerow.scores.scores import (
     BRANCH_SCORES,
     SCORES,
     BranchScore,
+    Candidates,
     ClassCount,
     Error,
     Gini,
@@ -15,27 +15,9 @@ from hedgerow.scores.scores import (
     Purity,
     Score,
     Specializations,
+    binary,
+    mixed,
     most_concerned,
+    multiway,
+    multiway_or_binary,
 )
-
-__all__ = [
-    "BRANCH_SCORES",
-    "SCORES",
-    "BranchScore",
-    "Candidates",
-    "ClassCount",
-    "Error",
-    "Gini",
-    "InformationGain",
-    "Majority",
-    "Max",
-    "Minority",
-    "Purity",
-    "Score",
-    "Specializations",
-    "binary",
-    "mixed",
-    "most_concerned",
-    "multiway",
-    "multiway_or_binary",
-]

@@ -43,12 +43,12 @@ def _branch_score(counts, measure, fraction_bits, table):
 
 
 @compiled
-def scores(histogram, offsets, feature, kind, at, order, measure, fraction_bits, table, out):
+def scores(histogram, offsets, feature, kind, at, measure, fraction_bits, table, out):
     """Write the score of every test in every node: the sum over its branches of a measure.
 
-    Cuts of a feature that stand side by side with places that ascend share their sums.
-    IN histogram (nodes, codes, classes) int64, offsets (features + 1,), feature kind at (tests,), order (features, codes of the
-    widest), measure, fraction_bits for GINI, table (places,), for GAIN: n log2 n in steps.  OUT out (nodes, tests) int64.
+    Cuts of a feature that stand side by side with codes that ascend share their sums.
+    IN histogram (nodes, codes, classes) int64, offsets (features + 1,), feature kind at (tests,), measure,
+    fraction_bits for GINI, table (places,), for GAIN: n log2 n in steps.  OUT out (nodes, tests) int64.
     """
     nodes, _, classes = histogram.shape
     total = np.empty(classes, dtype=np.int64)
@@ -81,7 +81,7 @@ def scores(histogram, offsets, feature, kind, at, order, measure, fraction_bits,
                     for label in range(classes):
                         lower[label] = 0
                 while reached <= place:
-                    code = start + order[cut_feature, reached]
+                    code = start + reached
                     for label in range(classes):
                         lower[label] += counts[code, label]
                     reached += 1
@@ -93,11 +93,11 @@ def scores(histogram, offsets, feature, kind, at, order, measure, fraction_bits,
 
 
 @compiled
-def undecided(alive, offsets, feature, kind, at, order, arity, widest, out):
+def undecided(alive, offsets, feature, kind, at, arity, widest, out):
     """Say of every test in every node whether codes on both its sides are alive, and whether it has few enough branches.
 
-    IN alive (nodes, codes) bool, offsets (features + 1,), feature kind at arity (tests,), order (features, codes), widest
-    (nodes,).  OUT out (nodes, tests) bool.
+    IN alive (nodes, codes) bool, offsets (features + 1,), feature kind at arity (tests,), widest (nodes,).
+    OUT out (nodes, tests) bool.
     """
     nodes = len(alive)
     left = np.empty(len(offsets) - 1, dtype=np.int64)
@@ -119,16 +119,16 @@ def undecided(alive, offsets, feature, kind, at, order, arity, widest, out):
                 if cut_feature != f or place < reached:
                     cut_feature, reached, lower = f, np.int64(0), np.int64(0)
                 while reached <= place:
-                    lower += alive[node, offsets[f] + order[f, reached]]
+                    lower += alive[node, offsets[f] + reached]
                     reached += 1
                 out[node, test] = 0 < lower < left[f]
 
 
 @compiled
-def narrow(children, offsets, feature, kind, at, order, arity, chosen):
+def narrow(children, offsets, feature, kind, at, arity, chosen):
     """Clear the codes that the tests of nodes send to other children; a node's children stand side by side.
 
-    IN offsets (features + 1,), feature kind at arity (tests,), order (features, codes), chosen (nodes,).
+    IN offsets (features + 1,), feature kind at arity (tests,), chosen (nodes,).
     INOUT children (children, codes) bool: at first what is alive in their parents.
     """
     child = 0
@@ -136,14 +136,13 @@ def narrow(children, offsets, feature, kind, at, order, arity, chosen):
         f, asked = np.int64(feature[test]), kind[test]
         start, codes = offsets[f], offsets[f + 1] - offsets[f]
         for branch in range(arity[test]):
-            for place in range(codes):
-                code = order[f, place] if asked == CUT else place
+            for code in range(codes):
                 if asked == EACH:
                     taken = code
                 elif asked == VALUE:
                     taken = 0 if code == at[test] else 1
                 else:
-                    taken = 0 if place <= at[test] else 1
+                    taken = 0 if code <= at[test] else 1
                 if taken != branch:
                     children[child + branch, start + code] = False
         child += arity[test]

@@ -1,4 +1,4 @@
-"""Scores that rank the tests of a node: integers, each with the range by which one record can move it."""
+"""What a node may ask about one feature of a record, and scores that rank the tests: integers, each with its range."""
 
 from __future__ import annotations
 
@@ -6,15 +6,163 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, check_shape
+from hedgerow.arrays import Integers, Truth, check_shape, frozen_copy
 from hedgerow.errors import ConfigurationError
+from hedgerow.lazy_values import lazy
 from hedgerow.scores import kernels
-from hedgerow.scores.candidates import Candidates
+from hedgerow.scores.kernels import CUT, EACH, VALUE
+
+MOST_WEIGHT = 1 << 62
+KINDS = {
+    "n_codes": np.int64,
+    "feature": np.int32,
+    "kind": np.int8,
+    "at": np.int32,
+    "weight": np.int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """A public list of tests; each reads the code of one feature."""
+
+    n_codes: Integers  # (features,): how many codes each feature has
+    feature: npt.NDArray[np.int32]  # (tests,): the feature that each test reads
+    # (tests,): EACH: a branch for every code. CUT: branch 0 for codes up to one, else 1. VALUE: branch 0 for one
+    # code, else 1
+    kind: npt.NDArray[np.int8]
+    at: npt.NDArray[np.int32]  # (tests,): the last code of a cut's branch 0, the code of a VALUE; 0 for the others
+    # (tests,): Public base weights, for mechanisms that take them; cuts of one feature may weigh as much as one other
+    # test
+    weight: Integers
+
+    def __post_init__(self) -> None:
+        # Copies that nobody can write to, here and below: a record must stay in one branch of each test.
+        for name, kind in KINDS.items():
+            object.__setattr__(self, name, _immutable(getattr(self, name), kind))
+        tests = (self.feature, self.kind, self.at, self.weight)
+        if not len(self.feature) or any(array.shape != self.feature.shape for array in tests):
+            raise ConfigurationError("the candidates' arrays do not describe tests: their lengths do not fit.")
+        known = (self.feature >= 0) & (self.feature < len(self.n_codes))
+        if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
+            raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
+        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or sum(self.weight.tolist()) >= MOST_WEIGHT:
+            raise ConfigurationError(
+                "the candidates' arrays do not describe tests: a kind is none, or weights are too large."
+            )
+
+    def __len__(self) -> int:
+        return len(self.feature)
+
+    @lazy
+    def arity(self) -> npt.NDArray[np.int32]:
+        """How many branches each test has, of shape (tests,)."""
+        return _immutable(np.where(self.kind == EACH, self.n_codes[self.feature], 2), np.int32)
+
+    @lazy
+    def offsets(self) -> Integers:
+        """Where each feature's codes begin when all stand one after another, and their number, of shape (features + 1,)."""
+        return _immutable(np.concatenate(([0], np.cumsum(self.n_codes))), np.int64)
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.offsets, self.feature, self.kind, self.at
+
+    def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
+        """Return the branch of each code for some of the tests, of shape (tests, codes)."""
+        tests = np.asarray(tests)
+        code = np.arange(int(self.n_codes.max()))
+        out = np.empty((len(tests), len(code)), dtype=np.uint16 if len(code) <= 1 << 16 else np.uint32)
+        for row, test in zip(out, tests.tolist(), strict=True):  # one by one: int64 for all of them would be far larger
+            kind, at = self.kind[test], self.at[test]
+            row[:] = code if kind == EACH else code > at if kind == CUT else code != at
+        return out
+
+    def every_code(self, nodes: int) -> Truth:
+        """Return what may come to a root: every code of every feature, of shape (nodes, codes of all features)."""
+        return np.ones((nodes, int(self.offsets[-1])), dtype=np.bool_)
+
+    def undecided(self, alive: Truth, widest: Integers) -> Truth:
+        """Return which tests could still tell records of a node apart, and have at most so many branches.
+
+        ``alive`` (nodes, codes of all features) says which codes the tests above a node leave; ``widest`` is of shape
+        (nodes,). The answer is of shape (nodes, tests) and depends on tests only, never on records.
+        """
+        check_shape(alive, (len(widest), int(self.offsets[-1])), "alive (nodes, codes)")
+        out = np.empty((len(alive), len(self)), dtype=np.bool_)
+        kernels.undecided(alive, *self.arrays, self.arity, widest, out)
+        return out
+
+    def narrowed(self, alive: Truth, chosen: Integers) -> Truth:
+        """Return which codes are left in the children of nodes that were split by the chosen tests."""
+        check_shape(alive, (len(chosen), int(self.offsets[-1])), "alive (nodes, codes)")
+        children = np.repeat(alive, self.arity[chosen], axis=0)
+        kernels.narrow(children, *self.arrays, self.arity, chosen)
+        return children
+
+
+def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
+    """Return a copy of an integer array that cannot be made writeable again."""
+    if array.dtype.kind not in "iu":
+        raise ConfigurationError("the candidates' arrays do not describe tests: they must hold integers.")
+    return frozen_copy(array, kind)
+
+
+def _listed(n_codes: Integers, feature: Integers, kind: Integers, at: Integers, weight: Integers) -> Candidates:
+    return Candidates(
+        n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64)
+    )
+
+
+def _repeated(counts: Integers) -> tuple[Integers, Integers]:
+    """Return each feature as often as it has tests, and the tests of each, counted from 0."""
+    feature = np.repeat(np.arange(len(counts)), counts)
+    return feature, np.arange(len(feature)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def multiway(n_codes: npt.ArrayLike) -> Candidates:
+    """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
+    codes = np.array(n_codes, dtype=np.int64)
+    none = np.zeros_like(codes)
+    return _listed(codes, np.arange(len(codes)), none + EACH, none, none + 1)
+
+
+def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
+    """Return the tests with two branches: every cut of some features, each value of the others against the rest.
+
+    The last code of a numeric feature means missing, so its last cut asks for that. Of the last two codes of a categorical
+    feature, missing and undeclared, the first has a test too.
+    """
+    codes = np.array(n_codes, dtype=np.int64)
+    feature, at = _repeated(codes - 1)
+    return _listed(codes, feature, np.where(np.asarray(is_cut)[feature], CUT, VALUE), at, np.ones_like(at))
+
+
+def multiway_or_binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
+    """Return the tests of ``multiway``, one for each feature, and behind them those of ``binary``."""
+    first, second = multiway(n_codes), binary(n_codes, is_cut)
+    columns = [
+        np.concatenate([getattr(tests, name) for tests in (first, second)])
+        for name in ("feature", "kind", "at", "weight")
+    ]
+    return _listed(first.n_codes, *columns)
+
+
+def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
+    """Return every cut of some features, and one test with a branch for each code of the others.
+
+    A test with a branch for each code weighs as much as all cuts of a feature on the finest grid, and a cut weighs 1.
+    """
+    codes, cut = np.array(n_codes, dtype=np.int64), np.asarray(is_cut, dtype=np.bool_)
+    most = int((codes[cut] - 1).max(initial=1))
+    feature, at = _repeated(np.where(cut, codes - 1, 1))
+    return _listed(codes, feature, np.where(cut[feature], CUT, EACH), at, np.where(cut[feature], 1, most))
+
 
 MOST_FRACTION_BITS = 28  # a branch of 2**31 records then scores above -2**60, and 8 such branches fit 64 bits
 MOST_GAIN_BITS = 20  # 2**31 records times a slope below 2**5 then stay below 2**56
@@ -28,6 +176,7 @@ class Score(ABC):
     name: ClassVar[str]
     measure: ClassVar[int]
     weighs: ClassVar[bool] = False  # whether sums of weights stay exact in 64 bits, as well as counts
+    table: ClassVar[Integers] = NO_TABLE  # of n log2 n, for the information gain
 
     @property
     @abstractmethod
@@ -39,17 +188,13 @@ class Score(ABC):
         """The score's name, with the size of its steps where they are no whole records, for certificates."""
         return self.name
 
-    @property
-    def _steps(self) -> tuple[int, Integers]:
-        return 0, NO_TABLE
-
     def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
         """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
         check_shape(
             histogram, (len(out), int(candidates.offsets[-1]), histogram.shape[-1]), "histogram (nodes, codes, classes)"
         )
         check_shape(out, (len(histogram), len(candidates)), "out (nodes, tests)")
-        kernels.scores(histogram, *candidates.arrays, self.measure, *self._steps, out)
+        kernels.scores(histogram, *candidates.arrays, self.measure, getattr(self, "fraction_bits", 0), self.table, out)
 
 
 @dataclass(frozen=True)
@@ -76,10 +221,6 @@ class Gini(Score):
     @property
     def detail(self) -> str:
         return f"{self.name} in steps of 1/{1 << self.fraction_bits}"
-
-    @property
-    def _steps(self) -> tuple[int, Integers]:
-        return self.fraction_bits, NO_TABLE
 
 
 @dataclass(frozen=True)
@@ -108,16 +249,15 @@ class InformationGain(Score):
 
     @property
     def range(self) -> int:
-        table = _entropy_table(self.cap, self.fraction_bits)
-        return int(table[-1] - table[-2])
+        return int(self.table[-1] - self.table[-2])
 
     @property
     def detail(self) -> str:
         return f"{self.name} of up to {self.cap} records in steps of 1/{1 << self.fraction_bits}"
 
     @property
-    def _steps(self) -> tuple[int, Integers]:
-        return self.fraction_bits, _entropy_table(self.cap, self.fraction_bits)
+    def table(self) -> Integers:  # type: ignore[override]
+        return _entropy_table(self.cap, self.fraction_bits)
 
 
 MOST_CAP = 1 << 24  # a table of 128 MiB
@@ -236,21 +376,12 @@ BRANCH_SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}
 
 @dataclass(frozen=True, eq=False)
 class Specializations:
-    """What one selection chooses from.
+    """What one selection chooses from."""
 
-    Parameters
-    ----------
-    line : ndarray of shape (places,), int64
-        The code, counted through all features, that stands at each place of the line.
-    edges : sequence of tuple of int
-        For each specialization the places where its branches begin, ascending, and the place where the last one ends.
-    weight : ndarray of shape (specializations,), int64
-        Public base weights, for mechanisms that take them.
-    """
-
-    line: Integers
+    line: Integers  # (places,): the code, counted through all features, that stands at each place of the line
+    # For each specialization the places where its branches begin, ascending, and the place where the last one ends
     edges: Sequence[tuple[int, ...]]
-    weight: Integers = field(repr=False)
+    weight: Integers = field(repr=False)  # (specializations,): public base weights, for mechanisms that take them
 
     def __post_init__(self) -> None:
         flat = self.flat
@@ -291,11 +422,7 @@ def most_concerned(choices: Iterable[Specializations], features: Integers) -> in
 
     A choice within one feature concerns the records at the places that it divides; one over several features may concern
     every record. A record is at one place of each feature, so for each feature the place with most choices counts.
-
-    Parameters
-    ----------
-    features : ndarray of shape (features + 1,)
-        Where each feature's places begin in the line, and their number.
+    ``features`` (features + 1,) says where each feature's places begin in the line, and their number.
     """
     over_all, depth = 0, np.zeros(int(features[-1]), dtype=np.int64)
     for choice in choices:

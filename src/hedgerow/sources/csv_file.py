@@ -6,26 +6,30 @@ Files that are no CSV in UTF-8 are recognized by their first bytes, before a rec
 from __future__ import annotations
 
 import codecs
-import io
 import os
 import re
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from os import PathLike
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import object_array
-from hedgerow.sources.table_file import BLOCK_LINES, Columns, TableFile, single_places
+from hedgerow.schema.text_cells import REPLACING, Bytes, Decode, Texts
+from hedgerow.sources.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
+from hedgerow.sources.table_file import Columns, TableFile, single_places
 
 LONGEST_HEADER = 2**26  # bytes; far more than any file has, far less than a device gives that never ends
 UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
-
+BUFFER_BYTES = 1 << 22  # that are read at once
+BLOCK_CELLS = 1 << 18  # of a block: their places stay in a core's own cache
+BLOCK_LINES = 16_384
 
 HEAD_BYTES = 16  # as many as the longest mark below has
 
@@ -84,23 +88,28 @@ def open_csv(path: str | PathLike[str], form: CSVFormat) -> Iterator[CSVFile]:
 class CSVFile(TableFile):
     """A CSV file that is being read.
 
-    A record ends at \\n outside quotes and at nothing else; a bare \\r belongs to its cell. A byte that the encoding does not
-    know is a matter of its cell. Blank lines are skipped. A record whose number of cells is not the header's, or with a quote
-    that does not close (``records_in``), has no cells: a fit leaves it out with every record whose label is missing, and a
-    prediction has a line for it. The names of the columns are on one line, and read without the white space around them.
+    A record ends at \\n outside quotes and at nothing else; a bare \\r belongs to its cell. A cell that begins with a quote goes
+    on, over line breaks, to the closing quote: the first that is not one of two. It closes if both and what is between have at
+    most ``LONGEST_QUOTED`` bytes. Otherwise the record ends with the line of the opening quote, and reading goes on at the next
+    line. Any other quote is an ordinary character. A byte that the encoding does not know is a matter of its cell. Blank lines
+    are skipped. A record whose number of cells is not the header's, or with a quote that does not close, has no cells: a fit
+    leaves it out with every record whose label is missing, and a prediction has a line for it. The names of the columns are on
+    one line, and read without the white space around them.
     """
 
     def __init__(self, file: BinaryIO, form: CSVFormat, place: str) -> None:
         super().__init__()
-        self._form, self._separator = form, form.separator
+        self._form = form
         self._file = file
         try:
-            self._separator_bytes = form.separator.encode(form.encoding)
+            separator = form.separator.encode(form.encoding)
         except UnicodeEncodeError:
             raise SchemaError(
                 f"the separator {form.separator!r} is no character of {form.encoding}, in which {place} is read. Pass the "
                 "separator of this file."
             ) from None
+        self._separator = np.frombuffer(separator, dtype=np.uint8)
+        self._decode = decoder(form)
         head = file.read(HEAD_BYTES)
         check_is_text(head, place)
         # If the first line ended, what follows is a record, whose length must not decide whether there is an error.
@@ -110,10 +119,9 @@ class CSVFile(TableFile):
             raise FileFormatError(
                 f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
             )
-        self._lines = chain(io.BytesIO(head), file)
-        self.header = self._read_header(place)
+        self.header = self._read_header(head, place)
         self.index = self.header[:1] if self.header[0] == "" else ()
-        self._records = self._rows()
+        self._blocks = self._read_blocks()
 
     @property
     def share(self) -> float | None:
@@ -124,60 +132,90 @@ class CSVFile(TableFile):
 
     @property
     def is_empty(self) -> bool:
-        first = next(self._records, None)
-        self._records = chain([] if first is None else [first], self._records)
+        first = next(self._blocks, None)
+        self._blocks = chain([] if first is None else [first], self._blocks)
         return first is None
 
-    def _read_header(self, place: str) -> tuple[str, ...]:
-        for line in self._lines:
-            text = _without_end(decoded_header(line, place, self._form.encoding))
-            if not self._is_blank(text):
+    def _read_header(self, head: bytes, place: str) -> tuple[str, ...]:
+        """Return the names of the columns, and leave what follows their line in ``_rest``."""
+        while line := head[: head.find(b"\n") + 1] or head or self._file.readline():
+            head = head[len(line) :]
+            text = decoded_header(line, place, self._form.encoding).removesuffix("\n").removesuffix("\r")
+            if text.strip() or self._form.separator in text:
                 if "\r" in text:
                     raise SchemaError(
                         f"{place} has a bare carriage return in its first line. Save it with lines that end in \\n."
                     )
                 # What follows is a record: neither may it become a name, nor decide whether there is an error.
-                if _quoted_record(line, iter(()), deque(), self._separator_bytes) is None:
+                (width,) = cell_counts(line, self._separator.tobytes(), 1)
+                if width == OPEN_QUOTE:
                     raise SchemaError(
                         f"{place} has a quote in its first line that does not close there, but the names of columns must "
                         "be on one line. Rename the column whose name has a line break, or close the quote."
                     )
-                return tuple(cell.strip() for cell in cells_of(text, self._separator))
+                self._rest = head
+                return tuple(cell.strip() for cell in _cells_of(line, width, self._separator, self._decode))
         raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
 
     def blocks(self) -> Iterator[Columns]:
-        kept = {self.header[place] for place in single_places(self.header)}
-        while block := list(islice(self._records, BLOCK_LINES)):
-            columns = zip(self.header, zip(*block, strict=True), strict=True)
-            yield {name: object_array(cells, len(block)) for name, cells in columns if name in kept}
+        kept = [(place, self.header[place]) for place in single_places(self.header)]
+        for data, starts, stops in self._blocks:
+            yield {name: Texts(data, starts[place], stops[place], self._decode) for place, name in kept}
 
     batches = blocks
 
-    def _rows(self) -> Iterator[Sequence[str | None]]:
-        width, decoded = len(self.header), _decoder(self._form)
-        missing = [None] * width
-        for record in records_in(self._lines, self._separator_bytes):
-            if record is None:
-                self.malformed += 1
-                self.open_quotes += 1
-                yield missing
-                continue
-            text = _without_end(decoded(record))
-            if self._is_blank(text):
-                continue
-            cells = cells_of(text, self._separator)
-            if len(cells) == width:
-                if UNREADABLE in text:
-                    self.unreadable.update(
-                        name for name, cell in zip(self.header, cells, strict=True) if UNREADABLE in cell
-                    )
-                yield cells
-            else:
-                self.malformed += 1
-                yield missing
+    def _read_blocks(self) -> Iterator[tuple[Bytes, Any, Any]]:
+        """Yield records: bytes, and where each column's cells, (columns, records), begin and end in them."""
+        width, rest, ended, length = len(self.header), self._rest, False, BUFFER_BYTES
+        lines = max(1, min(BLOCK_LINES, BLOCK_CELLS // width))
+        while not ended:
+            data = np.empty(length + len(rest), dtype=np.uint8)  # a new one, since columns of text keep theirs
+            data[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
+            size = len(rest) + _fill(self._file, data[len(rest) :])
+            ended, position = size < len(data), 0
+            whole_text = self._is_all_text(data[:size], ended=ended)
+            while True:
+                starts = np.empty((width, lines), dtype=np.int64)
+                stops, counts = np.empty_like(starts), np.empty(lines, dtype=np.int64)
+                records, position = split_records(
+                    data, position, size, ended, LONGEST_QUOTED, self._separator, starts, stops, counts
+                )
+                if not records:
+                    break
+                block = self._checked(data, starts[:, :records], stops[:, :records], counts[:records], whole_text)
+                if block[0].shape[1]:
+                    yield data, *block
+            rest = data[position:size].tobytes()
+            length = BUFFER_BYTES if position else 2 * len(data)  # a record longer than the buffer
 
-    def _is_blank(self, text: str) -> bool:
-        return not text.strip() and self._separator not in text
+    def _is_all_text(self, data: Bytes, *, ended: bool) -> bool:
+        """Return whether all bytes up to the last line's end are of the encoding, and none stands for one that was not."""
+        if int(data.max(initial=0)) < 128:  # every encoding here extends ASCII
+            return True
+        raw = data.tobytes()
+        text, _ = codecs.getdecoder(self._form.encoding)(raw if ended else raw[: raw.rfind(b"\n") + 1], "replace")
+        return UNREADABLE not in text
+
+    def _checked(
+        self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool
+    ) -> tuple[Any, Any]:
+        """Return where cells begin and end without those of blank lines, and count what could not be read."""
+        for row in np.flatnonzero(counts == PERHAPS_BLANK).tolist():
+            blank = not str(self._decode(data[starts[0, row] : stops[0, row]].tobytes())).strip()
+            counts[row] = 0 if blank else 1
+            if not blank and len(starts) > 1:
+                starts[:, row] = -1
+        if not counts.all():
+            starts, stops, counts = starts[:, counts != 0], stops[:, counts != 0], counts[counts != 0]
+        self.malformed += int(np.count_nonzero(counts != len(starts)))
+        self.open_quotes += int(np.count_nonzero(counts == OPEN_QUOTE))
+        if not whole_text:
+            for place, name in enumerate(self.header):
+                cells = Texts(data, starts[place], stops[place], self._decode).tolist()
+                count = sum(UNREADABLE in cell for cell in cells if isinstance(cell, str))
+                if count:
+                    self.unreadable[name] += count
+        return starts, stops
 
 
 def check_is_text(head: bytes, place: str) -> None:
@@ -222,82 +260,35 @@ def decoded_header(line: bytes, place: str, encoding: str = "utf-8") -> str:
         ) from None
 
 
-def records_in(lines: Iterator[bytes], separator: bytes) -> Iterator[bytes | bytearray | None]:
-    """Yield the bytes of each record with its end, None for one with a quote that does not close.
-
-    A cell that begins with a quote goes on, over line breaks, to the closing quote: the first that is not one of two. It closes
-    if both and what is between have at most ``LONGEST_QUOTED`` bytes. Otherwise the record ends with the line of the opening
-    quote, and reading goes on at the next line. Any other quote is an ordinary character.
-    """
-    ahead: deque[bytes] = deque()  # lines that an open quote looked at
-    while line := ahead.popleft() if ahead else next(lines, b""):
-        yield _quoted_record(line, lines, ahead, separator) if b'"' in line else line
-
-
-def _quoted_record(
-    line: bytes, lines: Iterator[bytes], ahead: deque[bytes], separator: bytes
-) -> bytes | bytearray | None:
-    """Return the record that begins with this line, and take from ``ahead`` and ``lines`` what belongs to it."""
-    record, start = bytearray(line), 0
-    while True:
-        end = start
-        if record.startswith(b'"', start):
-            taken: list[bytes] = []
-            end, stop = start + 1, start + LONGEST_QUOTED
-            while True:
-                end = record.find(b'"', end, stop)
-                if end < 0:
-                    more = b"" if len(record) >= stop else ahead.popleft() if ahead else next(lines, b"")
-                    if not more:
-                        ahead.extendleft(reversed(taken))
-                        return None
-                    taken.append(more)
-                    end = len(record)
-                    record += more
-                elif record.startswith(b'"', end + 1):
-                    end += 2
-                else:
-                    break
-        start = record.find(separator, end)
-        if start < 0:
-            return record
-        start += len(separator)
-
-
-def cells_of(line: str, separator: str = ",") -> list[str]:
-    """Return the cells of a record, which may have line breaks within quotes; a quote that does not close goes to its end."""
-    if '"' not in line:
-        return line.split(separator)
-    cells: list[str] = []
-    start = 0
-    while True:
-        quoted, end = _quoted_part(line, start) if line.startswith('"', start) else ("", start)
-        stop = line.find(separator, end)
-        if stop < 0:
-            return [*cells, quoted + line[end:]]
-        cells.append(quoted + line[end:stop])
-        start = stop + 1
-
-
-def _quoted_part(line: str, start: int) -> tuple[str, int]:
-    """Return the text of the quoted part that begins at ``start``, and where it ends."""
-    pieces, start = [], start + 1
-    while (stop := line.find('"', start)) >= 0:
-        pieces.append(line[start:stop])
-        if not line.startswith('"', stop + 1):
-            return "".join(pieces), stop + 1
-        pieces.append('"')
-        start = stop + 2
-    return "".join([*pieces, line[start:]]), len(line)
-
-
-def _decoder(form: CSVFormat) -> Callable[[bytes | bytearray], str]:
+def decoder(form: CSVFormat) -> Decode:
     """Return the function that reads bytes as text; those that the encoding does not know become ``UNREADABLE``."""
     if form.is_utf8:
-        return lambda record: record.decode("utf-8", "replace")
+        return REPLACING
     letters = bytes(range(256)).decode(form.encoding, "replace")  # by this table in a third of the time
-    return lambda record: codecs.charmap_decode(record, "replace", letters)[0]
+    return lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
 
 
-def _without_end(line: str) -> str:
-    return line.removesuffix("\n").removesuffix("\r")
+def cell_counts(text: bytes, separator: bytes, most: int) -> list[int]:
+    """Return the number of cells of at most so many records, ``OPEN_QUOTE`` for one with a quote that does not close."""
+    data, counts = np.frombuffer(bytearray(text), dtype=np.uint8), np.empty(most, dtype=np.int64)
+    starts = np.empty((0, most), dtype=np.int64)
+    parts = np.frombuffer(separator, dtype=np.uint8)
+    records, _ = split_records(data, 0, len(data), True, LONGEST_QUOTED, parts, starts, starts, counts)
+    found: list[int] = np.where(counts == PERHAPS_BLANK, 1, counts)[:records].tolist()
+    return found
+
+
+def _cells_of(line: bytes, width: int, separator: Bytes, decode: Decode) -> list[str]:
+    """Return the cells of a line that has so many."""
+    data, counts = np.frombuffer(bytearray(line), dtype=np.uint8), np.empty(1, dtype=np.int64)
+    starts, stops = np.empty((width, 1), dtype=np.int64), np.empty((width, 1), dtype=np.int64)
+    split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)
+    return [str(cell) for cell in Texts(data, starts[:, 0], stops[:, 0], decode).tolist()]
+
+
+def _fill(file: BinaryIO, into: Bytes) -> int:
+    """Read bytes until ``into`` is full or the file ends, and return how many there were."""
+    view, size = memoryview(into), 0  # type: ignore[arg-type]
+    while size < len(into) and (count := file.readinto(view[size:])):  # type: ignore[attr-defined]
+        size += count
+    return size

@@ -12,19 +12,18 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import object_array
+from hedgerow.schema.cells import Cells, object_array
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.parts import Part
+from hedgerow.schema.text_cells import REPLACING, Texts, joined
 from hedgerow.texts import counted, listed
 
-Columns = dict[str, npt.NDArray[Any]]
+Columns = dict[str, Cells]
 
-BLOCK_LINES = 16_384  # of a CSV file
 BATCH_ROWS = 1 << 16  # of a Parquet file
 
 
@@ -90,7 +89,16 @@ class TableFile(ABC):
         blocks = list(self.blocks())
         if not blocks:
             return {self.header[place]: object_array((), 0) for place in single_places(self.header)}
-        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        return joined_columns(blocks)
+
+
+def joined_columns(blocks: Sequence[Columns]) -> Columns:
+    """Return blocks of columns one after another."""
+
+    def column(parts: list[Any]) -> Cells:
+        return joined(parts) if all(isinstance(part, Texts) for part in parts) else np.concatenate(parts)
+
+    return {name: column([block[name] for block in blocks]) for name in blocks[0]}
 
 
 @contextmanager
@@ -161,16 +169,14 @@ def _index_of(schema: Any) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name in named or name.startswith("__index_level_"))
 
 
-def _cells(column: Any) -> npt.NDArray[Any]:
+def _cells(column: Any) -> Cells:
     """Return the cells of an arrow array, as those of a table of this type are read; integers with all their digits."""
     columns = read_columns({"cells": column}, check_types=False)
     part = columns.parts[0]
     if isinstance(part, Part) and part.whole is not None and column.null_count:
         return part.whole(0, len(column))
     cells = columns.cells(0)
-    if "string" in str(column.type) and any(type(cell) is bytes for cell in cells):  # some of the text is not UTF-8
-        return object_array((cell and cell.decode("utf-8", "replace") for cell in cells), len(cells))
-    return cells
+    return cells.decoded_by(REPLACING) if isinstance(cells, Texts) else cells
 
 
 def places_of(names: Sequence[str]) -> dict[str, list[int]]:

@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from os import PathLike, fspath
 
-from hedgerow.sources.csv_file import HEAD_BYTES, CSVFormat, cells_of, is_text, open_csv, records_in
+from hedgerow.sources.csv_file import HEAD_BYTES, CSVFormat, cell_counts, is_text, open_csv
+from hedgerow.sources.kernels import OPEN_QUOTE
 from hedgerow.sources.table_file import Columns, TableFile, open_parquet
 
 PARQUET = (".parquet", ".pq")
@@ -66,15 +67,15 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSV
         except UnicodeDecodeError:
             encoding = "windows-1252"
     lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-    return CSVFormat(separator or _separator_of(lines, encoding), encoding)
+    return CSVFormat(separator or _separator_of(lines), encoding)
 
 
-def _separator_of(lines: list[bytes], encoding: str) -> str:
+def _separator_of(lines: list[bytes]) -> str:
     """Return the character that parts the first record, and most others into as many cells; a comma where none does."""
 
     def fit(separator: str) -> tuple[float, int]:
-        texts = [(record or b"").decode(encoding, "replace") for record in records_in(iter(lines), separator.encode())]
-        widths = [len(cells_of(text, separator)) for text in texts if text.strip("\r\n")]
+        counts = cell_counts(b"".join(lines), separator.encode(), len(lines))
+        widths = [count for count in counts if count != OPEN_QUOTE]
         width = widths[0] if widths else 0
         return (widths.count(width) / len(widths) if width > 1 else 0.0, width)
 

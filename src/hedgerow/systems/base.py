@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
-from hedgerow.curator.interactive import RULES
+from hedgerow.curator.given import RULES
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim

@@ -27,9 +27,9 @@ from hedgerow.export import Mean, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Selection
 from hedgerow.parameters import Choice, WholeNumber, parameter
+from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import Sequence as Steps
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event
-from hedgerow.privacy.events import Sequence as Steps
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.features import Feature
 from hedgerow.scores import BRANCH_SCORES, BranchScore, Specializations

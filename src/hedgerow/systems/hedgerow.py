@@ -18,7 +18,7 @@ from hedgerow.additive.round import signs_of
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
 from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
-from hedgerow.curator.interactive import RULES as ARGUMENTS
+from hedgerow.curator.given import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import (
     ClassOrder,
@@ -33,8 +33,7 @@ from hedgerow.estimator import (
 from hedgerow.margins import VOTE_STEPS, ClassWeights
 from hedgerow.parameters import Choice, ClassNumbers, Flag, Instance, Signs, WholeNumber, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.guarantee import Start
+from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.base import BoostingClassifier
@@ -333,7 +332,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        weights = ClassWeights.of(self.class_weight, schema)
+        signs = signs_of(self.monotonic_cst, schema)
         return AdditivePlan(
             RULES,
             schema,
@@ -341,8 +340,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             rounds=self.n_estimators,
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=ClassOrder.of(schema).signs(signs_of(self.monotonic_cst, schema)),
-            weights=weights,
+            signs=ClassOrder.of(schema).signs(signs) if signs else (),
+            weights=None if self.class_weight is None else ClassWeights.of(self.class_weight, schema),
             init=self._initial(),
             started=coins == STARTED,
         )

@@ -1,13 +1,23 @@
 """The records of one fit, and exact integer counts over them."""
 
-from hedgerow.table.log import Cache, OutdatedCache, Partition, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
-from hedgerow.table.partitioned import Engine, PartitionedTable
-from hedgerow.table.persons import SHARE_BITS, Bits, Candidates, Keep, PersonPart, Share, keep_of, only, unpacked
-from hedgerow.table.reading import Coded, Reading, classes_of
+from hedgerow.table.partitioned import Cache, Engine, OutdatedCache, Partition, PartitionedTable, Task
+from hedgerow.table.reading import (
+    SHARE_BITS,
+    Bits,
+    Candidates,
+    Coded,
+    Keep,
+    PersonPart,
+    Reading,
+    Share,
+    classes_of,
+    keep_of,
+    only,
+    unpacked,
+)
 from hedgerow.table.table import (
     CellCounts,
-    CellRule,
     Cells,
     ChannelRule,
     ClassCounts,
@@ -23,42 +33,3 @@ from hedgerow.table.table import (
     Table,
     WeightRule,
 )
-
-__all__ = [
-    "MOST_RECORDS",
-    "SHARE_BITS",
-    "Bits",
-    "Cache",
-    "Candidates",
-    "CellCounts",
-    "CellRule",
-    "Cells",
-    "ChannelRule",
-    "ClassCounts",
-    "CodeGroups",
-    "Coded",
-    "Engine",
-    "Frontier",
-    "Histogram",
-    "Keep",
-    "Layout",
-    "MemoryTable",
-    "OutdatedCache",
-    "Partition",
-    "PartitionedTable",
-    "PersonPart",
-    "Query",
-    "Reading",
-    "RecordRule",
-    "RecordVotes",
-    "Share",
-    "Sizes",
-    "Sums",
-    "Table",
-    "Task",
-    "WeightRule",
-    "classes_of",
-    "keep_of",
-    "only",
-    "unpacked",
-]

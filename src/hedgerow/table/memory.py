@@ -17,8 +17,7 @@ from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
-from hedgerow.table.persons import Keep
-from hedgerow.table.reading import Coded, Reading
+from hedgerow.table.reading import Coded, Keep, Reading
 from hedgerow.table.table import (
     CellCounts,
     CodeGroups,
@@ -82,20 +81,10 @@ def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
 class MemoryTable:
     """Encoded records in memory; see ``Table`` for its queries.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (records, features), unsigned
-        The bin or category of each cell; C order.
-    labels : ndarray of shape (records,), integer
-        The class of each record, or the code of its outcome. A record without one has -1 and is in no node.
-    n_codes : sequence of int
-        How many codes each feature has, by the schema.
-    n_classes : int
-        How many classes the schema has; one if labels are outcomes.
-    first_row : int
-        The number of the first record among all records, if these are a part of them.
-    margins : ndarray of shape (records, classes), int32, or None
-        The votes of released trees for each record so far; None: no votes. Votes are added to this array.
+    ``codes`` (records, features), in C order, are the bin or category of each cell, and ``labels`` (records,) the class of each
+    record or the code of its outcome: -1 is in no node. ``n_codes`` says how many codes each feature has, ``n_classes`` is one if
+    labels are outcomes. ``first_row`` is the number of the first record among all records, if these are a part of them.
+    ``margins`` (records, classes) are the votes of released trees so far; None: no votes. Votes are added to this array.
     """
 
     def __init__(
@@ -170,31 +159,30 @@ class MemoryTable:
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
         """Return the part to which the coins assign each record, of shape (records,); -1: none."""
-        part = coins.parts(self._first_row, len(self) if rule is None else self._said(rule))
+        part = coins.parts(self._first_row, len(self) if rule is None else self._values_of(rule))
         check_shape(part, (len(self),), "part (records,)")
         return part
 
     def weights(self, rule: WeightRule) -> Integers:
-        return np.minimum(self._said(rule), np.uint64(rule.unit)).astype(np.int64)
+        return np.minimum(self._values_of(rule), np.uint64(rule.unit)).astype(np.int64)
 
-    def _said(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
-        said = rule(self._seen(), self._labels)
-        check_shape(said, (len(self),), "what a rule says (records,)")
-        return said
+    def _values_of(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
+        values = rule(self._seen(), self._labels)
+        check_shape(values, (len(self),), "values of a rule (records,)")
+        return values
 
     def update_margins(self, votes: RecordVotes) -> None:
         margins = self._seen(votes.columns)
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
     def answer(self, query: Query) -> Integers:
-        return self._sums(query) if isinstance(query, Sums) else count(query, self.offsets, self.n_classes)
-
-    def _sums(self, query: Sums) -> Integers:
-        """Answer in one scan, which for a few records at a time adds votes, computes channels and adds these up.
+        """Answer ``Sums`` in one scan, which for a few records at a time adds votes, computes channels and adds these up.
 
         Two channels are added as the halves of one integer, for so few records that neither half can overflow. All numbers are
         integers, so any blocks and any number of threads give the same sums.
         """
+        if not isinstance(query, Sums):
+            return count(query, self.offsets, self.n_classes)
         rule, votes, layout = query.rule, query.votes, query.layout
         margins = self._seen(rule.columns if votes is None else votes.columns)
         most, used = LARGEST_HALF // max(rule.l1, 1), rule.channels
@@ -262,10 +250,11 @@ class MemoryTable:
         most = max(1, BLOCK_CELLS // (int(self.offsets[-1]) * self.n_classes))
         some = frontier.between(first, last)
 
-        def block(begin: int, end: int) -> None:
+        def of_block(block: tuple[int, int]) -> None:
+            begin, end = block
             work(first + begin, first + end, self.answer(Histogram(some.between(begin, end))))
 
-        _on_threads(some, most, block)
+        _on_threads(some, most, of_block)
 
     def partition(self, frontier: MemoryFrontier, candidates: Candidates, chosen: Integers) -> MemoryFrontier:
         first_child = np.concatenate(([0], np.cumsum(candidates.arity[chosen], dtype=np.int64)))
@@ -277,14 +266,13 @@ class MemoryTable:
             np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts, np.empty_like(frontier.weights)
         )
 
-        def move(first: int, last: int) -> None:
+        def move(block: tuple[int, int]) -> None:
             kernels.move(
                 frontier.codes,
                 frontier.labels,
                 frontier.weights,
                 frontier.starts,
-                first,
-                last,
+                *block,
                 test,
                 feature,
                 branch,
@@ -323,9 +311,9 @@ def grouped(
     return roots
 
 
-def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:
+def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[tuple[int, int]], None]) -> None:
     few = len(frontier.labels) < MANY_RECORDS
-    for_each(_blocks(frontier, most), lambda block: work(*block), threads=1 if few else None)
+    for_each(_blocks(frontier, most), work, threads=1 if few else None)
 
 
 def _blocks(frontier: MemoryFrontier, most: int) -> Iterator[tuple[int, int]]:

@@ -84,16 +84,11 @@ class Cells:
     """The cells into which several cuts divide all possible records. Each cut doubles their number.
 
     A record's cell is the binary number of its sides. The first cut's side is the highest digit.
-
-    Parameters
-    ----------
-    by : ndarray of shape (cuts,), int64
-        The feature whose code each cut reads.
-    side : ndarray of shape (cuts, codes), int64
-        The side of each of the feature's codes, 0 or 1. Columns beyond a feature's codes are not read.
     """
 
+    # (cuts,): The feature whose code each cut reads
     by: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # (cuts, codes): The side of each of the feature's codes, 0 or 1. Columns beyond a feature's codes are not read
     side: Integers = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     @property
@@ -103,24 +98,12 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class CodeGroups:
-    """Public or released partitions of all possible records, each by the code of one feature.
+    """Public or released partitions of all possible records, each by the code of one feature."""
 
-    Parameters
-    ----------
-    feature : ndarray of shape (partitions,), int64
-        The feature whose code each partition reads.
-    group : ndarray of shape (partitions, codes), int64
-        The group of each of the feature's codes. Groups of different partitions have different numbers, from 0 on. Columns
-        beyond a feature's codes are not read.
-    """
-
-    feature: Integers
+    feature: Integers  # (partitions,): the feature whose code each partition reads
+    # (partitions, codes): The group of each of the feature's codes. Groups of different partitions have different
+    # numbers, from 0 on. Columns beyond a feature's codes are not read
     group: Integers
-
-    @property
-    def n_groups(self) -> int:
-        """How many groups all partitions have together."""
-        return int(self.group.max()) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +133,7 @@ class Layout:
     @property
     def n_parts(self) -> int:
         """How many groups all cells have together."""
-        return self.cells.n_cells * (1 if self.groups is None else self.groups.n_groups)
+        return self.cells.n_cells * (1 if self.groups is None else int(self.groups.group.max()) + 1)
 
 
 class CellRule(Protocol):

@@ -17,7 +17,7 @@ from hedgerow.export import Link, Mean, ScoringForm, Trees
 from hedgerow.lazy_values import lazy
 from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
-from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays
 from hedgerow.table import RecordRule
@@ -143,9 +143,8 @@ class SurveyedForestPlan:
     ) -> None:
         self._recipe, self._parts, self._schema, self._epsilon = recipe, survey, schema, epsilon
         self._size = {"n_estimators": n_estimators, "max_depth": max_depth, "max_bins": max_bins}
-        self.encoder = (
-            fine_encoder(schema) if fine is None else fine
-        )  # numeric features in fine bins, which the survey merges
+        # Numeric features in fine bins, which the survey merges
+        self.encoder = fine_encoder(schema) if fine is None else fine
         self._survey = survey.survey(Budget(epsilon), self.encoder)
         self._remaining = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self.encoder.n_codes.tolist()]
@@ -165,7 +164,7 @@ class SurveyedForestPlan:
 
     def fit(self, curator: Queryable) -> ForestModel:
         histograms = self._survey.histograms(curator.open_round(Ones()))
-        curator.doubts += self._survey.column_warnings(histograms)
+        curator.warnings += self._survey.column_warnings(histograms)
         merges = self._survey.merged(histograms, self._size["max_bins"])
         curator.merge(merges)
         return replace(self._forest(self.encoder.merged(merges)).fit(curator), surveyed=True)

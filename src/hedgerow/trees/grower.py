@@ -19,7 +19,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.margins import ClassWeights
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
-from hedgerow.privacy.events import Event, Parallel, Sequence
+from hedgerow.privacy.accounting import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
 from hedgerow.table import RecordRule, WeightRule
 from hedgerow.trees.model import Forest, PessimisticPruning
@@ -33,9 +33,11 @@ from hedgerow.trees.parts import (
     PerRecord,
     Sampling,
     SelectLabel,
+    SelectTest,
+    Split,
     Stop,
+    Subspace,
 )
-from hedgerow.trees.splits import SelectTest, Split, Subspace
 
 MOST_CELLS = 1 << 32  # one byte each: the codes that remain for the children of one level
 
@@ -69,46 +71,22 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A private forest in its parts.
+    """A private forest in its parts."""
 
-    Parameters
-    ----------
-    assign : Assignment
-        Which records each tree reads.
-    candidates : CandidateRule
-        The public tests.
-    levels : Levels
-        How a path's budget is shared.
-    split : Split
-        How a node chooses its test.
-    leaf : Leaf
-        What a leaf releases.
-    soft : bool
-        Whether leaves with counts vote with class shares instead of one vote; post-processing.
-    weights : ClassWeights or None
-        The weights of the classes in leaves with counts; None: equal weights. Post-processing.
-    stop : Stop or None
-        When a node becomes a leaf early; None grows every path to its end.
-    subspace : Subspace or None
-        The random rule for which tests a node is offered; None offers all.
-    prune : PessimisticPruning or None
-        How grown trees are pruned, by released counts alone.
-    allowance : int
-        A public bound on the descendants of a root. A split divides the remaining allowance among its children. A test with
-        more branches than that is not offered, and a node without offered tests is a leaf. So features with many categories
-        cannot fill the memory, whatever the records are.
-    """
-
-    assign: Assignment = PerRecord()
-    candidates: CandidateRule = Multiway()
-    levels: Levels = Harmonic()
-    split: Split = SelectTest()
-    leaf: Leaf = SelectLabel()
-    soft: bool = False
+    assign: Assignment = PerRecord()  # which records each tree reads
+    candidates: CandidateRule = Multiway()  # the public tests
+    levels: Levels = Harmonic()  # how a path's budget is shared
+    split: Split = SelectTest()  # how a node chooses its test
+    leaf: Leaf = SelectLabel()  # what a leaf releases
+    soft: bool = False  # whether leaves with counts vote with class shares instead of one vote; post-processing
+    # The weights of the classes in leaves with counts; None: equal weights. Post-processing
     weights: ClassWeights | None = None
-    stop: Stop | None = None
-    subspace: Subspace | None = None
-    prune: PessimisticPruning | None = None
+    stop: Stop | None = None  # when a node becomes a leaf early; None grows every path to its end
+    subspace: Subspace | None = None  # the random rule for which tests a node is offered; None offers all
+    prune: PessimisticPruning | None = None  # how grown trees are pruned, by released counts alone
+    # A public bound on the descendants of a root. A split divides the remaining allowance among its children. A test
+    # with more branches than that is not offered, and a node without offered tests is a leaf. So features with many
+    # categories cannot fill the memory, whatever the records are
     allowance: int = 2**20
 
     def schedule(
@@ -245,37 +223,31 @@ class Grower:
 
     def grow(self) -> Forest:
         roots = [self._grow_round() for _ in range(self._schedule.sampling.rounds)]
-        forest = self._forest(np.concatenate(roots))
-        prune = self._schedule.recipe.prune
-        if prune is None:
-            return forest
-        return prune.apply(forest, np.concatenate([layer.size for layer in self._layers]))
-
-    def _forest(self, roots: Integers) -> Forest:
-        test = np.concatenate([layer.test for layer in self._layers])
-        released = np.concatenate([layer.released for layer in self._layers])
+        test, first_child, released, size = (
+            np.concatenate([getattr(layer, name) for layer in self._layers])
+            for name in ("test", "first_child", "released", "size")
+        )
         leaf, counts = test < 0, self._schedule.releases_counts
-        return Forest(
-            roots.astype(np.int32),
+        forest = Forest(
+            np.concatenate(roots).astype(np.int32),
             test.astype(np.int32),
-            np.concatenate([layer.first_child for layer in self._layers]).astype(np.int32),
+            first_child.astype(np.int32),
             np.where(leaf, released.argmax(axis=1) if counts else released[:, 0], -1).astype(np.int32),
             self._candidates,
             np.where(leaf[:, None], released, 0) if counts else None,
         )
+        prune = self._schedule.recipe.prune
+        return forest if prune is None else prune.apply(forest, size)
 
     def _grow_round(self) -> Integers:
         """Sample the records once, grow the trees of the samples, and return the places of their roots."""
-        frontier = self._plant()
+        nodes = self._curator.assign(self._schedule.sampling.coin, self._rule, self._weights)
+        allowance = np.full(len(nodes), self._schedule.recipe.allowance)
+        frontier = self._add_layer(nodes, self._candidates.every_code(len(nodes)), allowance)
         roots = frontier.layer.start + frontier.row
         for level in self._schedule.levels:
             frontier = self._grow_level(frontier, level)
         return roots
-
-    def _plant(self) -> OpenNodes:
-        roots = self._curator.assign(self._schedule.sampling.coin, self._rule, self._weights)
-        alive = self._candidates.every_code(len(roots))
-        return self._add_layer(roots, alive, np.full(len(roots), self._schedule.recipe.allowance))
 
     def _add_layer(self, nodes: Nodes, alive: Truth, allowance: Integers) -> OpenNodes:
         layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes), self._columns)

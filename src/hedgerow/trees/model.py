@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.errors import FileFormatError
 from hedgerow.export import Trees
 from hedgerow.export.form import levels
 from hedgerow.lazy_values import lazy
@@ -26,29 +26,15 @@ DEEPEST = 65  # levels: estimators allow 64 tests on a path
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees whose nodes are in one array. The children of a node are adjacent, and behind it.
+    """Trees whose nodes are in one array. The children of a node are adjacent, and behind it."""
 
-    Parameters
-    ----------
-    roots : ndarray of shape (trees,), int32
-        The root of each tree.
-    test : ndarray of shape (nodes,), int32
-        The candidate that a node tests, -1 for a leaf.
-    first_child : ndarray of shape (nodes,), int32
-        The node's first child, 0 for a leaf; the child for branch b is b places behind it.
-    label : ndarray of shape (nodes,), int32
-        The class of a leaf, -1 for other nodes.
-    candidates : Candidates
-        The public tests.
-    counts : ndarray of shape (nodes, classes), int64, or None
-        The noisy class counts of the leaves, zero for other nodes; None where leaves release a label.
-    """
-
-    roots: npt.NDArray[np.int32]
-    test: npt.NDArray[np.int32]
+    roots: npt.NDArray[np.int32]  # (trees,): the root of each tree
+    test: npt.NDArray[np.int32]  # (nodes,): the candidate that a node tests, -1 for a leaf
+    # (nodes,): The node's first child, 0 for a leaf; the child for branch b is b places behind it
     first_child: npt.NDArray[np.int32]
-    label: npt.NDArray[np.int32]
-    candidates: Candidates
+    label: npt.NDArray[np.int32]  # (nodes,): the class of a leaf, -1 for other nodes
+    candidates: Candidates  # the public tests
+    # (nodes, classes): The noisy class counts of the leaves, zero for other nodes; None where leaves release a label
     counts: Integers | None = None
 
     __repr__ = short_repr
@@ -117,19 +103,16 @@ class Forest:
             "first_child": self.first_child,
             "label": self.label,
         }
-        if self.candidates.sorted:
-            arrays["order"] = self.candidates.order
         return arrays if self.counts is None else {**arrays, "counts": self.counts}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
         """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
         if "order" in arrays:
-            order = array_of(arrays, "order", np.int32, candidates.order.shape)
-            try:
-                candidates = candidates.ordered(order)
-            except ConfigurationError as error:
-                raise FileFormatError(DAMAGED) from error
+            raise FileFormatError(
+                "the file's trees cut categories in an order of their own, which this version does not read. Load it with "
+                "version 0.3, or fit it again."
+            )
         test = array_of(arrays, "test", np.int32, (None,), -1, len(candidates) - 1)
         roots = array_of(arrays, "roots", np.int32, (None,))
         first_child = array_of(arrays, "first_child", np.int32, test.shape)
@@ -138,7 +121,7 @@ class Forest:
             raise FileFormatError(DAMAGED)
         counts = array_of(arrays, "counts", np.int64, (len(test), n_classes)) if "counts" in arrays else None
         check_trees(roots, test, first_child, candidates.arity)
-        branches = len(np.unique(test[test >= 0])) * candidates.order.shape[1]
+        branches = len(np.unique(test[test >= 0])) * int(candidates.n_codes.max())
         if branches > MOST_BRANCHES:
             raise FileFormatError(
                 f"the file's trees have {branches} branches by test and code, each of which takes memory, and {MOST_BRANCHES} "
@@ -189,14 +172,9 @@ class PessimisticPruning:
     Sizes are first made consistent from the root down, class counts from the leaves up. Then the error of a node as a leaf is
     compared with the sum over its leaves, each at the upper end of a confidence interval. Quinlan 1993; Friedman and
     Schuster, KDD 2010. Nothing here reads a record.
-
-    Parameters
-    ----------
-    confidence : float
-        The probability that an error is above its interval; a smaller one prunes more.
     """
 
-    confidence: float = 0.25
+    confidence: float = 0.25  # the probability that an error is above its interval; a smaller one prunes more
 
     def apply(self, forest: Forest, size: Integers) -> Forest:
         """Return the pruned forest; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was released."""

@@ -20,9 +20,8 @@ from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.plots import PrivacyUtilityDisplay
 from hedgerow.plots.axes import COLORS, new_figure, shown
 from hedgerow.plots.utility import Line
-from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import Event, Parallel, PerRecordAssignment, Pure
-from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.accounting import Event, Parallel, PerRecordAssignment, Pure, cost
+from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Categorical, Numeric, Schema
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches

@@ -1,4 +1,4 @@
-"""What scikit-learn's tools do to labels and records before they call ``fit``.
+"""What callers pass: the arguments of fits and releases, their records, and what scikit-learn's tools did to these before.
 
 Some tools number the labels that they find, so a label may reach ``fit`` as the number of another class. Others draw a record
 several times, or pass parts of the columns. They are recognized by the functions that are being called, which depend on no
@@ -11,14 +11,83 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.engines.records import Records
+from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.ledgers.ledger import Ledger
+from hedgerow.limits import MOST_RECORDS_OF_ONE
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, WholeNumber, check_parameters
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import category_key
+from hedgerow.schema.columns import check_same_order, read_records
+from hedgerow.schema.persons import Groups, read_groups, split_groups, split_target
+
+RULES: Mapping[str, Constraint] = {
+    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
+    "delta": Exact(
+        exact_delta, "the probability that the guarantee fails, from 0 to below 1; pass for example delta=1e-7"
+    ),
+    "adjacency": Choice(get_args(Adjacency)),
+    "records_per_person": WholeNumber(1, MOST_RECORDS_OF_ONE, or_none=True),
+    "random_state": Seed(),
+    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
+}
+
+
+def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
+    """Return the claim of a query and the source of its draws, or raise ConfigurationError if a parameter is wrong.
+
+    ``records`` is the number of records of a person if ``records_per_person`` is None.
+    """
+    values = check_parameters(given, {name: RULES[name] for name in given})
+    delta = exact_delta(values.get("delta", 0))
+    of_one = values["records_per_person"]
+    claim = Claim(exact(values["epsilon"]), delta, values["adjacency"], records if of_one is None else of_one)
+    return claim, Randomness(values["random_state"])
+
+
+@without_sizes()
+def read_given(
+    X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False, call: Call | None = None
+) -> tuple[Any, Any, bool, Groups | None]:
+    """Return the records and their labels, whether the records have column names, and the person of each record.
+
+    ``again`` means that records are read several times. ``call`` is the tools of scikit-learn that pass these arguments; if they
+    change the labels, labels are read from the column of ``X`` that the schema names as ``target``. Raises what ``read_records``,
+    ``Records.check`` and ``check_call`` do; for ``Records`` also with labels beside them.
+    """
+    if isinstance(X, Records):
+        check_alone(y, groups)
+        X.check(schema, again=again)
+        return X, None, True, X.groups_by(schema)
+    check_same_order(X, groups, "groups")
+    X, groups = split_groups(X, groups, schema.person)
+    X, target = split_target(X, schema.target)
+    from_column = call is not None and check_call(
+        call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray)
+    )
+    if from_column or (y is None and target is not None):
+        y = target
+    columns, labels = read_records(X, y, schema.features, schema.labels)
+    return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
+
+
+def check_alone(y: Any, groups: Any) -> None:
+    """Raise ConfigurationError if labels or person ids are passed beside ``Records``."""
+    if y is not None:
+        raise ConfigurationError("hr.Records hold their labels; pass y=None, and name the label column by label=.")
+    if groups is not None:
+        raise ConfigurationError("hr.Records hold person ids themselves; omit groups, and name the column by group=.")
+
 
 BY_COLUMN = (
     "predict_proba",
@@ -36,32 +105,17 @@ TRANSPARENT_FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Call:
-    """The tools that call ``fit``, by their names; None where there is no such tool.
+    """The tools that call ``fit``, by their names; None where there is no such tool."""
 
-    Parameters
-    ----------
-    numbers : str or None
-        The tool that numbers the labels that it finds.
-    keeps_columns : bool
-        Whether this tool passes on all columns of X, and reads the labels of predictions from ``classes_``.
-    indicators : str or None
-        The tool that replaces labels by 0 and 1.
-    repeats : str or None
-        The tool that may draw a record several times.
-    columns : str or None
-        The tool that passes other columns than those of X.
-    compared : bool
-        Whether a tool between ``fit`` and the one that numbers labels may compare predictions with these numbers.
-    names : tuple of str, optional
-        The columns of X, which the innermost tool that knows names passes on, maybe as an array without them.
-    """
-
-    numbers: str | None = None
+    numbers: str | None = None  # the tool that numbers the labels that it finds
+    # Whether this tool passes on all columns of X, and reads the labels of predictions from ``classes_``
     keeps_columns: bool = False
-    indicators: str | None = None
-    repeats: str | None = None
-    columns: str | None = None
+    indicators: str | None = None  # the tool that replaces labels by 0 and 1
+    repeats: str | None = None  # the tool that may draw a record several times
+    columns: str | None = None  # the tool that passes other columns than those of X
+    # Whether a tool between ``fit`` and the one that numbers labels may compare predictions with these numbers
     compared: bool = False
+    # The columns of X, which the innermost tool that knows names passes on, maybe as an array without them
     names: tuple[str, ...] | None = None
 
     @property
@@ -76,10 +130,10 @@ def current_call(schema: Schema | None, known: Call | None = None) -> Call:
     for module, function, values in _scikit_learn_calls():
         if call.names is None:
             call = replace(call, names=_names(module, function, values))
-        found = _tool(module, function, values, schema)
+        tool = _tool(module, function, values, schema)
         in_task = in_task or (module, function) == ("sklearn.utils.parallel", "__call__")
-        if found is not None:
-            call = _joined(call, found, compared=compared)
+        if tool is not None:
+            call = _joined(call, tool, compared=compared)
         elif not module.startswith(TRANSPARENT) and (module, function) not in TRANSPARENT_FUNCTIONS:
             compared = True
     return _joined(call, known, compared=compared) if in_task and known is not None else call
@@ -179,21 +233,8 @@ def _name(values: Mapping[str, Any], default: str) -> str:
 def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool) -> bool:
     """Return whether labels must be read from the target column of X, because y does not hold them.
 
-    Parameters
-    ----------
-    call : Call
-        The tools that call.
-    schema : Schema
-        Its classes and the name of the target column.
-    has_target : bool
-        Whether X has this column.
-    has_names : bool
-        Whether X is anything but an array, whose columns are matched to the schema by position.
-
-    Raises
-    ------
-    ConfigurationError
-        If a tool changes labels or draws records in a way that the model cannot support.
+    ``has_target`` says whether X has that column, ``has_names`` whether it is anything but an array, whose columns are matched by
+    position. ConfigurationError if a tool changes labels or draws records in a way that the model cannot support.
     """
     if call.repeats is not None:
         raise ConfigurationError(

@@ -1,0 +1,121 @@
+"""A column of text as bytes and places, which kernels read without a Python object for each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.schema.kernels import POWERS, find_distinct, read_moments, read_numbers
+
+Bytes = npt.NDArray[np.uint8]
+Decode = Callable[[bytes], "str | bytes"]
+REPLACING: Decode = partial(str, encoding="utf-8", errors="replace")
+
+
+class Texts:
+    """A 1-D column of text.
+
+    Cell ``i`` is ``data[starts[i]:stops[i]]`` in the bytes of some encoding that extends ASCII, which ``decode`` reads; a cell
+    that starts at -1 is missing. In place of an array of objects, it is one of ``str`` and None.
+    """
+
+    dtype = np.dtype(object)
+    ndim = 1
+
+    def __init__(
+        self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode
+    ) -> None:
+        self.data, self.starts, self.stops, self._decode = data, starts, stops, decode
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self),)
+
+    def __getitem__(self, rows: Any) -> Texts:
+        return Texts(self.data, self.starts[rows], self.stops[rows], self._decode)
+
+    def decoded_by(self, decode: Decode) -> Texts:
+        return Texts(self.data, self.starts, self.stops, decode)
+
+    def __iter__(self) -> Iterator[str | bytes | None]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[str | bytes | None]:
+        raw, decode = self.data.data, self._decode
+        places = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
+        return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]
+
+    def astype(self, dtype: Any, copy: bool = True) -> npt.NDArray[Any]:
+        return np.fromiter(self.tolist(), dtype=object, count=len(self)).astype(dtype, copy=False)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return self.astype(object if dtype is None else dtype)
+
+    def distinct(self) -> tuple[Texts, npt.NDArray[np.int32]]:
+        """Return one cell of each text (a missing one last, if there is one), and the place of each cell among them."""
+        table = np.full(1 << max(4, 2 * len(self) - 1).bit_length(), -1, dtype=np.int32)
+        firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
+        count = find_distinct(self.data, self.starts, self.stops, table, firsts, places)
+        return self[firsts[:count]], places
+
+    def through(self, read: Callable[[list[Any]], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return the result of ``read`` for each cell; it reads each distinct text once."""
+        cells, places = self.distinct()
+        return np.asarray(read(cells.tolist()))[places]
+
+    def numbers(
+        self, number: Callable[[object], float], decimal: str = ".", thousands: str = ""
+    ) -> npt.NDArray[np.float64]:
+        """Return each cell as float64, NaN for none: plain decimal text by a kernel, any other text by ``number``.
+
+        The kernel reads what ``number`` must read as the nearest float64: digits, an exponent, ``decimal`` and ``thousands``.
+        """
+        out, odd = np.empty(len(self), dtype=np.float64), np.empty(len(self), dtype=np.bool_)
+        marks = [ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)]
+        read_numbers(self.data, self.starts, self.stops, np.array(marks, dtype=np.uint8), POWERS, out, odd)
+        values: npt.NDArray[np.float64] = self._with_odd(out, odd, number)
+        return values
+
+    def moments(
+        self, moment: Callable[[object], int], fields: npt.NDArray[np.int64], none: int
+    ) -> npt.NDArray[np.int64]:
+        """Return each cell in microseconds since 1970, ``none`` without one: plain dates by a kernel, other text by ``moment``.
+
+        ``fields`` is the declared format, as ``read_moments`` takes it.
+        """
+        out, odd = np.full(len(self), none, dtype=np.int64), np.empty(len(self), dtype=np.bool_)
+        read_moments(self.data, self.starts, self.stops, fields, out, odd)
+        values: npt.NDArray[np.int64] = self._with_odd(out, odd, moment)
+        return values
+
+    def _with_odd(self, out: Any, odd: npt.NDArray[np.bool_], rule: Callable[[object], Any]) -> Any:
+        rows = np.flatnonzero(odd)
+        if rows.size:
+            out[rows] = self[rows].through(lambda cells: np.array([rule(cell) for cell in cells], dtype=out.dtype))
+        return out
+
+
+def joined(columns: Sequence[Texts]) -> Texts:
+    """Return columns of text one after another, in memory of their own."""
+    parts = []
+    for column in columns:
+        used = column.starts >= 0
+        low = int(column.starts[used].min(initial=len(column.data)))
+        high = int(column.stops[used].max(initial=low))
+        parts.append((column.data[low:high], column.starts - low, column.stops - low, used))
+    begins = np.cumsum([0, *(len(data) for data, *_ in parts)]).tolist()[:-1]
+    return Texts(
+        np.concatenate([data for data, *_ in parts]),
+        np.concatenate(
+            [np.where(used, starts + at, -1) for at, (_, starts, _, used) in zip(begins, parts, strict=True)]
+        ),
+        np.concatenate([stops + at for at, (_, _, stops, _) in zip(begins, parts, strict=True)]),
+        columns[0]._decode,
+    )

@@ -1,0 +1,182 @@
+"""Text that kernels read: each cell as the plain rules read it alone (docs/proofs/files.md)."""
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.schema.cells import CategoryReader, number, numbers
+from hedgerow.schema.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
+from hedgerow.schema.kernels import POWERS, read_moments, read_numbers
+from hedgerow.schema.persons import person_ids
+from hedgerow.schema.text_cells import REPLACING, Texts, joined
+
+FORMS = [NumberFormat(*marks) for marks in (".", ",", (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u2019"))]
+WORDS = [
+    "",
+    " ",
+    "NA",
+    "nan",
+    "-Infinity",
+    "true",
+    "1_0",
+    "\u0663",
+    "0x1",
+    "1e400",
+    "-1e-400",
+    "+",
+    "-.",
+    "1e",
+    "\xa05",
+    "5\x1c",
+]
+DIGITS = st.text("0123456789", max_size=22)
+NUMBERS = st.one_of(
+    st.sampled_from(WORDS),
+    st.text("0123456789.,'eE+- _\u2019", max_size=12),
+    st.floats().map(repr),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda value: f"{value:.{abs(hash(value)) % 20}e}"),
+    st.builds("{}{}.{}e{}".format, st.sampled_from(["", "+", "-", " "]), DIGITS, DIGITS, st.integers(-30, 30)),
+    st.builds("{:,}".format, st.integers(-(10**12), 10**12)),
+)
+
+
+def texts(cells):
+    """The column of these cells, with bytes between them that belong to none."""
+    raw = [b"" if cell is None else cell.encode("utf-8", "surrogatepass") for cell in cells]
+    ends = np.cumsum([2, *(len(one) + 2 for one in raw)], dtype=np.int64)
+    starts = np.where([cell is None for cell in cells], -1, ends[:-1]) if cells else ends[:-1]
+    return Texts(
+        np.frombuffer(b"7\xff" + b"".join(one + b"7\xff" for one in raw), np.uint8), starts, ends[1:] - 2, REPLACING
+    )
+
+
+def bits(values):
+    return np.where(np.isnan(values), np.nan, values).view(np.int64).tolist()
+
+
+@given(st.lists(st.none() | NUMBERS, max_size=20), st.sampled_from(FORMS))
+def test_numbers_are_those_of_the_plain_rule(cells, form):
+    expected = [number(cell) if form == PLAIN else form.number(cell) for cell in cells]
+    assert bits(form.numbers(texts(cells))) == bits(np.array(expected, dtype=float))
+
+
+@pytest.mark.parametrize("digits", [15, 16, 17, 19])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_the_kernel_rounds_as_python_does(digits, decimal):
+    """Every power of ten that it reads, and halves between two floats; nearly none is left to Python."""
+    rng = np.random.default_rng(digits)
+    whole = rng.integers(10 ** (digits - 1), min(10**digits, 2**63 - 1), 4000).tolist()
+    cells = [f"{value}e{power}" for value, power in zip(whole, rng.integers(-22, 23, 4000).tolist(), strict=True)]
+    cells += [f"{value % 10**9}{decimal}{value // 10**9}" for value in whole]
+    cells += [f"{2**53 + 2 * step + 1}" for step in range(500)] + [
+        f"0{decimal}500000000000000166533453694",
+        "-0",
+        "-0e5",
+    ]
+    expected = [float(cell.replace(",", ".")) for cell in cells]
+    column = texts(cells)
+    out, odd = np.empty(len(cells)), np.empty(len(cells), dtype=bool)
+    marks = np.array([ord(decimal), 0], dtype=np.uint8)
+    read_numbers(column.data, column.starts, column.stops, marks, POWERS, out, odd)
+    assert bits(out[~odd]) == bits(np.array(expected)[~odd])
+    assert odd.mean() < 0.1
+    assert bits(NumberFormat(decimal).numbers(column)) == bits(np.array(expected))
+
+
+ZONED, LONG = "%Y-%m-%d %H:%M:%S+02:00", "%d %m %Y Uhr %H:%M:%S"
+DATES = [None, *map(DateFormat, ("%d.%m.%Y", "%m/%d/%y %H:%M", ZONED, LONG, "%d%m%Y", "%d\u00b7%m\u00b7%y"))]
+ODD_DATES = [
+    "",
+    "NA",
+    "2024-02-30",
+    "2023-02-29",
+    "0000-01-01",
+    "2024-12-31T23:59:59.5",
+    "2024-12-31 23:59Z",
+    "1.2.2024",
+]
+MOMENTS = st.one_of(
+    st.sampled_from(ODD_DATES),
+    st.builds(
+        lambda text, moment: moment.strftime(text.text if text else "%Y-%m-%d"),
+        st.sampled_from(DATES),
+        st.datetimes(datetime(1000, 1, 1)),
+    ),
+    st.datetimes().map(str),
+    st.dates().map(lambda day: f"{day.day}.{day.month}.{day.year:04}"),
+    st.builds(
+        "{:04}-{:02}-{:02}{}{:02}:{:02}".format,
+        *[st.integers(0, 99)] * 3,
+        st.sampled_from(" T"),
+        *[st.integers(0, 61)] * 2,
+    ),
+    st.text("0123456789.-/: T", max_size=19),
+)
+
+
+@given(st.lists(st.none() | MOMENTS, max_size=20), st.sampled_from(DATES), st.sampled_from(["day", "second"]))
+def test_moments_are_those_of_the_plain_rule(cells, form, unit):
+    objects = np.array([*cells, None], dtype=object)[:-1]
+    assert bits(DateReader(unit, ["1999-09-09"], form)(texts(cells))) == bits(
+        DateReader(unit, ["1999-09-09"], form)(objects)
+    )
+
+
+def test_the_kernel_reads_every_day():
+    days = np.arange(np.datetime64("0001-01-01"), np.datetime64("9999-12-31"), 17).astype(str).tolist()
+    column = texts(days)
+    out, odd = np.zeros(len(days), dtype=np.int64), np.empty(len(days), dtype=bool)
+    read_moments(column.data, column.starts, column.stops, NO_FIELDS, out, odd)
+    assert not odd.any()
+    assert out.tolist() == [microseconds(day) for day in days]
+
+
+@given(st.lists(st.none() | st.text("ab1 .\xe9", max_size=3), max_size=40))
+def test_distinct_texts_and_their_places(cells):
+    column = texts(cells)
+    distinct, places = column.distinct()
+    found = distinct.tolist()
+    assert found == list(dict.fromkeys(cells))
+    assert [found[place] for place in places] == cells == column.tolist()
+    objects = column.astype(object)
+    reader = CategoryReader(["a", 1, "\xe9"], ["b"])
+    assert reader.codes(column).tolist() == reader.codes(objects).tolist()
+    assert bits(numbers(column)) == bits(numbers(objects))
+    assert person_ids(column, bytes(32)).tolist() == person_ids(objects, bytes(32)).tolist()
+
+
+@given(st.lists(st.lists(st.none() | st.text(max_size=3).filter(str.isprintable), max_size=5), min_size=1, max_size=4))
+def test_columns_one_after_another(columns):
+    assert joined([texts(cells) for cells in columns]).tolist() == [cell for cells in columns for cell in cells]
+
+
+def test_rows_and_arrays_are_taken_as_of_an_array():
+    column = texts(["a", None, "c"])
+    assert column[1:].tolist() == [None, "c"]
+    assert column[np.array([True, False, True])].tolist() == list(column[[0, 2]]) == ["a", "c"]
+    assert np.asarray(column).tolist() == ["a", None, "c"]
+    assert len(column) == column.shape[0] == 3
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_arrow_text_is_read_where_it_lies(kind):
+    pa = pytest.importorskip("pyarrow")
+    from hedgerow.schema.parts import arrow_texts
+
+    cells = ["x", None, "", "\xe9\xe9", "12.5"] * 3
+    whole = pa.chunked_array([pa.array(cells[:4]), pa.array(cells[4:])]).cast(getattr(pa, kind)())
+    for start, count in ((0, 15), (2, 7), (5, 0)):
+        assert arrow_texts(whole.slice(start, count)).tolist() == cells[start : start + count]
+
+
+def test_arrow_text_that_is_not_utf8_keeps_its_bytes():
+    """Two ids whose bytes differ are two, although both would read as U+FFFD."""
+    pa = pytest.importorskip("pyarrow")
+    from hedgerow.schema.parts import arrow_texts
+
+    column = arrow_texts(pa.chunked_array([pa.array([b"\xff", b"\xfe", b"a"], pa.binary()).view(pa.string())]))
+    assert column.tolist() == [b"\xff", b"\xfe", "a"]
+    assert len(np.unique(person_ids(column, bytes(32)), axis=0)) == 3

@@ -44,7 +44,6 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file, read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.exact import decimal_text, exact
-from hedgerow.privacy.filter import Watch
 from hedgerow.schema import Schema
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import TableFile, check_no_index

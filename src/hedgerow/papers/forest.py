@@ -383,13 +383,12 @@ class Grower:
 
     def _tests(self, frontier: OpenNodes, offered: Truth, budget: Fraction) -> tuple[Integers, Floats, Floats]:
         """Return the feature of each node, one of those ``offered`` (nodes, features), and the range or cut of its test."""
-        nodes = frontier.with_records()
-        low, high = nodes.ranges(offered)
-        scores = nodes.scores(offered, low, high)
+        low, high = frontier.ranges(offered)
+        scores = frontier.scores(offered, low, high)
         cuts = len(self._branching.cuts)
         each = budget / (cuts + 1)
         if cuts:
-            for node, feature, intervals in nodes.cut_intervals(offered):
+            for node, feature, intervals in frontier.cut_intervals(offered):
                 scores[node, feature], low[node, feature] = self._randomness.draw(
                     IntervalChoice(each, TWICE_GINI), *intervals
                 )

@@ -165,16 +165,7 @@ class PrintedCart(PrintedBoosting):
         yield text
 
 
-@dataclass(frozen=True, eq=False)
-class Tests:
-    """The test of each node: its feature, -1 where there is none, its cut, and the codes (nodes, codes) that go left."""
-
-    feature: Integers
-    cut: Floats
-    left: Truth
-
-    def __getitem__(self, chosen: Truth) -> Tests:
-        return Tests(self.feature[chosen], self.cut[chosen], self.left[chosen])
+Tests = tuple[Integers, Floats, Truth]  # of each node: its feature, -1 for none, its cut, and the codes that go left
 
 
 class CartGrower:
@@ -216,7 +207,7 @@ class CartGrower:
         for node in rows[found & ~self._numeric[feature]]:
             group = left[node, frontier.offsets[feature[node]] : frontier.offsets[feature[node] + 1]]
             table[node, : len(group)] = group
-        return Tests(np.where(found, feature, -1), cut[rows, feature], table)
+        return np.where(found, feature, -1), cut[rows, feature], table
 
     def _groupings(self, nodes: OpenNodes, offered: Truth) -> tuple[Floats, Truth]:
         """Return the score of each feature's best groups (nodes, features), and the codes (nodes, all codes) on the left."""
@@ -239,15 +230,15 @@ class CartGrower:
         return cut
 
     def _split(self, frontier: OpenNodes, tests: Tests) -> tuple[OpenNodes, Integers]:
-        found = tests.feature >= 0
-        frontier, tests = frontier[found], tests[found]
+        found = tests[0] >= 0
+        frontier, feature, cut, left = frontier[found], tests[0][found], tests[1][found], tests[2][found]
         side = np.empty(len(frontier.records), dtype=np.int64)
         records = (self._data.columns, frontier.records, frontier.node)
-        kernels.sides(*records, tests.feature, self._numeric, tests.cut, tests.left, side)
+        kernels.sides(*records, feature, self._numeric, cut, left, side)
         parents = self._number[frontier.row]
-        children, counts = self._add(frontier.children(tests.feature, tests.cut, np.full(len(frontier), 2), side))
+        children, counts = self._add(frontier.children(feature, cut, np.full(len(frontier), 2), side))
         for i, node in enumerate(parents.tolist()):
-            self._sketch.split(node, int(tests.feature[i]), tests.cut[i], tests.left[i], int(self._number[2 * i]))
+            self._sketch.split(node, int(feature[i]), cut[i], left[i], int(self._number[2 * i]))
         return children, counts
 
 

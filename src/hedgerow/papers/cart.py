@@ -201,13 +201,13 @@ class CartGrower:
         score, left = self._groupings(frontier, offered & ~self._numeric)
         cut = self._cuts(frontier, offered & self._numeric, score)
         feature = score.argmax(axis=1)
-        found = np.isfinite(score.max(axis=1))
+        testable = np.isfinite(score.max(axis=1))
         rows = np.arange(len(frontier))
         table = np.zeros((len(frontier), self._sketch.codes), dtype=np.bool_)
-        for node in rows[found & ~self._numeric[feature]]:
+        for node in rows[testable & ~self._numeric[feature]]:
             group = left[node, frontier.offsets[feature[node]] : frontier.offsets[feature[node] + 1]]
             table[node, : len(group)] = group
-        return np.where(found, feature, -1), cut[rows, feature], table
+        return np.where(testable, feature, -1), cut[rows, feature], table
 
     def _groupings(self, nodes: OpenNodes, offered: Truth) -> tuple[Floats, Truth]:
         """Return the score of each feature's best groups (nodes, features), and the codes (nodes, all codes) on the left."""
@@ -230,8 +230,8 @@ class CartGrower:
         return cut
 
     def _split(self, frontier: OpenNodes, tests: Tests) -> tuple[OpenNodes, Integers]:
-        found = tests[0] >= 0
-        frontier, feature, cut, left = frontier[found], tests[0][found], tests[1][found], tests[2][found]
+        tested = tests[0] >= 0
+        frontier, feature, cut, left = frontier[tested], tests[0][tested], tests[1][tested], tests[2][tested]
         side = np.empty(len(frontier.records), dtype=np.int64)
         records = (self._data.columns, frontier.records, frontier.node)
         kernels.sides(*records, feature, self._numeric, cut, left, side)

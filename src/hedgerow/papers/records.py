@@ -249,8 +249,8 @@ class OpenNodes:
             pairs = (node[chosen], cut[chosen], self.low[node, cut][chosen], self.high[node, cut][chosen])
             records = (self.data.labels, self.records, self.start)
             start = kernels.intervals(ranks, values, place, *records, *pairs, self.data.n_classes, score, left, right)
-            found = slice(0, start[-1])
-            yield pairs[0], self.data.branching.cuts[pairs[1]], (score[found], left[found], right[found], start)
+            written = slice(0, start[-1])
+            yield pairs[0], self.data.branching.cuts[pairs[1]], (score[written], left[written], right[written], start)
 
     def children(self, feature: Integers, cut: Floats, arity: Integers, branch: Integers) -> OpenNodes:
         """Return the children of all nodes, side by side.

@@ -6,11 +6,15 @@ Files that are no CSV in UTF-8 are recognized by their first bytes, before a rec
 from __future__ import annotations
 
 import codecs
+import gzip
+import io
 import os
 import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain
 from os import PathLike
 from typing import Any, BinaryIO, Self
@@ -18,7 +22,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import FileFormatError, SchemaError
+from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.schema import Schema
 from hedgerow.schema.text_cells import REPLACING, Bytes, Decode, Texts
@@ -35,10 +39,8 @@ HEAD_BYTES = 16  # as many as the longest mark below has
 
 # Marks that are text could begin a header; what follows them in a file of the kind could not.
 KINDS = (
-    (rb"\x1f\x8b", "a gzip file", "Unpack it (gunzip), and pass what comes out"),
     (rb"BZh[1-9]1AY&SY", "a bzip2 file", "Unpack it (bunzip2), and pass what comes out"),
     (rb"\xfd7zXZ\x00", "an xz file", "Unpack it (unxz), and pass what comes out"),
-    (rb"\x28\xb5\x2f\xfd", "a Zstandard file", "Unpack it (unzstd), and pass what comes out"),
     (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it, and pass the file of records in it"),
     (
         rb"PK(?:\x03\x04|\x05\x06)",
@@ -82,7 +84,45 @@ class CSVFormat:
 @contextmanager
 def open_csv(path: str | PathLike[str], form: CSVFormat) -> Iterator[CSVFile]:
     with open(path, "rb") as file:
-        yield CSVFile(file, form, str(path))
+        yield CSVFile(unpacked(file, str(path)), form, str(path))
+
+
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
+
+
+def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
+    """Return a file of gzip or Zstandard as what is packed in it, any other file as it is."""
+    head = file.peek(4)
+    if head.startswith(GZIP):
+        return io.BufferedReader(_Unpacking(gzip.GzipFile(fileobj=file), place))
+    if not head.startswith(ZSTANDARD):
+        return file
+    try:
+        arrow = import_module("pyarrow")
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{place} is a Zstandard file, which pyarrow unpacks: install it with pip install "hedgerow[parquet]".'
+        ) from error
+    return io.BufferedReader(_Unpacking(arrow.CompressedInputStream(file, "zstd"), place))
+
+
+class _Unpacking(io.RawIOBase):
+    """A packed file as the bytes in it; FileFormatError where it is damaged."""
+
+    def __init__(self, stream: Any, place: str) -> None:
+        super().__init__()
+        self._stream, self._place = stream, place
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            content = self._stream.read(len(buffer))
+        except (EOFError, OSError, ValueError, zlib.error):
+            raise FileFormatError(f"{self._place} is damaged, so it cannot be unpacked. Write it again.") from None
+        buffer[: len(content)] = content
+        return len(content)
 
 
 class CSVFile(TableFile):

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from os import PathLike, fspath
 
-from hedgerow.sources.csv_file import HEAD_BYTES, CSVFormat, cell_counts, is_text, open_csv
+from hedgerow.sources.csv_file import HEAD_BYTES, CSVFormat, cell_counts, is_text, open_csv, unpacked
 from hedgerow.sources.kernels import OPEN_QUOTE
 from hedgerow.sources.table_file import Columns, TableFile, open_parquet
 
@@ -53,7 +53,8 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSV
     """
     if is_parquet(path) or not os.path.isfile(path):
         return CSVFormat(separator or COMMAS.separator)
-    with open(path, "rb") as file:
+    with open(path, "rb") as packed:
+        file = unpacked(packed, str(path))
         head = file.read(HEAD_BYTES)
         if not is_text(head):  # which opening it will say
             return COMMAS

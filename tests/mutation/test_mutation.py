@@ -87,7 +87,7 @@ def test_a_module_that_is_imported_only_as_its_tests_run_is_changed():
 
 def test_a_test_that_is_named_and_not_there_is_told():
     module, test = AMOUNTS
-    found = outcomes(module, f"{test}_of_old", ("math.sqrt(mu_squared) * (1 +", "math.sqrt(mu_squared) * (2 +"))
+    found = outcomes(module, f"{test}_of_old", ("math.sqrt(self.mu_squared) * (1 +", "math.sqrt(self.mu_squared) * (2 +"))
     assert found == {-1: ("broken", "pytest cannot collect the tests, or one that is named is not there")}
 
 

@@ -70,13 +70,13 @@ def estimated(
     variance = noise**2 + level + TINY
     weight, pull = level**2 / variance, level * gradient / variance
     cuts = len(gradient).bit_length() - 1
-    parts = [(1 << depth, 1 << (cuts - depth), *gradient.shape[1:]) for depth in range(cuts + 1)]
-    of_depths = [(weight.reshape(shape).sum(axis=1), pull.reshape(shape).sum(axis=1)) for shape in parts]
-    evidence, steps = [], []
-    for depth, sums in enumerate(of_depths):
-        likely, means = _of_cells(*sums, numeric, prior)
+    of_depths, evidence, steps = [], [], []
+    for depth in range(cuts + 1):
+        shape = (1 << depth, 1 << (cuts - depth), *gradient.shape[1:])
+        of_depths.append((weight.reshape(shape).sum(axis=1), pull.reshape(shape).sum(axis=1)))
+        likely, means = _of_cells(*of_depths[depth], numeric, prior)
         evidence.append(float(likely.sum()))
-        steps.append(np.repeat(means, parts[depth][1], axis=0))
+        steps.append(np.repeat(means, shape[1], axis=0))
     log_evidence = np.array(evidence)
     deepest = int(np.argmax(log_evidence))
     if deepest and _of_levels(*of_depths[deepest], numeric, prior) >= log_evidence[deepest]:
@@ -257,10 +257,14 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
     the last visit is of a curve of its own. The prior gives both the same probability.
     """
     count, base = len(pool), pool[0].curve_before
-    squares = np.array([visit.noise**2 for visit in pool])
-    curvature_noise = float(np.sqrt(np.mean([visit.curvature_noise**2 for visit in pool]) / count))
-    level = denoised(np.mean([visit.curvature for visit in pool], axis=0)[None], curvature_noise)[0]
-    needed = np.stack([visit.gradient + level * (visit.curve_before - base) for visit in pool])
+    squares, curvature_squares, curvatures = np.empty(count), np.empty(count), np.empty((count, *base.shape))
+    for place, visit in enumerate(pool):
+        squares[place], curvature_squares[place] = visit.noise**2, visit.curvature_noise**2
+        curvatures[place] = visit.curvature
+    level = denoised(curvatures.mean(axis=0)[None], float(np.sqrt(curvature_squares.mean() / count)))[0]
+    needed = np.empty_like(curvatures)
+    for place, visit in enumerate(pool):
+        needed[place] = visit.gradient + level * (visit.curve_before - base)
     before = needed[:-1].mean(axis=0)
     of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
     of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric, prior)

@@ -333,9 +333,9 @@ class AdditivePlan:
     def _cut_features(self, curator: Queryable, fit: Fit, snr: float) -> list[int]:
         """Return the features that the last cut may cut: those of the largest released curves, and others at random."""
         may = fit.numeric | (fit.encoder.n_codes <= MAX_CUT_VALUES + 2)
-        few = snr >= self._rules.fewer_features_from_snr
         rules = self._rules
-        largest, drawn = (-(-n // 2) if few else n for n in (rules.large_cut_features, rules.random_cut_features))
+        divisor = 2 if snr >= rules.fewer_features_from_snr else 1
+        largest, drawn = -(-rules.large_cut_features // divisor), -(-rules.random_cut_features // divisor)
         by = fit.largest(may, largest)
         others = may.copy()
         others[by] = False

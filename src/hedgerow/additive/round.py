@@ -50,7 +50,7 @@ class Fit:
         self.terms: list[Term] = []
         self.visits = Visits()
         # By halvings: what the margins of these records do not hold yet.
-        self._pending: dict[int, list[Term]] = {some: [] for some in (0, *halvings)}
+        self._pending: dict[int, list[Term]] = {0: [], halvings[0]: [], halvings[1]: []}
         self._curves: dict[int, Integers] = {}
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
@@ -58,7 +58,8 @@ class Fit:
     def begin(self, margins: Integers) -> None:
         """Let every record start with these margins, (columns,)."""
         start = Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1)))
-        self._pending = {halvings: [start] for halvings in self._pending}
+        for pending in self._pending.values():
+            pending[:] = [start]
 
     def add(self, term: Term) -> None:
         self.terms.append(term)
@@ -181,7 +182,7 @@ class OneRound:
                 feature, (gradient[0], curvature[0]), deviations, before, numeric=numeric, prior=prior
             )
             steps = of_visits[None]
-        unit, deviation = (max(1, round(UNIT * part)) for part in (self.loss.unit, self.loss.deviation))
+        unit, deviation = max(1, round(UNIT * self.loss.unit)), max(1, round(UNIT * self.loss.deviation))
         return Term(cuts, feature, self.loss.votes(steps), sums, round(noise), unit, deviation), estimate
 
 

@@ -111,13 +111,13 @@ class Queryable:
 
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
-        of_classes = class_warnings(encoder.schema.classes, self.evidence) if encoder.schema.outcome is None else ()
-        of_columns = (
-            column_warnings(encoder, {place: counts}, deviation)
-            for place, (counts, deviation) in self._of_roots.items()
-            if len(counts) == encoder.n_codes[place]  # codes of numbers may have been merged; these have a survey
-        )
-        return (*self.warnings, *of_classes, *(text for texts in of_columns for text in texts))
+        texts = list(self.warnings)
+        if encoder.schema.outcome is None:
+            texts += class_warnings(encoder.schema.classes, self.evidence)
+        for place, (counts, deviation) in self._of_roots.items():
+            if len(counts) == encoder.n_codes[place]:  # codes of numbers may have been merged; these have a survey
+                texts += column_warnings(encoder, {place: counts}, deviation)
+        return tuple(texts)
 
     @property
     def spent(self) -> Fraction:
@@ -263,7 +263,7 @@ class Queryable:
                 raise ConfigurationError(
                     "codes are merged before records are assigned to nodes; nodes hold codes of their own."
                 )
-            if [len(codes) for codes in into] != np.diff(self._table.offsets).tolist():
+            if list(map(len, into)) != np.diff(self._table.offsets).tolist():
                 raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
             with self._change_of_records():
                 self._table.merge(into)

@@ -341,11 +341,12 @@ def describe(kind: type, base: type) -> None:
         entries: dict[str, str] = {}
         for doc in (*(parent.__doc__ or "" for parent in parents), kind.__doc__):
             entries |= _entries(inspect.cleandoc(doc), title)
-        order = [each.name for each in fields(kind)] if title == "Parameters" else list(entries)
-        sections[title] = "\n".join(f"{name}{entries[name]}" for name in order if name in entries)
+        names = dict.fromkeys([*(each.name for each in fields(kind) if title == "Parameters"), *entries])
+        sections[title] = "\n".join(f"{name}{entries[name]}" for name in names if name in entries)
     if "\nReleases" in head and kind.__module__.startswith("hedgerow."):  # a system, and not a base class
         sections.setdefault("Examples", EXAMPLE.format(name=kind.__name__))
-    texts = [f"{title}\n{'-' * len(title)}\n{sections[title].strip()}" for title in SECTIONS if sections.get(title)]
+    order = dict.fromkeys([*SECTIONS, *sections])
+    texts = [f"{title}\n{'-' * len(title)}\n{sections[title].strip()}" for title in order if sections.get(title)]
     kind.__doc__ = "\n\n".join([head.strip(), *texts]) + "\n"
 
 
@@ -354,7 +355,7 @@ def _entries(doc: str, title: str) -> dict[str, str]:
     _, *parts = SECTION.split(doc)
     text = dict(zip(parts[::2], parts[1::2], strict=True)).get(title, "")
     entries: dict[str, str] = {}
-    for names, rest in re.findall(r"^([\w, ]+?)( :.*\n(?:(?: .*)?\n?)*)", text, re.MULTILINE):
+    for names, rest in re.findall(r"^([\w, ]+?)( :.*(?:\n(?: .*)?)*)", text, re.MULTILINE):
         entries |= dict.fromkeys(names.split(", "), rest.rstrip())
     return entries
 

@@ -1,6 +1,7 @@
 """The parts of published recipes: laws of the noise, and kernels against plain twins."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,7 @@ from hedgerow.papers.noise import (
     Resample,
     SomeFeatures,
 )
-from hedgerow.papers.records import NodeRecords, RawRecords, cut_ranges, node_bins, schema_bins
+from hedgerow.papers.records import OpenNodes, RawRecords, cut_ranges, node_bins, schema_bins
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema(
@@ -127,7 +128,8 @@ def nodes_of(rule, X, labels, rows, low=None, high=None):
     cuts = branching.cuts
     low = branching.low[cuts] if low is None else low
     high = branching.high[cuts] if high is None else high
-    return NodeRecords(raw, rows, np.array([0, len(rows)]), np.array([low]), np.array([high]))
+    roots = OpenNodes.roots(raw, [rows])
+    return replace(roots, low=np.array([low]), high=np.array([high]))
 
 
 def gini(n):

@@ -13,7 +13,7 @@ from seeds import FITS
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.forest import PrintedForestPlan
 from hedgerow.papers.noise import Permutation
-from hedgerow.papers.records import NodeRecords, RawRecords, node_bins
+from hedgerow.papers.records import OpenNodes, RawRecords, node_bins
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
 
@@ -148,9 +148,8 @@ def test_scores_are_exact_up_to_rounding():
     branching = node_bins(MIXED, 4)
     unused = np.array([[True, True, True, False]])
     rows = np.arange(5, 85)
-    start = np.array([0, len(rows)])
     data = RawRecords.labelled(columns, labels, branching)
-    nodes = NodeRecords(data, rows, start, np.zeros((1, 0)), np.zeros((1, 0)))
+    nodes = OpenNodes.roots(data, [rows])
     low, high = nodes.ranges(unused)
     score = nodes.scores(unused, low, high)
     for feature in range(3):

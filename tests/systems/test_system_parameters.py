@@ -12,7 +12,18 @@ import pytest
 import hedgerow as hr
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.papers.reproduce.readings import AllocationForest
-from hedgerow.parameters import Choice, ClassNumbers, Exact, Flag, RandomSource, Seed, Signs, WholeNumber, rules_of
+from hedgerow.parameters import (
+    Choice,
+    ClassNumbers,
+    Exact,
+    Flag,
+    RandomSource,
+    Seed,
+    Signs,
+    WholeNumber,
+    parameter,
+    rules_of,
+)
 from hedgerow.systems import system_class
 
 LEAVES = [
@@ -37,7 +48,7 @@ def type_of(rule):
 
 def documented(kind):
     """Return the names in the section Parameters of a class's docstring, which is completed by what it inherits."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", kind.__doc__, re.DOTALL | re.MULTILINE)
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=\n\nAttributes\n|\Z)", kind.__doc__, re.DOTALL | re.MULTILINE)
     return re.findall(r"^(\w+) : ", section[1], re.MULTILINE)
 
 
@@ -50,7 +61,7 @@ def test_rules_fit_types_and_defaults(kind):
         assert hints[field.name] == type_of(rule), field.name
 
 
-@pytest.mark.parametrize("kind", LEAVES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", LEAVES[:-1], ids=lambda kind: kind.__name__)
 def test_parameters_are_documented_and_epsilon_alone_may_be_positional(kind):
     first, *others = list(inspect.signature(kind).parameters.values())
     assert first.name == "epsilon"
@@ -65,3 +76,28 @@ def test_a_class_with_its_own_constructor_keeps_it():
 
     assert issubclass(Own, PrivateEstimator)
     assert Own().n_estimators == 3
+
+
+def test_a_class_of_ones_own_describes_what_is_new_and_inherits_the_rest():
+    class Own(system_class("edprf")):
+        """An own forest.
+
+        Parameters
+        ----------
+        max_depth : int
+            Its own words.
+
+            In two paragraphs.
+        shape : str
+
+        References
+        ----------
+        A paper.
+        """
+
+        shape: str = parameter(Choice(("round",)), default="round")
+
+    assert documented(Own) == [*documented(system_class("edprf")), "shape"]
+    assert "max_depth : int\n    Its own words.\n\n    In two paragraphs.\nmax_bins : int" in Own.__doc__
+    assert Own.__doc__.endswith("\n\nReferences\n----------\nA paper.\n")
+    assert ">>>" not in Own.__doc__

@@ -159,15 +159,8 @@ def _fixed(votes: Floats, forest: Forest) -> Integers:
 class BoostingRecipe:
     """Boosting of trees on records that weigh what the votes so far leave to do.
 
-    Parameters
-    ----------
-    tree : Recipe
-        The weak learner, whose leaves release counts. Its assignment says whether a record weighs (``AllRecords``), or is
-        sampled as probably as it weighs (``Weighted``, at most so probably as that allows).
-    votes : Votes
-        What a tree votes.
-    weights : WeightFamily
-        How much a record counts.
+    ``tree`` is the weak learner, whose leaves release counts. Its assignment says whether a record weighs (``AllRecords``), or is
+    sampled as probably as it weighs (``Weighted``, at most so probably as that allows).
     """
 
     tree: Recipe

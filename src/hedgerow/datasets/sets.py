@@ -415,14 +415,14 @@ def _dollars(log: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _carried(name: str, columns: Iterable[str]) -> Any:
     try:
-        found = getattr(import_module("statsmodels.datasets"), name).load_pandas().data
+        frame = getattr(import_module("statsmodels.datasets"), name).load_pandas().data
     except ImportError as error:
         raise DatasetError(
             'This data set comes with statsmodels, which is not installed: install it with pip install "hedgerow[demo]".'
         ) from error
-    lacking = sorted(set(columns) - set(found.columns))
+    lacking = sorted(set(columns) - set(frame.columns))
     if lacking:
         raise DatasetError(
             f"The set {name} in this statsmodels lacks {', '.join(lacking)}; install the version in hedgerow[demo]."
         )
-    return found
+    return frame

@@ -32,7 +32,7 @@ from hedgerow.papers.cart_coded import (
 )
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
-from hedgerow.papers.records import Branching, NodeRecords, OpenNodes, RawRecords, cut_ranges
+from hedgerow.papers.records import Branching, OpenNodes, RawRecords, cut_ranges
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.scores import SCORES
@@ -165,16 +165,7 @@ class PrintedCart(PrintedBoosting):
         yield text
 
 
-@dataclass(frozen=True, eq=False)
-class Tests:
-    """The test of each node: its feature, -1 where there is none, its cut, and the codes (nodes, codes) that go left."""
-
-    feature: Integers
-    cut: Floats
-    left: Truth
-
-    def __getitem__(self, chosen: Truth) -> Tests:
-        return Tests(self.feature[chosen], self.cut[chosen], self.left[chosen])
+Tests = tuple[Integers, Floats, Truth]  # of each node: its feature, -1 for none, its cut, and the codes that go left
 
 
 class CartGrower:
@@ -206,20 +197,19 @@ class CartGrower:
         return nodes, counts
 
     def _choose(self, frontier: OpenNodes) -> Tests:
-        nodes, offered = frontier.with_records(), frontier.offered
-        offered = self._randomness.draw(SomeFeatures(self._learner.subspace), offered)
-        score, left = self._groupings(nodes, offered & ~self._numeric)
-        cut = self._cuts(nodes, offered & self._numeric, score)
+        offered = self._randomness.draw(SomeFeatures(self._learner.subspace), frontier.offered)
+        score, left = self._groupings(frontier, offered & ~self._numeric)
+        cut = self._cuts(frontier, offered & self._numeric, score)
         feature = score.argmax(axis=1)
-        found = np.isfinite(score.max(axis=1))
+        testable = np.isfinite(score.max(axis=1))
         rows = np.arange(len(frontier))
         table = np.zeros((len(frontier), self._sketch.codes), dtype=np.bool_)
-        for node in rows[found & ~self._numeric[feature]]:
-            group = left[node, nodes.offsets[feature[node]] : nodes.offsets[feature[node] + 1]]
+        for node in rows[testable & ~self._numeric[feature]]:
+            group = left[node, frontier.offsets[feature[node]] : frontier.offsets[feature[node] + 1]]
             table[node, : len(group)] = group
-        return Tests(np.where(found, feature, -1), cut[rows, feature], table)
+        return np.where(testable, feature, -1), cut[rows, feature], table
 
-    def _groupings(self, nodes: NodeRecords, offered: Truth) -> tuple[Floats, Truth]:
+    def _groupings(self, nodes: OpenNodes, offered: Truth) -> tuple[Floats, Truth]:
         """Return the score of each feature's best groups (nodes, features), and the codes (nodes, all codes) on the left."""
         score = np.full(offered.shape, -np.inf)
         left = np.zeros((len(nodes), int(nodes.offsets[-1])), dtype=np.bool_)
@@ -229,7 +219,7 @@ class CartGrower:
             kernels.best_groupings(counts, nodes.offsets, offered[block], score[block], left[block])
         return score, left
 
-    def _cuts(self, nodes: NodeRecords, offered: Truth, score: Floats) -> Floats:
+    def _cuts(self, nodes: OpenNodes, offered: Truth, score: Floats) -> Floats:
         """Return a cut for each offered number (nodes, features), and write its score."""
         cut = np.zeros(offered.shape)
         numbers = offered.sum(axis=1)
@@ -240,15 +230,15 @@ class CartGrower:
         return cut
 
     def _split(self, frontier: OpenNodes, tests: Tests) -> tuple[OpenNodes, Integers]:
-        found = tests.feature >= 0
-        frontier, tests = frontier[found], tests[found]
+        tested = tests[0] >= 0
+        frontier, feature, cut, left = frontier[tested], tests[0][tested], tests[1][tested], tests[2][tested]
         side = np.empty(len(frontier.records), dtype=np.int64)
         records = (self._data.columns, frontier.records, frontier.node)
-        kernels.sides(*records, tests.feature, self._numeric, tests.cut, tests.left, side)
+        kernels.sides(*records, feature, self._numeric, cut, left, side)
         parents = self._number[frontier.row]
-        children, counts = self._add(frontier.children(tests.feature, tests.cut, np.full(len(frontier), 2), side))
+        children, counts = self._add(frontier.children(feature, cut, np.full(len(frontier), 2), side))
         for i, node in enumerate(parents.tolist()):
-            self._sketch.split(node, int(tests.feature[i]), tests.cut[i], tests.left[i], int(self._number[2 * i]))
+            self._sketch.split(node, int(feature[i]), cut[i], left[i], int(self._number[2 * i]))
         return children, counts
 
 

@@ -273,13 +273,13 @@ class CodedFitter:
         self, rows: Integers, weights: Floats, noise: MeanLaplace, randomness: Randomness
     ) -> tuple[int, float, Integers] | None:
         """Return the feature of a node's test, its cut, and the code that goes left; None if there is no test."""
-        found = self._candidates(rows, weights)
-        if found is None:
+        tests = self._candidates(rows, weights)
+        if tests is None:
             return None
         labels = self.records.data.labels[rows]
         whole = np.bincount(labels, weights=weights[rows], minlength=CLASSES)
-        left, right = found.weights, whole - found.weights
-        has = (found.counts > 0, np.bincount(labels, minlength=CLASSES) > found.counts)
+        left, right = tests.weights, whole - tests.weights
+        has = (tests.counts > 0, np.bincount(labels, minlength=CLASSES) > tests.counts)
         drawn = np.zeros((len(left), NOISES))
         if self.learner.noisy:
             drawn = randomness.draw(noise, drawn)
@@ -288,11 +288,11 @@ class CodedFitter:
             index = sides[0] / sides[2] * _noisy_gini(left, has[0], drawn[:, 3:6])
             index += sides[1] / sides[2] * _noisy_gini(right, has[1], drawn[:, 6:])
         best = len(index) - 1 - int(np.where(np.isnan(index), np.inf, index)[::-1].argmin())
-        feature, values = int(found.feature[best]), self.records.values
+        feature, values = int(tests.feature[best]), self.records.values
         if self.records.numeric[feature]:
-            low, high = values[found.rank[best]], values[found.above[best]]
+            low, high = values[tests.rank[best]], values[tests.above[best]]
             return feature, midpoint(low, high), np.empty(0, dtype=np.int64)
-        return feature, 0.0, values[found.rank[[best]]].astype(np.int64)
+        return feature, 0.0, values[tests.rank[[best]]].astype(np.int64)
 
     def _candidates(self, rows: Integers, weights: Floats) -> CodedTests | None:
         ranked = self.records

@@ -308,27 +308,6 @@ class PrintedTrees:
 # Growing
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
-    """All nodes of one level of the forest; the first stands at ``start`` in it."""
-
-    start: int
-    feature: Integers
-    first_child: Integers
-    label: Integers
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def of_leaves(cls, start: int, nodes: int) -> Layer:
-        none, zero = np.full(nodes, -1), np.zeros(nodes)
-        return cls(start, none, zero.astype(np.int64), none.copy(), zero, zero.copy())
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.feature)
-
-
 class Grower:
     """Grows printed trees; all noise comes from ``randomness``."""
 
@@ -337,7 +316,10 @@ class Grower:
         self._branching = data.branching
         self._recipe = recipe
         self._randomness = randomness
-        self._layers: list[Layer] = []
+        self._layers: list[
+            dict[str, npt.NDArray[Any]]
+        ] = []  # the nodes of each level, by what ``PrintedTrees`` says of them
+        self._nodes = 0
 
     def grow(self, subsets: Subsets, levels: list[Shares]) -> PrintedTrees:
         frontier = self._add_layer(OpenNodes.roots(self._data, subsets))
@@ -345,15 +327,15 @@ class Grower:
         for number, shares in enumerate(levels, start=1):
             if len(frontier):
                 frontier = self._grow_level(frontier, shares, last=number == len(levels))
-
-        def joined(name: str, kind: type = np.float64) -> npt.NDArray[Any]:
-            return np.concatenate([getattr(layer, name) for layer in self._layers], dtype=kind, casting="same_kind")
-
-        feature, first_child, label = (joined(name, np.int32) for name in ("feature", "first_child", "label"))
-        return PrintedTrees(self._branching, roots, feature, first_child, label, joined("low"), joined("high"))
+        joined = {name: np.concatenate([layer[name] for layer in self._layers]) for name in self._layers[0]}
+        return PrintedTrees(self._branching, roots, **joined)
 
     def _add_layer(self, nodes: OpenNodes) -> OpenNodes:
-        self._layers.append(Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes)))
+        count = len(nodes)
+        kinds = {"feature": -1, "first_child": 0, "label": -1}
+        whole = {name: np.full(count, none, dtype=np.int32) for name, none in kinds.items()}
+        self._layers.append({**whole, "low": np.zeros(count), "high": np.zeros(count)})
+        self._nodes += count
         return nodes
 
     def _grow_level(self, frontier: OpenNodes, shares: Shares, *, last: bool) -> OpenNodes:
@@ -371,7 +353,7 @@ class Grower:
             leaf |= size < smallest_node(shares.count, widest, counts.shape[1])
         ending, frontier, offered = frontier[leaf], frontier[~leaf], offered[~leaf]
         if len(ending):
-            self._layers[-1].label[ending.row] = self._labels(counts[leaf], shares.leaf)
+            self._layers[-1]["label"][ending.row] = self._labels(counts[leaf], shares.leaf)
         return self._children(frontier, *self._tests(frontier, offered, shares.test)) if len(frontier) else frontier
 
     def _labels(self, counts: Integers, budget: Fraction) -> Integers:
@@ -383,13 +365,12 @@ class Grower:
 
     def _tests(self, frontier: OpenNodes, offered: Truth, budget: Fraction) -> tuple[Integers, Floats, Floats]:
         """Return the feature of each node, one of those ``offered`` (nodes, features), and the range or cut of its test."""
-        nodes = frontier.with_records()
-        low, high = nodes.ranges(offered)
-        scores = nodes.scores(offered, low, high)
+        low, high = frontier.ranges(offered)
+        scores = frontier.scores(offered, low, high)
         cuts = len(self._branching.cuts)
         each = budget / (cuts + 1)
         if cuts:
-            for node, feature, intervals in nodes.cut_intervals(offered):
+            for node, feature, intervals in frontier.cut_intervals(offered):
                 scores[node, feature], low[node, feature] = self._randomness.draw(
                     IntervalChoice(each, TWICE_GINI), *intervals
                 )
@@ -400,8 +381,8 @@ class Grower:
 
     def _children(self, frontier: OpenNodes, feature: Integers, low: Floats, high: Floats) -> OpenNodes:
         arity, layer, row = self._branching.arity[feature], self._layers[-1], frontier.row
-        layer.feature[row], layer.first_child[row] = feature, layer.end + np.cumsum(arity) - arity
-        layer.low[row], layer.high[row] = low, high
+        layer["feature"][row], layer["first_child"][row] = feature, self._nodes + np.cumsum(arity) - arity
+        layer["low"][row], layer["high"][row] = low, high
         branch = np.empty(len(frontier.records), dtype=np.int64)
         records = (self._data.columns, frontier.records, frontier.node)
         kernels.branches(*records, feature, self._branching.bins, low, high, branch)

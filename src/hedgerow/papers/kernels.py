@@ -124,21 +124,21 @@ def intervals(ranks, values, place, labels, records, start, node, feature, low, 
     out = 0
     for pair in range(len(node)):
         sides[:] = 0
-        first, found = place[feature[pair]], 0
+        first, n_distinct = place[feature[pair]], 0
         for row in records[start[node[pair]] : start[node[pair] + 1]]:
             sides[1, labels[row]] += 1
             rank = ranks[feature[pair], row]
             if rank >= 0:
                 if counts[first + rank].sum() == 0:
-                    touched[found] = first + rank
-                    found += 1
+                    touched[n_distinct] = first + rank
+                    n_distinct += 1
                 counts[first + rank, labels[row]] += 1
-        touched[:found].sort()
+        touched[:n_distinct].sort()
         edge = low[pair]
-        for place_below in range(found + 1):
+        for place_below in range(n_distinct + 1):
             score[out] = _branch_score(sides[0]) + _branch_score(sides[1])
             left[out] = edge
-            if place_below < found:
+            if place_below < n_distinct:
                 below = touched[place_below]
                 edge = values[below]
                 for label in range(n_classes):
@@ -279,15 +279,15 @@ def best_groupings(counts, offset, offered, score, left):
                 continue
             first, last = offset[feature], offset[feature + 1]
             share = np.full(last - first, np.inf)
-            right_0, right_1, found = 0, 0, 0
+            right_0, right_1, n_present = 0, 0, 0
             for code in range(first, last):
                 count_0, count_1 = counts[node, code, 0], counts[node, code, 1]
                 if count_0 + count_1 > 0:
                     share[code - first] = count_1 / (count_0 + count_1)
-                    right_0, right_1, found = right_0 + count_0, right_1 + count_1, found + 1
+                    right_0, right_1, n_present = right_0 + count_0, right_1 + count_1, n_present + 1
             order = np.argsort(share, kind="mergesort")
             left_0, left_1, best, size = 0, 0, -np.inf, 0
-            for place in range(found - 1):
+            for place in range(n_present - 1):
                 code = first + order[place]
                 left_0, left_1 = left_0 + counts[node, code, 0], left_1 + counts[node, code, 1]
                 right_0, right_1 = right_0 - counts[node, code, 0], right_1 - counts[node, code, 1]

@@ -131,93 +131,6 @@ class RawRecords:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeRecords:
-    """The records of some nodes: those of node i are ``records[start[i]:start[i + 1]]``.
-
-    ``low`` and ``high`` (nodes, cuts) are what the tests above leave of the range of each feature that is cut.
-    """
-
-    data: RawRecords
-    records: Integers
-    start: Integers
-    low: Floats
-    high: Floats
-
-    def __len__(self) -> int:
-        return len(self.start) - 1
-
-    @property
-    def branching(self) -> Branching:
-        return self.data.branching
-
-    @lazy
-    def offsets(self) -> Integers:
-        """Where the codes of each feature begin in a histogram, and where they end, of shape (features + 1,)."""
-        return np.concatenate(([0], np.cumsum(self.branching.arity)))
-
-    def ranges(self, offered: Truth) -> tuple[Floats, Floats]:
-        """Return the range of each offered feature in each node, of shape (nodes, features), zeros for codes.
-
-        A feature with bins has the range of the node's records, one that is cut what is left of its public range.
-        """
-        low, high = np.zeros(offered.shape), np.zeros(offered.shape)
-        low[:, self.branching.cuts], high[:, self.branching.cuts] = self.low, self.high
-        kernels.ranges(self.data.columns, self.records, self.start, offered, self.branching.bins, low, high)
-        return low, high
-
-    def blocks(self, parts: int = 1) -> list[slice]:
-        """Return slices of the nodes, at least ``parts`` where there are so many nodes, whose histograms fit the memory."""
-        step = max(1, min(MOST_CELLS // int(self.offsets[-1] * self.data.n_classes), -(-len(self) // parts)))
-        return [slice(first, min(first + step, len(self))) for first in range(0, len(self), step)]
-
-    def histogram(self, nodes: slice, offered: Truth, low: Floats, high: Floats) -> Integers:
-        """Return the counts by branch and class of some nodes, of shape (nodes, codes, classes); zeros for cuts."""
-        counts = np.zeros((nodes.stop - nodes.start, self.offsets[-1], self.data.n_classes), dtype=np.int64)
-        kernels.histogram(
-            self.data.columns,
-            self.data.labels,
-            self.records,
-            self.start[nodes.start : nodes.stop + 1],
-            offered[nodes],
-            self.branching.bins,
-            self.offsets,
-            low[nodes],
-            high[nodes],
-            counts,
-        )
-        return counts
-
-    def scores(self, offered: Truth, low: Floats, high: Floats) -> Floats:
-        """Return the Gini score of the test on each offered feature that is not cut, of shape (nodes, features)."""
-        out = np.zeros(offered.shape)
-
-        def score(nodes: slice) -> None:
-            kernels.score_histograms(self.histogram(nodes, offered, low, high), self.offsets, out[nodes])
-
-        for_each(self.blocks(2 * available_threads()), score)
-        return out
-
-    def cut_intervals(self, offered: Truth) -> Iterator[tuple[Integers, Integers, Any]]:
-        """Yield nodes, features and intervals: one run of intervals for each offered feature that is cut.
-
-        The intervals are (score, left, right, start), as ``IntervalChoice`` takes them.
-        """
-        ranks, values, place = self.data.sorted_cuts
-        node, cut = np.nonzero(offered[:, self.branching.cuts])
-        distinct = np.append(place[1:], len(values)) - place
-        sizes = np.minimum(np.diff(self.start)[node], distinct[cut]) + 1
-        block = np.cumsum(sizes) // MOST_CELLS
-        for number in np.unique(block):
-            chosen = block == number
-            score, left, right = np.empty((3, sizes[chosen].sum()))
-            pairs = (node[chosen], cut[chosen], self.low[node, cut][chosen], self.high[node, cut][chosen])
-            records = (self.data.labels, self.records, self.start)
-            start = kernels.intervals(ranks, values, place, *records, *pairs, self.data.n_classes, score, left, right)
-            found = slice(0, start[-1])
-            yield pairs[0], self.branching.cuts[pairs[1]], (score[found], left[found], right[found], start)
-
-
-@dataclass(frozen=True, eq=False)
 class OpenNodes:
     """Unfinished nodes of one level of trees that grow on raw records.
 
@@ -267,9 +180,76 @@ class OpenNodes:
         cells = self.node * n_classes + self.data.labels[self.records]
         return np.bincount(cells, minlength=len(self) * n_classes).reshape(len(self), n_classes)
 
-    def with_records(self) -> NodeRecords:
-        start = np.searchsorted(self.node, np.arange(len(self) + 1))
-        return NodeRecords(self.data, self.records, start, self.low, self.high)
+    @lazy
+    def start(self) -> Integers:
+        """Where the records of each node begin, and where the last ones end."""
+        return np.searchsorted(self.node, np.arange(len(self) + 1))
+
+    @lazy
+    def offsets(self) -> Integers:
+        """Where the codes of each feature begin in a histogram, and where they end, of shape (features + 1,)."""
+        return np.concatenate(([0], np.cumsum(self.data.branching.arity)))
+
+    def ranges(self, offered: Truth) -> tuple[Floats, Floats]:
+        """Return the range of each offered feature in each node, of shape (nodes, features), zeros for codes.
+
+        A feature with bins has the range of the node's records, one that is cut what is left of its public range.
+        """
+        low, high = np.zeros(offered.shape), np.zeros(offered.shape)
+        low[:, self.data.branching.cuts], high[:, self.data.branching.cuts] = self.low, self.high
+        kernels.ranges(self.data.columns, self.records, self.start, offered, self.data.branching.bins, low, high)
+        return low, high
+
+    def blocks(self, parts: int = 1) -> list[slice]:
+        """Return slices of the nodes, at least ``parts`` where there are so many nodes, whose histograms fit the memory."""
+        step = max(1, min(MOST_CELLS // int(self.offsets[-1] * self.data.n_classes), -(-len(self) // parts)))
+        return [slice(first, min(first + step, len(self))) for first in range(0, len(self), step)]
+
+    def histogram(self, nodes: slice, offered: Truth, low: Floats, high: Floats) -> Integers:
+        """Return the counts by branch and class of some nodes, of shape (nodes, codes, classes); zeros for cuts."""
+        counts = np.zeros((nodes.stop - nodes.start, self.offsets[-1], self.data.n_classes), dtype=np.int64)
+        kernels.histogram(
+            self.data.columns,
+            self.data.labels,
+            self.records,
+            self.start[nodes.start : nodes.stop + 1],
+            offered[nodes],
+            self.data.branching.bins,
+            self.offsets,
+            low[nodes],
+            high[nodes],
+            counts,
+        )
+        return counts
+
+    def scores(self, offered: Truth, low: Floats, high: Floats) -> Floats:
+        """Return the Gini score of the test on each offered feature that is not cut, of shape (nodes, features)."""
+        out = np.zeros(offered.shape)
+
+        def score(nodes: slice) -> None:
+            kernels.score_histograms(self.histogram(nodes, offered, low, high), self.offsets, out[nodes])
+
+        for_each(self.blocks(2 * available_threads()), score)
+        return out
+
+    def cut_intervals(self, offered: Truth) -> Iterator[tuple[Integers, Integers, Any]]:
+        """Yield nodes, features and intervals: one run of intervals for each offered feature that is cut.
+
+        The intervals are (score, left, right, start), as ``IntervalChoice`` takes them.
+        """
+        ranks, values, place = self.data.sorted_cuts
+        node, cut = np.nonzero(offered[:, self.data.branching.cuts])
+        distinct = np.append(place[1:], len(values)) - place
+        sizes = np.minimum(np.diff(self.start)[node], distinct[cut]) + 1
+        block = np.cumsum(sizes) // MOST_CELLS
+        for number in np.unique(block):
+            chosen = block == number
+            score, left, right = np.empty((3, sizes[chosen].sum()))
+            pairs = (node[chosen], cut[chosen], self.low[node, cut][chosen], self.high[node, cut][chosen])
+            records = (self.data.labels, self.records, self.start)
+            start = kernels.intervals(ranks, values, place, *records, *pairs, self.data.n_classes, score, left, right)
+            written = slice(0, start[-1])
+            yield pairs[0], self.data.branching.cuts[pairs[1]], (score[written], left[written], right[written], start)
 
     def children(self, feature: Integers, cut: Floats, arity: Integers, branch: Integers) -> OpenNodes:
         """Return the children of all nodes, side by side.

@@ -369,7 +369,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     def interactions_(self) -> list[Interaction]:
         """The groups of features that rounds with cuts use together, with their curves, in descending order of share."""
         model, total = self._model, 0.0
-        names, found = model.encoder.schema.names, defaultdict[tuple[int, ...], list[tuple[float, CellCurves]]](list)
+        names = model.encoder.schema.names
+        by_features = defaultdict[tuple[int, ...], list[tuple[float, CellCurves]]](list)
         for term in joined(model.terms):
             total += (spread := float(term.spread().sum()))
             if term.cuts:
@@ -377,14 +378,14 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
                 curves = self._order.margins(model.shown(votes / VOTE_STEPS))
                 conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
                 part = CellCurves(names[term.feature], conditions, tuple(self._labels(term.feature)), curves)
-                found[tuple(sorted(term.features))].append((spread, part))
+                by_features[tuple(sorted(term.features))].append((spread, part))
         groups = [
             Interaction(
                 tuple(names[j] for j in features),
                 sum(spread for spread, _ in parts) / total if total > 0 else 0.0,
                 tuple(part for _, part in parts),
             )
-            for features, parts in found.items()
+            for features, parts in by_features.items()
         ]
         return sorted(groups, key=lambda group: -group.share)
 

@@ -47,8 +47,8 @@ def system_class(name: str) -> type[PrivateEstimator]:
     systems = SYSTEMS + REGRESSORS
     for info in systems:
         if name in (info.name, info.class_name):
-            found: type[PrivateEstimator] = getattr(import_module(info.module), info.class_name)
-            return found
+            kind: type[PrivateEstimator] = getattr(import_module(info.module), info.class_name)
+            return kind
     raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in systems)}.")
 
 
@@ -96,10 +96,10 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     True
     """
     document, arrays = read_archive(path, max_bytes)
-    return _told(restored(_kind(place_name(path), document), document, arrays, arrays.allowed), document)
+    return _warned_of_order(restored(_kind(place_name(path), document), document, arrays, arrays.allowed), document)
 
 
-def _told(model: PrivateEstimator, document: Mapping[str, Any]) -> PrivateEstimator:
+def _warned_of_order(model: PrivateEstimator, document: Mapping[str, Any]) -> PrivateEstimator:
     """Return a model, and warn if its file was written when columns were in another order."""
     if follows_schema(document, model.schema_):
         was, now = (", ".join(map(str, classes)) for classes in (model.schema_.classes, model.classes_.tolist()))

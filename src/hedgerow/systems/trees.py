@@ -233,16 +233,6 @@ class SmoothBoostClassifier(BoostedSystem):
         "multiway": one branch for each code of a feature. "binary": cuts and single values.
     criterion : {"max", "error"}
         The score that ranks the tests: the weight that majority labels classify correctly, or the weight that they misclassify.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.SmoothBoostClassifier(epsilon=1.0, delta=1e-6, schema=schema, n_estimators=5).fit(X, y)
-    >>> model.certificate_.holds, model.decision_function(X).shape
-    (True, (2000,))
     """
 
     weights: str = parameter(Choice(tuple(WEIGHTS)), default="madaboost")

@@ -45,28 +45,18 @@ class ShrinkingParts(FixedSize):
 
 
 class AllocationForest(EDPRFClassifier):
-    """A forest with eDPRF's budgets or with those of another paper.
+    """A forest with eDPRF's budgets (``allocation`` "own") or with those of another paper.
 
     With another's, every tree reads all records (published: a bootstrap sample) for an equal part of epsilon, and in the
     published form a leaf gets its level's share, as there, and not what its path has left. In the private form no forest has the
     noisy size that stops small nodes of a single traditional tree: with a T-th of epsilon it would stop at the root. Nor do its
     trees vote with the shares of their leaves, as that tree does: most of such a share is noise, and a tree has one vote.
 
-    On the traditional tree the published form is a rival as eDPRF's paper describes it: tests, leaves and stops of
-    ``TraditionClassifier``, the rival's level budgets, its bootstrap, and of TpDPRF the two phases.
-
-    Parameters
-    ----------
-    allocation : {"own", "deng", "tpdprf", "linear"}
-        Whose level budgets: eDPRF's; twice the level above; harmonic; or on a line.
-    purity_test : bool
-        Published form: whether a node of a single class is a leaf, without noise, as the paper prints.
-    tree : {"pfdpdt", "tradition"}
-        How trees are built: eDPRF's way or the traditional one, which needs the budgets of another paper.
-    reading : {"halved", "undivided"}
-        Published traditional trees, as in ``TraditionClassifier``. TpDPRF's budget is never divided.
-    parts : {"equal", "shrinking"}
-        Published eDPRF: equal parts, as the text says, or a T-th of the records that are left, as algorithm 4 does.
+    ``tree`` "tradition" needs another paper's budgets. There the published form is a rival as eDPRF's paper describes it: tests,
+    leaves and stops of ``TraditionClassifier`` in one of its readings, the rival's level budgets, its bootstrap, and of TpDPRF,
+    whose budgets are never divided, the two phases. Of published eDPRF ``parts`` says whether a tree gets one of T equal parts of
+    all records, as the text says, or a T-th of the records that are left, as algorithm 4 does to the letter; ``purity_test``
+    whether a node of a single class is a leaf, as the paper prints.
     """
 
     allocation: str = parameter(Choice(("own", *ALLOCATIONS)), default="own")

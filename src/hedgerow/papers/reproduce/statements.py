@@ -156,20 +156,11 @@ def curves_of(
     fixed: Mapping[str, Setting] | None = None,
     epsilon: float = 1.0,
 ) -> tuple[Curve, ...]:
-    """Return one curve per method, form, data set and measure; one without privacy has a single curve, beside all forms.
+    """Return one curve per method (a label, its system and settings), form, data set and measure.
 
-    Parameters
-    ----------
-    axis : Axis
-        What is swept.
-    methods : mapping of label to a system and its settings
-        What is compared. A setting of a method overrides one of ``fixed``, and the axis overrides both.
-    tasks : sequence of str
-        The data sets, each with a panel of its own.
-    measures : mapping of measure to words, optional
-        One panel each; the accuracy if left out.
-    panel : str
-        The panels' name, in which ``{task}`` and ``{measure}`` stand for these.
+    One without privacy has a single curve, beside all forms. A setting of a method overrides one of ``fixed``, and the axis
+    overrides both. Each data set and each of ``measures``, a measure and its words, has a panel of its own; its name is
+    ``panel``, in which ``{task}`` and ``{measure}`` stand for these.
     """
     curves = []
     for task in tasks:

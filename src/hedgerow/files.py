@@ -10,9 +10,11 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
+from tempfile import gettempdir
 from typing import IO, Any, TypeGuard
 
 from hedgerow.errors import ConfigurationError, FileFormatError
@@ -50,6 +52,29 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_kept(path: str | os.PathLike[str], write: Callable[[Path], Any], *, replace: bool) -> Path:
+    """Write a result that was paid for by ``write(part)``, and return where it is.
+
+    That is ``path``. If another file has that name and may not be replaced, it is the name with a number. If the folder takes
+    no file, it is the folder for temporary files.
+    """
+    target = place = Path(path)
+    numbered = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(1))
+    last = Path(gettempdir()) / f"{target.stem}-{secrets.token_hex(4)}{target.suffix}"
+    while True:
+        try:
+            with atomic_file(place, replace=replace and place == target) as part:
+                write(part)
+        except FileExistsError:
+            place = next(numbered)
+        except OSError:
+            if place == last:
+                raise
+            place = last
+        else:
+            return place
 
 
 def write_packed(path: str | os.PathLike[str], text: str) -> None:

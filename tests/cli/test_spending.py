@@ -135,20 +135,23 @@ def compiled(folder, train):
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("rounds", [pytest.param(1, marks=pytest.mark.full), pytest.param(8, marks=pytest.mark.slow)])
-def test_of_two_trainings_to_one_file_one_wins_and_the_other_says_what_it_spent(folder, rounds):
+def test_of_two_trainings_to_one_file_each_keeps_its_model(folder, rounds):
     for _ in range(rounds):
         running = [start(*TRAIN) for _ in range(2)]
         ended = sorted((process.communicate()[1], process.returncode) for process in running)
-        [(lost, lost_code), (won, won_code)] = ended
-        assert (won, won_code) == (f"wrote {folder / 'm.hedgerow'}\n", 0)
-        if lost_code == 2:  # it began when the other one had ended
-            assert "exists already" in lost
+        [(other, other_code), (first, first_code)] = ended
+        assert (first, first_code) == (f"wrote {folder / 'm.hedgerow'}\n", 0)
+        if other_code == 2:  # it began when the first one had ended
+            assert "exists already" in other
+            names = ["m.hedgerow"]
         else:
-            assert lost_code == 1
-            assert lost == f"Error: {folder / 'm.hedgerow'}: It exists already and was not replaced. {AT_FITTED}\n"
-        assert files(folder) == ["m.hedgerow", *INPUTS]
-        assert hr.load("m.hedgerow").certificate_.holds
-        (folder / "m.hedgerow").unlink()
+            assert other_code == 0
+            assert f"the model is in {folder / 'm-1.hedgerow'}" in other
+            names = ["m-1.hedgerow", "m.hedgerow"]
+        assert files(folder) == [*names, *INPUTS]
+        for name in names:
+            assert hr.load(name).certificate_.holds
+            (folder / name).unlink()
 
 
 @pytest.mark.full
@@ -234,3 +237,118 @@ def test_a_folder_that_cannot_be_written_is_known_before_the_fit(folder, people,
     process = start(*TRAIN[:-1], "shelf/m.hedgerow")
     assert "cannot be written (Permission denied)" in process.communicate()[1]
     assert process.returncode == 2
+
+
+# results that were paid for
+
+
+LEDGER = ("--ledger", "budget.db", "--dataset", "people")
+COLUMNS = ("--numeric", "age", "--categorical", "code", "--categorical", "marital status")
+RELEASE = ("--epsilon", "9", "--delta", "1e-3", "--target", "income", "--class", "low", "--class", "high", *COLUMNS)
+WRITERS = {
+    "train": TRAIN[:-2],
+    "evaluate": ("evaluate", "m.hedgerow", "people.csv", "--epsilon", "1"),
+    "search": ("search", *TRAIN[1:-2], "--try", "n_estimators=2,3"),
+    "release": ("schema", "release", "people.csv", *RELEASE),
+    "card": ("card", "m.hedgerow"),
+    "report": ("budget", "report"),
+    "predict": ("predict", "m.hedgerow", "people.csv"),
+    "export": ("export", "m.hedgerow", "--to", "json"),
+    "init": ("schema", "init", "people.csv", "--target", "income"),
+}
+
+
+@pytest.fixture
+def ledger(folder, train, run):
+    assert train().exit_code == 0
+    assert run("budget", "create", *LEDGER, "--epsilon", "10").exit_code == 0
+    return folder / "budget.db"
+
+
+@pytest.mark.parametrize("name", ["budget.db", "budget.db-wal", "budget.db-journal"])
+@pytest.mark.parametrize("command", WRITERS)
+def test_no_output_is_written_over_a_ledger(ledger, run, is_refused, command, name):
+    before = ledger.read_bytes()
+    charges = command in ("train", "evaluate", "search", "release", "report")
+    done = run(*WRITERS[command], *(LEDGER if charges else ()), "--out", name, "--force")
+    is_refused(done, 2, "store of ledgers")
+    assert ledger.read_bytes() == before
+    assert not (ledger.parent / name).exists() or name == "budget.db"
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "search", "release"])
+def test_a_result_whose_name_was_taken_meanwhile_is_kept_beside_it(ledger, run, monkeypatch, command):
+    """Whoever took the name did so after the command had looked."""
+    place = ledger.parent / "result.out"
+    place.write_text("somebody else's")
+    module = {"train": "training"}.get(command, "queries")
+    monkeypatch.setattr(f"hedgerow.cli.{module}.refuse_overwriting", lambda *_: None)
+    done = run(*WRITERS[command], "--out", "result.out")
+    assert done.exit_code == 0, done.output
+    assert place.read_text() == "somebody else's"
+    assert "result.out is another file by now" in done.stderr
+    assert "result-1.out" in done.stderr
+    assert (ledger.parent / "result-1.out").stat().st_size
+
+
+def test_a_result_without_a_folder_that_takes_it_is_kept_among_temporary_files(folder, monkeypatch):
+    from hedgerow import files as kept
+
+    (folder / "tmp").mkdir()
+    monkeypatch.setattr(kept, "gettempdir", lambda: str(folder / "tmp"))
+    place = kept.write_kept(folder / "gone" / "m.hedgerow", lambda part: part.write_bytes(b"x"), replace=False)
+    assert place.parent == folder / "tmp"
+    assert place.read_bytes() == b"x"
+    monkeypatch.setattr(kept, "gettempdir", lambda: str(folder / "none"))
+    with pytest.raises(FileNotFoundError):
+        kept.write_kept(folder / "gone" / "m.hedgerow", lambda part: part.write_bytes(b"x"), replace=False)
+
+
+def spent(run):
+    return run("budget", "show", *LEDGER).stdout.partition("spent")[2].split("\n")[0]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("out", [(), ("--out", "report.json")])
+def test_a_report_is_in_its_file_before_it_is_shown(ledger, run, out):
+    nothing = spent(run)
+    command = ["hedgerow", *WRITERS["evaluate"], *LEDGER, *out]
+    script = "import sys; sys.argv = sys.argv[1:]; from hedgerow.__main__ import main; main()"
+    closed = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&-', "sh", sys.executable, "-c", script, *command], capture_output=True, text=True
+    )
+    if out:
+        assert closed.returncode == 0, closed.stderr
+        assert (ledger.parent / "report.json").stat().st_size
+        (ledger.parent / "report.json").unlink()
+    else:
+        assert closed.returncode == 2
+        assert "standard output is closed" in closed.stderr
+        assert spent(run) == nothing
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = start(*command[1:], stdout=writing)
+    os.close(writing)
+    error = process.communicate()[1]
+    assert process.returncode == 1
+    assert "epsilon 1 was spent" in error
+    assert (ledger.parent / "report.json").exists() == bool(out) == ("the report is whole in" in error)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", ["predict", "inspect", "check"])
+def test_letters_that_a_code_page_lacks_end_no_command(folder, command):
+    schema = hr.Schema({"\u5e74": hr.Numeric(0, 1)}, classes=["\u5426", "\u662f"], target="\u7b54")
+    schema.save("names.toml")
+    (folder / "names.csv").write_text("\u5e74,\u7b54\n" + "0.1,\u5426\n0.9,\u662f\n" * 50, "utf-8")
+    X = {"\u5e74": [0.1, 0.9] * 50}
+    EDPRFClassifier(epsilon=1.0, schema=schema).fit(X, ["\u5426", "\u662f"] * 50).save("names.hedgerow")
+    given = {
+        "predict": ("predict", "names.hedgerow", "names.csv"),
+        "inspect": ("inspect", "names.hedgerow"),
+        "check": ("schema", "check", "names.csv", "--schema", "names.toml"),
+    }
+    process = start(*given[command], env={**os.environ, "PYTHONIOENCODING": "cp1252"}, encoding="cp1252")
+    shown, error = process.communicate()
+    assert process.returncode == 0, error
+    assert "\\u" in shown + error

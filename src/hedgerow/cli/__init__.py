@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import io
 import logging
 import os
 import signal
@@ -84,6 +85,9 @@ class LazyGroup(click.Group):
         code = 0
         if sys.stderr is None:  # numpy 2.0 does not import without one
             sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a terminal's code page may lack a letter of a name
+                stream.reconfigure(errors="backslashreplace")
         try:
             with heard(), warnings.catch_warnings():
                 warnings.showwarning = _show_warning

@@ -25,7 +25,7 @@ from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.files import atomic_file
+from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
 from hedgerow.schema import Encoder, Schema
@@ -292,9 +292,11 @@ def write_json(value: Any) -> None:
     click.echo(json_text(value))
 
 
-def check_stdout() -> None:
-    """Raise OSError if stdout accepts nothing (such as /dev/full), before a result costs budget."""
+def check_stdout(out: Path | None) -> None:
+    """Raise OSError if stdout accepts nothing (such as /dev/full), before a result costs budget; ``out`` is the result's file."""
     if sys.stdout is None:
+        if out is None:
+            raise click.UsageError("standard output is closed, so the result would be lost. Send it to a file.")
         return
     try:
         with suppress(io.UnsupportedOperation):  # no file of the system's
@@ -330,13 +332,15 @@ def card_values(card: Card) -> dict[str, Any]:
 
 
 class Spending:
-    """Fit a model and save it, or ask another query that costs ``claim``: an error within the context states what was spent.
+    """Make a query that costs ``claim`` and keep its result: an error within the context states what was spent, and what is kept.
 
-    ``out`` is the model's file, if there is one, and ``begun`` says what an error may have broken off.
+    ``out`` is the result's file, if there is one, ``what`` the result, and ``begun`` says what an error may have broken off.
     """
 
-    def __init__(self, claim: str, out: Path | None = None, begun: str = "The fit had begun") -> None:
-        self._claim, self._out, self._begun = claim, out, begun
+    def __init__(
+        self, claim: str, out: Path | None = None, what: str = "model", begun: str = "The fit had begun"
+    ) -> None:
+        self._claim, self._out, self._what, self._begun = claim, out, what, begun
         self._watch = Watch()
         self._done = False
         self._asked: str | None = None
@@ -365,11 +369,21 @@ class Spending:
         with self.watching(X, y) as records:
             model.fit(records, y, groups)
 
-    def save(self, model: PrivateEstimator, *, force: bool) -> None:
+    def save(self, write: Callable[[Path], Any], *, force: bool) -> Path:
+        """Write the result by ``write``, and return where it is, which is said if it is not where it should be."""
         assert self._out is not None
-        with atomic_file(self._out, replace=force) as part:
-            model.save(part)
+        wanted = self._out
+
+        def kept(part: Path) -> None:
+            write(part)
             self._file = part.stat()
+
+        self._out = write_kept(wanted, kept, replace=force)
+        if self._out != wanted:
+            click.echo(
+                f"{wanted} is another file by now, or cannot be written: the {self._what} is in {self._out}", err=True
+            )
+        return self._out
 
     def ask(self, claim: str) -> None:
         """Note that a query about the model, whose cost ``claim`` describes, is about to be made."""
@@ -378,15 +392,15 @@ class Spending:
     def _outcome(self) -> str:
         if not self._watch.begun:
             return "Nothing was spent."
-        if self._out is None or not self._done:
-            return f"{self._begun}: count {self._claim} as spent." + (
-                "" if self._out is None else " No model was written."
-            )
+        if not self._done:
+            kept = "" if self._out is None else f" No {self._what} was written."
+            return f"{self._begun}: count {self._claim} as spent.{kept}"
+        if self._out is None:
+            return f"{self._claim} was spent."
         if not self._is_there():
-            return f"{self._claim} was spent, but no model was written."
-        return (
-            f"{self._claim} was spent, and the model is whole in {self._out}: `hedgerow inspect` shows its certificate."
-        )
+            return f"{self._claim} was spent, but no {self._what} was written."
+        whole = f"{self._claim} was spent, and the {self._what} is whole in {self._out}"
+        return f"{whole}: `hedgerow inspect` shows its certificate." if self._what == "model" else f"{whole}."
 
     def _is_there(self) -> bool:
         """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""

@@ -156,14 +156,32 @@ def _separator(value: str) -> str:
     return character
 
 
+DATABASE = b"SQLite format 3\x00"  # how a store of ledgers begins
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside it
+
+
 def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> None:
-    """Raise UsageError if an output would replace an input file, or any file without ``force``."""
-    if out is None or not out.exists():
+    """Raise UsageError if an output would replace an input file or a store of ledgers, or any file without ``force``."""
+    if out is None:
+        return
+    stores = [out, *(out.with_name(out.name.removesuffix(end)) for end in BESIDE if out.name.endswith(end))]
+    if any(map(_is_database, stores)):
+        raise click.UsageError(
+            f"{out} is, or belongs to, a database such as a store of ledgers, whose history would be lost; choose another name."
+        )
+    if not out.exists():
         return
     if any(path is not None and out.samefile(path) for path in inputs):
         raise click.UsageError(f"--out {out} is a file that this command reads; choose another name.")
     if not force:
         raise click.UsageError(f"{out} exists already; choose another name, or pass --force to replace it.")
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(DATABASE)) == DATABASE
 
 
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:

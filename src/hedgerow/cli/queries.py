@@ -41,7 +41,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.files import atomic_file, read_place
+from hedgerow.files import read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Schema
@@ -97,20 +97,19 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
             f"{model} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
     claim, form = query.claim(), CSVFormat.of(schema, query.separator)
-    check_stdout()
+    check_stdout(query.out)
     X, y, groups = given(query, schema.target, form, lambda t, p: check_columns(t, schema, p), schema.person)
-    spending = Spending(f"epsilon {query.epsilon:g}", begun="The query may have been made")
-    with spending, spending.watching(X, y) as records:
-        card = evaluate_model(estimator, records, y, groups=groups, delta=query.delta or 0.0, bins=bins, **claim)
-    values = {MODEL: file_digest(model), **card_values(card)}
-    if query.as_json:
-        write_json(values)
-    else:
-        click.echo(f"{card}\n\n{card.certificate_}")
-    if query.out is not None:
-        with atomic_file(query.out, replace=query.force) as part:
-            part.write_text(json_text(values) + "\n", "utf-8")
-        click.echo(f"wrote {query.out}", err=True)
+    with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
+        with spending.watching(X, y) as records:
+            card = evaluate_model(estimator, records, y, groups=groups, delta=query.delta or 0.0, bins=bins, **claim)
+        values = {MODEL: file_digest(model), **card_values(card)}
+        if query.out is not None:
+            out = spending.save(lambda part: part.write_text(json_text(values) + "\n", "utf-8"), force=query.force)
+            click.echo(f"wrote {out}", err=True)
+        if query.as_json:
+            write_json(values)
+        else:
+            click.echo(f"{card}\n\n{card.certificate_}")
 
 
 @click.command()
@@ -143,13 +142,13 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths)
     claim = query.claim()
-    check_stdout()
+    check_stdout(query.out)
     person = [] if query.person is None else [query.person]
     wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
     form = CSVFormat(query.separator or ",")
     X, y, groups = given(query, target, form, lambda table, path: _check(table, wanted, path), query.person)
     spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
-    with Spending(spent, begun="The release may have begun") as spending:
+    with Spending(spent, query.out, "schema", "The release may have begun") as spending:
         with spending.watching(X, y) as records:
             schema = private_schema(
                 records,
@@ -163,14 +162,13 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
                 **claim,
                 **columns,
             )
-        schema.save(query.out)
-    certificate = schema.certificate_
-    if query.as_json:
-        ranges = {name: vars(one) for name, one in schema.ranges_.items()}
-        write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
-    else:
-        click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
-    click.echo(f"wrote {query.out}", err=True)
+        click.echo(f"wrote {spending.save(schema.save, force=query.force)}", err=True)
+        certificate = schema.certificate_
+        if query.as_json:
+            ranges = {name: vars(one) for name, one in schema.ranges_.items()}
+            write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
+        else:
+            click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
 
 
 def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
@@ -220,19 +218,19 @@ def search(
     kind = system_class(system or default_system(schema))
     start = kind(schema=schema, **read_parameters(kind, pairs))
     searched = PrivateSearchCV(start, _grid(kind, tried), refit=refit, **query.claim())
-    check_stdout()
+    check_stdout(query.out)
     form = CSVFormat.of(schema, query.separator)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         spending.fit(searched, X, y, groups)
-        spending.save(searched.best_estimator_, force=query.force)
+        out = spending.save(searched.best_estimator_.save, force=query.force)
+        click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
         if query.as_json:
-            write_json({"model": str(query.out), "best_params": best, "certificate": certificate_values(certificate)})
+            write_json({"model": str(out), "best_params": best, "certificate": certificate_values(certificate)})
         else:
             shown = ", ".join(f"{name}={value}" for name, value in best.items())
             click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
-        click.echo(f"wrote {query.out}", err=True)
 
 
 def _grid(kind: type[PrivateEstimator], tried: Sequence[str]) -> dict[str, list[Any]]:

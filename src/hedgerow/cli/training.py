@@ -83,7 +83,7 @@ def run_training(
     form = CSVFormat.of(schema, query.separator)
     _warn_of_inferred(schema, schema_path)
     model = kind(schema=schema, **query.claim(), **settings)
-    check_stdout()
+    check_stdout(query.out if holdout_epsilon is None else None)
 
     # A function of its own, because freeing many records takes time, and an interruption then must report the cost.
     def run(spending: Spending) -> None:
@@ -97,14 +97,14 @@ def run_training(
             check_files(query.paths, form, lambda table, path: check_columns(table, schema, path))
             records = records_of(query, label, form)
         spending.fit(model, records, None)
-        spending.save(model, force=query.force)
+        out = spending.save(model.save, force=query.force)
         score: dict[str, Any] | Card | None = None
         if testing is not None and holdout_epsilon is not None:
             spending.ask(f"epsilon {holdout_epsilon}")
             score = ask_privately(model, testing, holdout_epsilon)
         elif testing is not None:
             score = measure(model, testing)
-        _report(model, query, score)
+        _report(model, query, out, score)
 
     with Spending(_claim(model), query.out) as spending:
         run(spending)
@@ -131,14 +131,14 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
         )
 
 
-def _report(model: PrivateEstimator, query: Query, score: dict[str, Any] | Card | None) -> None:
+def _report(model: PrivateEstimator, query: Query, out: Path, score: dict[str, Any] | Card | None) -> None:
     if query.as_json:
         test: dict[str, Any] | None = None
         if isinstance(score, Card):
             test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": both_of(score)}
         elif score is not None:
             test = {**score, "covered_by_guarantee": False, "note": NOT_COVERED}
-        write_json({"model": str(query.out), **model_values(model), "holdout": test})
+        write_json({"model": str(out), **model_values(model), "holdout": test})
     else:
         click.echo(str(model.certificate_))
         if isinstance(score, Card):
@@ -147,7 +147,7 @@ def _report(model: PrivateEstimator, query: Query, score: dict[str, Any] | Card 
             click.echo(f"\n{_score_text(score)}\n{NOT_COVERED}")
     if not model.certificate_.holds:
         click.echo("note: no guarantee holds for this model; the certificate says why.", err=True)
-    click.echo(f"wrote {query.out}", err=True)
+    click.echo(f"wrote {out}", err=True)
 
 
 def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Columns]:

@@ -325,7 +325,10 @@ class Books:
 
     def create(self, name: str, parent: str | None, ceiling: Ceiling) -> None:
         if self._row(name) is not None:
-            raise ConfigurationError(f"there is a ledger {name!r} in {self._address} already; choose another name.")
+            raise ConfigurationError(
+                f"there is a ledger {name!r} in {self._address} already. Charge that one, by the name alone; one of another name "
+                "counts from 0, so it must be for other records."
+            )
         if parent is not None:
             above = self.head(parent).standing
             if above.closed:

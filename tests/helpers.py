@@ -42,6 +42,10 @@ class PoissonCoin:
         return WeightedCoin(self.inclusion).law(self.threshold)
 
 
+def n_leaves(forest: Forest) -> int:
+    return int(np.count_nonzero(forest.first_child == 0))
+
+
 def make_table(records: Sequence[Record], n_codes: Sequence[int] = (2, 2), n_classes: int = 2) -> MemoryTable:
     width = len(n_codes)
     cells = np.array([record[:width] for record in records], dtype=np.uint8).reshape(-1, width)

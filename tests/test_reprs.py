@@ -87,7 +87,7 @@ def test_no_repr_is_long(objects):
 def test_every_public_class_is_shown(objects):
     shown = {type(one).__name__ for one in objects}
     public = {name for name in hr.__all__ if not SHOWN_BY_THEIR_CLASS.search(name)}
-    assert public - shown == {"DiffGenClassifier"}  # its values need a taxonomy; its repr is the others'
+    assert public - shown == {"DiffGenClassifier"}
 
 
 def test_a_certificate_prints_at_most_twelve_lines(objects):

@@ -5,7 +5,7 @@ blocks of a page run from top to bottom in one process and one empty folder, so 
 for the next. Two words behind the language change that: ``raises`` (the block must fail, and what it says is shown)
 and ``unrun``.
 
-    python docs/extensions/page_blocks.py docs/start/first-fit.md pictures/
+    python docs/extensions/page_blocks.py docs/tutorials/first-model.md pictures/
 """
 
 from __future__ import annotations

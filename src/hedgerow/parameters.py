@@ -310,7 +310,7 @@ def rules_of(kind: type) -> dict[str, Constraint]:
     except KeyError:
         name = next(each.name for each in fields(kind) if "rule" not in each.metadata)
         raise TypeError(
-            f"{kind.__name__}.{name} has no rule, so nothing checks it. Declare it as parameter(default, rule)."
+            f"{kind.__name__}.{name} has no rule, so nothing checks it. Declare it as parameter(rule, default=...)."
         ) from None
 
 

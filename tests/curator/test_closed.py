@@ -99,7 +99,7 @@ def test_a_round_that_was_opened_before_answers_nothing_after_a_change_was_broke
 def test_nodes_that_are_closed_or_anothers_are_refused_before_anything_else(name):
     curator, root = opened()
     children = curator.partition(root, TESTS, np.array([0]))
-    with pytest.raises(ConfigurationError, match="ask its children"):
+    with pytest.raises(ConfigurationError, match="query its children"):
         OF_NODES[name](curator, root)
     for nodes in (Nodes(children.generation + 1, root.index), Nodes(-1, root.index), Nodes(1, np.array([2]))):
         with pytest.raises(ConfigurationError, match="names a node twice"):

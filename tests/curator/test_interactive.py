@@ -142,7 +142,7 @@ def test_the_whole_budget_can_be_asked_for_and_not_a_hair_more():
 def test_a_partitioned_node_answers_no_more():
     curator = curator_of()
     curator.partition(curator.root, curator.tests(), [0])
-    with pytest.raises(ConfigurationError, match="ask its children"):
+    with pytest.raises(ConfigurationError, match="query its children"):
         curator.count(curator.root, 0.1)
 
 

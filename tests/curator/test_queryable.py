@@ -95,7 +95,7 @@ def test_a_refusal_says_nothing_about_the_records():
 def test_a_partitioned_node_answers_no_more():
     curator, root = open_curator()
     curator.partition(root, TESTS, np.array([0]))
-    with pytest.raises(ConfigurationError, match="ask its children"):
+    with pytest.raises(ConfigurationError, match="query its children"):
         curator.answer(Sizes(root), Geometric(HALF))
 
 

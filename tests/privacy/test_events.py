@@ -141,7 +141,7 @@ def test_an_event_cannot_give_budget_back(make):
 @pytest.mark.parametrize("records", [0, -1])
 def test_a_threshold_is_for_one_record_or_more(records):
     assert Thresholded(Fraction(1), "m", "p", records=2).records == 2
-    with pytest.raises(ValueError, match="nobody's"):
+    with pytest.raises(ValueError, match="at least one record"):
         Thresholded(Fraction(1), "m", "p", records=records)
 
 

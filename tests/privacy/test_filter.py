@@ -112,9 +112,9 @@ def test_a_partitioned_node_is_closed_and_the_others_are_not():
     parted = ONE.assigned(None, 1, 3).partitioned(0, nodes(1), np.array([2]))
     parted.check_open(0, nodes(0, 2))
     for closed in (nodes(1), nodes(0, 1)):
-        with pytest.raises(ConfigurationError, match="ask its children"):
+        with pytest.raises(ConfigurationError, match="query its children"):
             parted.check_open(0, closed)
     whole = parted.partitioned(0, nodes(0, 2), np.array([2, 2]))
     for closed in (nodes(0), nodes()):
-        with pytest.raises(ConfigurationError, match="ask its children"):
+        with pytest.raises(ConfigurationError, match="query its children"):
             whole.check_open(0, closed)

@@ -1,5 +1,6 @@
-"""The additive engine: HedgerowClassifier's rounds, and the terms that they release.
+"""The engine of HedgerowClassifier and HedgerowRegressor.
 
-Data flows one way. ``losses`` say what a record adds; ``plan`` and ``round`` query the sums; ``estimate`` and ``monotone`` turn
-these into votes; ``terms`` are the model. ``files``, ``trees``, ``curves`` and ``bands`` read it.
+Losses (``losses``, ``squared``) give each record's channels; ``plan``, ``regression`` and ``round`` query noisy sums;
+``estimate`` computes steps; ``terms``, ``model`` and ``starts`` hold the model; ``curves`` explains it; ``kernels`` is
+compiled code.
 """

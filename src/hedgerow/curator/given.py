@@ -1,4 +1,5 @@
-"""What callers pass: the arguments of fits and releases, their records, and what scikit-learn's tools did to these before.
+"""Checks of what callers pass: arguments, records, and changes that scikit-learn's tools made to labels or columns
+before ``fit``.
 
 Some tools number the labels that they find, so a label may reach ``fit`` as the number of another class. Others draw a record
 several times, or pass parts of the columns. They are recognized by the functions that are being called, which depend on no
@@ -89,11 +90,8 @@ def check_alone(y: Any, groups: Any) -> None:
         raise ConfigurationError("hr.Records hold person ids themselves; omit groups, and name the column by group=.")
 
 
-BY_COLUMN = (
-    "predict_proba",
-    "predict_log_proba",
-    "decision_function",
-)  # methods for which cross_val_predict numbers labels
+# Methods for which cross_val_predict numbers labels.
+BY_COLUMN = ("predict_proba", "predict_log_proba", "decision_function")
 
 # What passes X and y on as they are.
 TRANSPARENT = ("sklearn.base", "sklearn.pipeline", "sklearn.utils.")
@@ -156,7 +154,8 @@ def _scikit_learn_calls() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     frame = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module.startswith("sklearn.") and not frame.f_code.co_name.startswith("<"):  # no part of a function's own
+        # A lambda or comprehension belongs to the function around it.
+        if module.startswith("sklearn.") and not frame.f_code.co_name.startswith("<"):
             yield module, frame.f_code.co_name, frame.f_locals
         frame = frame.f_back  # type: ignore[assignment]
 

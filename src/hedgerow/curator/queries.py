@@ -67,7 +67,7 @@ def check_noise(noise: Noise, cells: int, unit: int) -> None:
     """Raise ConfigurationError if the noise covers less than one record adds to this many cells."""
     if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
-            f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
+            f"a record of weight up to {unit} is in {cells} of the counts of this query; build the noise for that."
         )
 
 
@@ -123,7 +123,7 @@ class Noisy(Release):
             if asked is not None:
                 if asked.dtype != np.bool_ or asked.shape != (len(self.of), len(n_codes)):
                     raise ConfigurationError(
-                        "what is asked must be truth values, a row for each node and a column for each feature."
+                        "the queried features must be truth values, a row for each node and a column for each feature."
                     )
                 cells = int(asked.sum(axis=1).max(initial=0))
                 draws = int((asked @ n_codes).sum()) * table.n_classes
@@ -165,9 +165,7 @@ class SelectTests(Release):
         mechanism.check_range(self.score.name, self.score.range * unit)
         check_tests(self.candidates, table)
         if unit > 1 and not self.score.weighs:
-            raise ConfigurationError(
-                f"the {self.score.name} squares counts, so it is asked of records that count 1 only."
-            )
+            raise ConfigurationError(f"the {self.score.name} squares counts, so it needs records that count 1 only.")
         if self.offered.dtype != np.bool_ or self.offered.shape != (len(self.of), len(self.candidates)):
             raise ConfigurationError(
                 "what is offered must be truth values, a row for each node and a column for each test."
@@ -235,9 +233,9 @@ class SelectSpecializations(Release):
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         if unit > 1:
-            raise ConfigurationError("specializations are asked of records that count 1 only.")
+            raise ConfigurationError("specializations need records that count 1 only.")
         mechanism.check_range(self.score.name, self.score.range)
-        check_one(self.of, "specializations are asked")
+        check_one(self.of, "specializations are queried")
         concerned = most_concerned(self.choices, table.offsets)
         return InSequence((mechanism.event("specializations", self.score.name),) * concerned)
 

@@ -326,7 +326,7 @@ class Queryable:
         amount = cost(event)
         if amount.epsilon <= 0 and amount.mu_squared <= 0:
             raise ConfigurationError(
-                "a question costs nothing, but only noise with a cost protects; pass a positive budget."
+                "a query costs nothing, but only noise with a cost protects; pass a positive budget."
             )
 
         def charged(state: _State) -> _State:

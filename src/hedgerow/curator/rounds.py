@@ -88,7 +88,7 @@ class Splits:
     """Every cut of some features with every other feature in bins on both sides, in every cell of the cuts before."""
 
     by: Sequence[int]  # the features that are cut
-    # (codes of the feature,): For each, the group of each code, from 0 on: cuts are between groups
+    # for each, the group of each code (codes,), from 0 on: cuts are between groups
     group: Sequence[Integers]
     ordered: Sequence[bool]  # for each, whether a cut has all groups up to one on its first side, or that group alone
 

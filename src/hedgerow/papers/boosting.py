@@ -225,7 +225,7 @@ def midpoint(low: float, high: float) -> float:
 
 
 def tested_codes(branching: Branching, chosen: npt.NDArray[np.integer]) -> Truth:
-    left = np.zeros(int(branching.arity.max()), dtype=np.bool_)
+    left = np.zeros(most_codes(branching), dtype=np.bool_)
     left[chosen] = True
     return left
 
@@ -318,9 +318,9 @@ class PrintedBoosting:
 class PrintedBoostingPlan(RawPlan):
     """A printed boosting system that is about to be trained. No guarantee holds.
 
-    ``epsilon`` is the budget that the paper states, ``rounds`` the most trees, ``max_bins`` the bins of a numeric feature where
-    the recipe has any, and ``marked`` the numbers of the rounds, from 1, that noise follows. Of the schema's two classes the
-    second is the papers' +1.
+    ``epsilon`` is the budget that the paper states, ``rounds`` the maximum number of trees, ``max_bins`` the bins of a
+    numeric feature where the recipe has any, and ``marked`` the numbers of the rounds, from 1, that noise follows. Of the
+    schema's two classes the second is the papers' +1.
     """
 
     def __init__(

@@ -73,8 +73,8 @@ class Thresholded(Pure):
     """A mechanism that is (epsilon, delta)-DP: it releases what passes a threshold; a single record does with probability delta.
 
     With one record more, its law is epsilon-close to the law without that record, except for a probability of delta
-    (docs/proofs/released-schemas.md). So delta adds up apart from every other sum. It holds for a person of at most ``records``
-    records, where epsilon is that of one record, as everywhere.
+    (docs/proofs/released-schemas.md). Deltas of thresholds add up by themselves. ``delta`` holds for a person of at
+    most ``records`` records; ``epsilon`` is that of one record, as in every event.
     """
 
     delta: Fraction = Fraction(0)
@@ -83,7 +83,7 @@ class Thresholded(Pure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.records < 1:
-            raise ValueError(f"a threshold is for {self.records} records of a person, which is nobody's.")
+            raise ValueError(f"records is {self.records}, but a person has at least one record.")
 
 
 @dataclass(frozen=True, repr=False)

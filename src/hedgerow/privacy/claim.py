@@ -49,7 +49,7 @@ class Claim:
     """(epsilon, delta)-differential privacy for neighbors under an adjacency.
 
     Neighbors differ by one person, of whom at most ``records_per_person`` records are read: by one record where that is 1.
-    Events, and so plans, state what one record costs; docs/proofs/persons.md says what it makes of them.
+    Events state what one record costs; docs/proofs/persons.md derives the cost of a person.
     """
 
     epsilon: Fraction
@@ -82,7 +82,7 @@ class Claim:
     def rho(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest rho for which the claim covers the event that ``build`` makes of it, or raise NoAmountError.
 
-        Of plans that cost at most the rho that they are built for: it is worked out in floats, and verified exactly.
+        ``build(rho)`` must cost at most rho. The result is computed in floats and verified exactly.
         """
         group = self.records_per_person * (1 if self.adjacency == "add-remove" else 2)
         sampler = cost(build(Fraction(1))).delta_of_draws(self.epsilon)
@@ -96,7 +96,7 @@ class Claim:
         raise NoAmountError(self._no_amount)
 
     def _nearer(self, build: Callable[[Fraction], Event], amount: Fraction) -> Fraction:
-        """Return the largest of a few amounts that the claim covers, this one and where secants say that its delta is spent.
+        """Return the largest amount that the claim covers, among this one and those at which secants predict delta spent.
 
         Another accountant may say less of the event than its rho does.
         """
@@ -240,10 +240,10 @@ class Unit:
         return "a record" if self.records == 1 else f"a person with at most {self._few}"
 
     def counts(self, plan: Unit) -> bool:
-        """Say whether a ledger of this unit may count a plan for another one (docs/proofs/persons.md).
+        """Return whether a ledger of this unit may count a plan for another one (docs/proofs/persons.md).
 
         Where a column tells persons apart, one record less of a person may bring another one in, so such a plan is for persons
-        and not for records. A ledger that names no column takes its word for it that it tells the same persons as others.
+        and not for records. A ledger without a column trusts that each plan's column identifies the same persons.
         """
         if plan.records != self.records:
             return False

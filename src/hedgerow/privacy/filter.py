@@ -17,11 +17,10 @@ import numpy.typing as npt
 
 from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import Cost
+from hedgerow.privacy.accounting import NONE, Cost
 
 Index = npt.NDArray[np.intp]
 
-NONE = Fraction(0)
 PARTITIONED = -1  # in place of a path: the node is closed
 
 
@@ -104,9 +103,9 @@ class PrivacyFilter:
         in_order = not len(index) or (index[0] >= 0 and np.all(index[1:] > index[:-1]))
         known = 0 <= generation < self.made and (paths is None or not len(index) or index[-1] < len(paths.path))
         if not (in_order and known):
-            raise ConfigurationError("a question names a node twice, out of order, or one that is not this curator's.")
+            raise ConfigurationError("a query names a node twice, out of order, or one that is not this curator's.")
         if paths is None or (paths.path[index] == PARTITIONED).any():
-            raise ConfigurationError("a node that was partitioned is closed; ask its children.")
+            raise ConfigurationError("a node that was partitioned is closed; query its children.")
 
     def unit(self, generation: int) -> int:
         """Return the largest weight of a record in the nodes of a generation."""
@@ -132,7 +131,7 @@ class PrivacyFilter:
         after = replace(self, generations=generations, assignments=tuple(assignments), approximate=approximate)
         if not after.total.at_most(self.ceiling):
             raise BudgetExceeded(
-                "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
+                "this query would take a path of the tree above the curator's budget; it was not answered and nothing was "
                 "drawn."
             )
         return after
@@ -143,7 +142,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class _Link(Generic[Value]):
-    """A value, and the one that came after it, under the key 0; a dictionary takes the first of two in one step."""
+    """A value and its successor, under the key 0.
+
+    ``dict.setdefault`` stores the first of two competing successors in one step.
+    """
 
     value: Value
     after: dict[int, _Link[Value]] = field(default_factory=dict)

@@ -83,9 +83,8 @@ class Encoder:
         return slots_of(self._all_edges, self._starts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value for name, value in self.__dict__.items() if name != "_slots"
-        }  # which takes far more than edges
+        # The slots take far more memory than the edges.
+        return {name: value for name, value in self.__dict__.items() if name != "_slots"}
 
     def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
         """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.

@@ -72,7 +72,7 @@ NO_MOMENT = -(2**62)  # earlier than any date
 class NumberFormat:
     """The format of numbers in text: the decimal separator, and the separator of groups of three digits.
 
-    Such a space is of any width.
+    A space as separator matches a space of any width.
     """
 
     decimal: str = "."

@@ -77,7 +77,7 @@ class Texts:
     ) -> npt.NDArray[np.float64]:
         """Return each cell as float64, NaN for none: plain decimal text by a kernel, any other text by ``number``.
 
-        The kernel reads what ``number`` must read as the nearest float64: digits, an exponent, ``decimal`` and ``thousands``.
+        The kernel reads digits, an exponent, ``decimal`` and ``thousands`` as the nearest float64, and so must ``number``.
         """
         out, odd = np.empty(len(self), dtype=np.float64), np.empty(len(self), dtype=np.bool_)
         marks = [ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)]
@@ -98,7 +98,10 @@ class Texts:
         return values
 
     def _with_odd(self, out: Any, odd: npt.NDArray[np.bool_], rule: Callable[[object], Any]) -> Any:
-        """Read odd cells by ``rule``. The kernel that it takes runs also if there are none: it may have to be compiled."""
+        """Read odd cells by ``rule``.
+
+        ``through`` also runs on no cells, so that no record decides whether its kernel is compiled.
+        """
         rows = np.flatnonzero(odd)
         out[rows] = self[rows].through(lambda cells: np.array([rule(cell) for cell in cells], dtype=out.dtype))
         return out

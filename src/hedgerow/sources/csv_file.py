@@ -29,7 +29,7 @@ from hedgerow.schema.text_cells import REPLACING, Bytes, Decode, Texts
 from hedgerow.sources.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
 from hedgerow.sources.table_file import Columns, TableFile, single_places
 
-LONGEST_HEADER = 2**26  # bytes; far more than any file has, far less than a device gives that never ends
+LONGEST_HEADER = 2**26  # bytes: more than any header, and an end for devices that never end a line
 UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
 BUFFER_BYTES = 1 << 22  # that are read at once
 BLOCK_CELLS = 1 << 18  # of a block: their places stay in a core's own cache
@@ -37,7 +37,8 @@ BLOCK_LINES = 16_384
 
 HEAD_BYTES = 16  # as many as the longest mark below has
 
-# Marks that are text could begin a header; what follows them in a file of the kind could not.
+# Text could begin with "BZh" or "PK". So each pattern also has bytes that follow the mark in such a file and never in a
+# header.
 KINDS = (
     (rb"BZh[1-9]1AY&SY", "a bzip2 file", "Unpack it (bunzip2), and pass what comes out"),
     (rb"\xfd7zXZ\x00", "an xz file", "Unpack it (unxz), and pass what comes out"),
@@ -79,6 +80,9 @@ class CSVFormat:
     @property
     def is_utf8(self) -> bool:
         return codecs.lookup(self.encoding).name == "utf-8"
+
+
+COMMAS = CSVFormat()
 
 
 @contextmanager
@@ -131,7 +135,7 @@ class CSVFile(TableFile):
     A record ends at \\n outside quotes and at nothing else; a bare \\r belongs to its cell. A cell that begins with a quote goes
     on, over line breaks, to the closing quote: the first that is not one of two. It closes if both and what is between have at
     most ``LONGEST_QUOTED`` bytes. Otherwise the record ends with the line of the opening quote, and reading goes on at the next
-    line. Any other quote is an ordinary character. A byte that the encoding does not know is a matter of its cell. Blank lines
+    line. Any other quote is an ordinary character. A byte outside the encoding affects its own cell only. Blank lines
     are skipped. A record whose number of cells is not the header's, or with a quote that does not close, has no cells: a fit
     leaves it out with every record whose label is missing, and a prediction has a line for it. The names of the columns are on
     one line, and read without the white space around them.
@@ -259,15 +263,15 @@ class CSVFile(TableFile):
 
 
 def check_is_text(head: bytes, place: str) -> None:
-    """Raise FileFormatError if a file's first bytes are those of another kind of file than text of one byte and more."""
+    """Raise FileFormatError if the first bytes are not those of text in UTF-8 or a single-byte encoding."""
     for mark, kind, way_out in KINDS:
         if re.match(mark, head):
             raise FileFormatError(f"{place} is {kind}, not CSV text. {way_out}.")
     for mark, encoding in WIDE:
         if head.startswith(mark):
             raise FileFormatError(
-                f"{place} is text in {encoding}, but CSV is read as UTF-8. Save it as UTF-8 "
-                f"(iconv -f {encoding} -t UTF-8)."
+                f"{place} is text in {encoding}, but CSV must be in UTF-8 or a single-byte encoding. "
+                f"Save it as UTF-8 (iconv -f {encoding} -t UTF-8)."
             )
 
 
@@ -283,8 +287,8 @@ def decoded_header(line: bytes, place: str, encoding: str = "utf-8") -> str:
     """Return the text of a file's first line, which must be in its encoding; no error quotes it, as it may be a record."""
     if b"\x00" in line:
         raise FileFormatError(
-            f"{place} has zero bytes in its first line, as text in UTF-16 and files of programs have, but CSV is read as "
-            "UTF-8. Save it as CSV in UTF-8."
+            f"{place} has zero bytes in its first line, as text in UTF-16 and files of programs have, but CSV must be in "
+            "UTF-8 or a single-byte encoding. Save it as CSV in UTF-8."
         )
     try:
         return line.decode(encoding)
@@ -304,7 +308,7 @@ def decoder(form: CSVFormat) -> Decode:
     """Return the function that reads bytes as text; those that the encoding does not know become ``UNREADABLE``."""
     if form.is_utf8:
         return REPLACING
-    letters = bytes(range(256)).decode(form.encoding, "replace")  # by this table in a third of the time
+    letters = bytes(range(256)).decode(form.encoding, "replace")  # a table lookup takes a third of the codec's time
     return lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
 
 
@@ -319,7 +323,7 @@ def cell_counts(text: bytes, separator: bytes, most: int) -> list[int]:
 
 
 def _cells_of(line: bytes, width: int, separator: Bytes, decode: Decode) -> list[str]:
-    """Return the cells of a line that has so many."""
+    """Return the ``width`` cells of one line."""
     data, counts = np.frombuffer(bytearray(line), dtype=np.uint8), np.empty(1, dtype=np.int64)
     starts, stops = np.empty((width, 1), dtype=np.int64), np.empty((width, 1), dtype=np.int64)
     split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)

@@ -11,11 +11,12 @@ OPEN_QUOTE, PERHAPS_BLANK = -1, -2  # in place of a record's number of cells
 def split_records(data, position, size, ended, longest, separator, starts, stops, counts):
     """Find the cells of records from ``position`` on, and return how many records and where the next one begins.
 
-    It ends where the arrays are full, the bytes end or, unless the file ``ended``, a record goes on beyond them. Text in quotes
-    that is not a part of the bytes as it stands is written over them. Lines of ASCII white space are skipped.
+    It ends where the arrays are full, the bytes end or, unless the file ``ended``, a record goes on beyond them. A
+    quoted cell whose text differs from its bytes (doubled quotes, text after the closing quote) is rewritten in place. Lines
+    of ASCII white space are skipped.
     IN data (bytes,) of which ``size`` are read, longest: bytes of a quoted text; separator (bytes,).
     OUT starts stops (columns, records): -1 where a record has another number of cells; counts (records,): the number of cells,
-    ``OPEN_QUOTE``, or ``PERHAPS_BLANK`` for a line without separators of white space and of bytes beyond ASCII.
+    ``OPEN_QUOTE``, or ``PERHAPS_BLANK`` for a line without separators that has only white space and non-ASCII bytes.
     """
     width, most = starts.shape
     first_byte, breadth = separator[0], len(separator)

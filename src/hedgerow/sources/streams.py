@@ -21,7 +21,7 @@ from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, 
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.formats import check_delimiter, checked_encoding
-from hedgerow.sources.csv_file import CSVFormat, open_csv
+from hedgerow.sources.csv_file import COMMAS, CSVFormat, open_csv
 from hedgerow.sources.table_file import (
     ParquetFile,
     TableFile,
@@ -31,8 +31,6 @@ from hedgerow.sources.table_file import (
     unread,
 )
 from hedgerow.texts import listed
-
-COMMAS = CSVFormat()
 
 
 @dataclass(frozen=True)
@@ -145,10 +143,8 @@ BATCHES = (
     "an Arrow reader, a query that has __arrow_c_stream__, an iterable of pandas, polars or pyarrow tables, or a function that "
     "returns one of these"
 )
-FRAMES = {
-    "from_dask": ("dask.dataframe", "dask_expr"),
-    "from_spark": ("pyspark.sql",),
-}  # where their classes are defined
+# Where their classes are defined.
+FRAMES = {"from_dask": ("dask.dataframe", "dask_expr"), "from_spark": ("pyspark.sql",)}
 
 
 def check_source(constructor: str, given: Any) -> None:

@@ -37,7 +37,7 @@ class TableFile(ABC):
     index : tuple of str
         The columns that hold the index of a pandas table, as far as the file tells.
     malformed : int
-        How many records so far had no cells, as their line was no record's.
+        How many records so far had no cells, because their line could not be split as the header.
     open_quotes : int
         How many of them had a quote that does not close.
     unreadable : Counter
@@ -63,7 +63,7 @@ class TableFile(ABC):
     @property
     @abstractmethod
     def share(self) -> float | None:
-        """The share of the file that was read, by its bytes or its records; None where nobody knows, as of a pipe."""
+        """The share of the file that was read, by bytes or records; None if unknown: of a pipe or a packed file."""
 
     @property
     @abstractmethod
@@ -192,7 +192,10 @@ def single_places(names: Sequence[str]) -> list[int]:
 
 
 def check_no_name_twice(names: Sequence[str], place: str) -> None:
-    """Raise SchemaError if a name stands twice.  It is not quoted: in a CSV file that lacks its header, it is a record's."""
+    """Raise SchemaError if a name occurs twice.
+
+    The name is not quoted: in a file without a header it belongs to a record.
+    """
     for places in places_of(names).values():
         if len(places) > 1:
             raise SchemaError(

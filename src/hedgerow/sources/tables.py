@@ -9,15 +9,14 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from os import PathLike, fspath
 
-from hedgerow.sources.csv_file import HEAD_BYTES, CSVFormat, cell_counts, is_text, open_csv, unpacked
+from hedgerow.sources.csv_file import COMMAS, HEAD_BYTES, CSVFormat, cell_counts, is_text, open_csv, unpacked
 from hedgerow.sources.kernels import OPEN_QUOTE
 from hedgerow.sources.table_file import Columns, TableFile, open_parquet
 
 PARQUET = (".parquet", ".pq")
 ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
-COMMAS = CSVFormat()
-SEPARATORS = (",", ";", "\t", "|")  # of equals the first
-LINES, LONGEST_LINE = 50, 1 << 16  # that are looked at, and bytes of one
+SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
+LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each
 
 
 def is_parquet(path: str | PathLike[str]) -> bool:
@@ -49,14 +48,14 @@ def read_table(
 def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSVFormat:
     """Return how a CSV file seems to be written, for a draft of a schema; a separator that is given stays.
 
-    It is read to its end for that: text that is not UTF-8 is taken for Windows-1252. What is no ordinary file is taken as it is.
+    It reads the whole file: text that is not UTF-8 is taken for Windows-1252. A pipe or device is not read.
     """
     if is_parquet(path) or not os.path.isfile(path):
         return CSVFormat(separator or COMMAS.separator)
     with open(path, "rb") as packed:
         file = unpacked(packed, str(path))
         head = file.read(HEAD_BYTES)
-        if not is_text(head):  # which opening it will say
+        if not is_text(head):  # opening the file raises the error
             return COMMAS
         lines = [head + file.readline(LONGEST_LINE), *(file.readline(LONGEST_LINE) for _ in range(LINES))]
         decoder = codecs.getincrementaldecoder("utf-8")()
@@ -72,7 +71,10 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSV
 
 
 def _separator_of(lines: list[bytes]) -> str:
-    """Return the character that parts the first record, and most others into as many cells; a comma where none does."""
+    """Return the separator that gives the most records the first record's number of cells (more than one).
+
+    A comma if none does.
+    """
 
     def fit(separator: str) -> tuple[float, int]:
         counts = cell_counts(b"".join(lines), separator.encode(), len(lines))

@@ -64,10 +64,6 @@ class Forest:
     def n_nodes(self) -> int:
         return len(self.test)
 
-    @property
-    def n_leaves(self) -> int:
-        return int(np.count_nonzero(self.test < 0))
-
     @lazy
     def trees(self) -> Trees:
         """The trees with the tests that they ask alone."""

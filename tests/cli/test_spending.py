@@ -244,7 +244,7 @@ def test_a_folder_that_cannot_be_written_is_known_before_the_fit(folder, people,
 
 LEDGER = ("--ledger", "budget.db", "--dataset", "people")
 COLUMNS = ("--numeric", "age", "--categorical", "code", "--categorical", "marital status")
-RELEASE = ("--epsilon", "9", "--delta", "1e-3", "--target", "income", "--class", "low", "--class", "high", *COLUMNS)
+RELEASE = ("--epsilon", "9", "--delta", "1e-6", "--target", "income", "--class", "low", "--class", "high", *COLUMNS)
 WRITERS = {
     "train": TRAIN[:-2],
     "evaluate": ("evaluate", "m.hedgerow", "people.csv", "--epsilon", "1"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.schema import text_cells
+from hedgerow.schema import Categorical, Encoder, Schema, text_cells
 from hedgerow.schema.cells import CategoryReader, number, numbers
 from hedgerow.schema.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
 from hedgerow.schema.kernels import POWERS, find_distinct, read_moments, read_numbers
@@ -152,7 +152,19 @@ def test_distinct_texts_and_their_places(cells):
 
 @given(st.lists(st.lists(st.none() | st.text(max_size=3).filter(str.isprintable), max_size=5), min_size=1, max_size=4))
 def test_columns_one_after_another(columns):
-    assert joined([texts(cells) for cells in columns]).tolist() == [cell for cells in columns for cell in cells]
+    found = joined([{"a": texts(cells), "b": texts(cells[::-1])} for cells in columns])
+    assert found["a"].tolist() == [cell for cells in columns for cell in cells]
+    assert found["b"].tolist() == [cell for cells in columns for cell in cells[::-1]]
+
+
+def test_columns_that_share_their_bytes_share_them_when_joined():
+    """One record's long cell must not be copied for each column."""
+    column = texts(["a", "bc", "d"])
+    tables = [{"x": column[:2], "y": column[1:3]}, {"x": column[2:], "y": column[:1]}]
+    found = joined(tables)
+    assert (found["x"].tolist(), found["y"].tolist()) == (["a", "bc", "d"], ["bc", "d", "a"])
+    assert found["x"].buffer == found["y"].buffer
+    assert len(found["x"].data) == len(column.data)
 
 
 def test_rows_and_arrays_are_taken_as_of_an_array():
@@ -196,6 +208,15 @@ def test_no_record_decides_which_kernels_run():
         read(cells)
     assert [kernel.signatures for kernel in kernels] == known
     assert list(map(len, known)) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_whether_a_dictionary_has_more_values_than_records_decides_no_kernel(monkeypatch, rows):
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(text_cells, "find_distinct", None)
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0][:rows], pa.int8()), pa.array(["a", "b", "c"]))
+    schema = Schema({"k": Categorical(["a", "b", "c"])}, classes=[0, 1])
+    assert Encoder(schema, 16).transform(pa.table({"k": values})).ravel().tolist() == [0, 1, 2, 0][:rows]
 
 
 def test_a_kernel_for_odd_cells_runs_without_any(monkeypatch):

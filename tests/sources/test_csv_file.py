@@ -3,6 +3,9 @@ import csv
 import gzip
 import io
 import lzma
+import os
+import time
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -161,6 +164,30 @@ def test_packed_files_are_read_as_what_is_in_them(table, tmp_path, kind):
             table(wrong, ";")
     with pytest.raises(FileFormatError, match="is a Parquet file"):
         table(packed(kind, WRONG_BYTES["Parquet file"]))
+
+
+@pytest.mark.parametrize("kind", ["plain", "gzip", "zstd"])
+def test_a_pipe_may_begin_with_one_byte(tmp_path, kind):
+    content = b"a,b\n1,2\n" if kind == "plain" else packed(kind, b"a,b\n1,2\n")
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def write():
+        with path.open("wb", buffering=0) as pipe:
+            pipe.write(content[:1])
+            time.sleep(0.05)
+            pipe.write(content[1:])
+
+    writer = Thread(target=write)
+    writer.start()
+    assert {name: cells.tolist() for name, cells in read_table(path).items()} == {"a": ["1"], "b": ["2"]}
+    writer.join()
+
+
+def test_an_ascii_separator_is_its_ascii_byte_in_every_encoding(table, tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a|b\n1|2\n")
+    found = read_table(tmp_path / "t.csv", CSVFormat("|", "mac_arabic"))
+    assert {name: cells.tolist() for name, cells in found.items()} == {"a": ["1"], "b": ["2"]}
 
 
 @pytest.mark.parametrize("kind", WRONG_BYTES)

@@ -202,7 +202,9 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
         # Decoded first, because narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
         decoded = _guarded(lambda: column.cast(kind.value_type))
         if decoded is not FAILED:
-            return _arrow_part(nw.from_native(decoded, series_only=True))
+            part = _arrow_part(nw.from_native(decoded, series_only=True))
+            # Objects, as above: whether values are more than records must not decide which kernels run.
+            return Part(count, lambda start, stop: part.read(start, stop).astype(object)) if part.is_text else part
     return _arrow_times(column) if _is_any(kind, types.is_date, types.is_timestamp) else unread_part(count)
 
 
@@ -234,7 +236,7 @@ def _arrow_coded_text(column: Any) -> Part | None:
 def arrow_texts(column: Any) -> Texts:
     """Return a chunked array of text as its bytes and offsets; of a cell that is not UTF-8, the cells are its bytes."""
     pyarrow = get_pyarrow()
-    block = column.cast(pyarrow.large_string()).combine_chunks()
+    block = column.combine_chunks().cast(pyarrow.large_string())  # a cast of a slice may read what is before it
     block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
     _, places, text = block.buffers()
     offsets = np.frombuffer(places, dtype=np.int64)[block.offset : block.offset + len(block) + 1]

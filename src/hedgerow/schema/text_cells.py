@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,11 @@ class Texts:
 
     def __getitem__(self, rows: Any) -> Texts:
         return Texts(self.data, self.starts[rows], self.stops[rows], self._decode)
+
+    @property
+    def buffer(self) -> tuple[int, int]:
+        """Where its bytes are in memory, and how many."""
+        return self.data.ctypes.data, len(self.data)
 
     def decoded_by(self, decode: Decode) -> Texts:
         return Texts(self.data, self.starts, self.stops, decode)
@@ -113,20 +118,22 @@ def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-def joined(columns: Sequence[Texts]) -> Texts:
-    """Return columns of text one after another, in memory of their own."""
-    parts = []
-    for column in columns:
-        used = column.starts >= 0
-        low = int(column.starts[used].min(initial=len(column.data)))
-        high = int(column.stops[used].max(initial=low))
-        parts.append((column.data[low:high], column.starts - low, column.stops - low, used))
-    begins = np.cumsum([0, *(len(data) for data, *_ in parts)]).tolist()[:-1]
-    return Texts(
-        np.concatenate([data for data, *_ in parts]),
-        np.concatenate(
-            [np.where(used, starts + at, -1) for at, (_, starts, _, used) in zip(begins, parts, strict=True)]
-        ),
-        np.concatenate([stops + at for at, (_, _, stops, _) in zip(begins, parts, strict=True)]),
-        columns[0]._decode,
-    )
+def joined(tables: Sequence[Mapping[str, Texts]]) -> dict[str, Texts]:
+    """Return columns of text, table after table. Columns that share their bytes, as those of a file do, share them afterwards."""
+    places: dict[tuple[int, int], int] = {}
+    buffers: list[Bytes] = []
+    size = 0
+    for column in (column for table in tables for column in table.values()):
+        if column.buffer not in places:
+            places[column.buffer] = size
+            buffers.append(column.data)
+            size += len(column.data)
+    data = np.concatenate(buffers) if buffers else np.empty(0, dtype=np.uint8)
+
+    def all_of(columns: Sequence[Texts]) -> Texts:
+        shifts = [places[column.buffer] for column in columns]
+        starts = [np.where(one.starts < 0, -1, one.starts + by) for one, by in zip(columns, shifts, strict=True)]
+        stops = [one.stops + by for one, by in zip(columns, shifts, strict=True)]
+        return Texts(data, np.concatenate(starts), np.concatenate(stops), columns[0]._decode)
+
+    return {name: all_of([table[name] for table in tables]) for name in tables[0]}

@@ -11,7 +11,7 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -33,7 +33,7 @@ LONGEST_HEADER = 2**26  # bytes: more than any header, and an end for devices th
 UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
 BUFFER_BYTES = 1 << 22  # that are read at once
 BLOCK_CELLS = 1 << 18  # of a block: their places stay in a core's own cache
-BLOCK_LINES = 16_384
+BLOCK_LINES, LEAST_LINES = 16_384, 256  # a block costs some time for each column
 
 HEAD_BYTES = 16  # as many as the longest mark below has
 
@@ -96,10 +96,14 @@ GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
 
 def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
     """Return a file of gzip or Zstandard as what is packed in it, any other file as it is."""
-    head = file.peek(4)
+    head = file.read(len(ZSTANDARD))
+    if file.seekable():
+        file.seek(0)
+    else:
+        file = io.BufferedReader(_Stream(_preceded(file, head)))
     if head.startswith(GZIP):
-        return io.BufferedReader(_Unpacking(gzip.GzipFile(fileobj=file), place))
-    if not head.startswith(ZSTANDARD):
+        return io.BufferedReader(_Stream(gzip.GzipFile(fileobj=file).read, place))
+    if head != ZSTANDARD:
         return file
     try:
         arrow = import_module("pyarrow")
@@ -107,23 +111,31 @@ def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
         raise MissingExtraError(
             f'{place} is a Zstandard file, which pyarrow unpacks: install it with pip install "hedgerow[parquet]".'
         ) from error
-    return io.BufferedReader(_Unpacking(arrow.CompressedInputStream(file, "zstd"), place))
+    return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, place))
 
 
-class _Unpacking(io.RawIOBase):
-    """A packed file as the bytes in it; FileFormatError where it is damaged."""
+def _preceded(file: io.BufferedReader, head: bytes) -> Callable[[int], bytes]:
+    """Return the function that reads a pipe whose first bytes were read."""
+    heads = [head]
+    return lambda size: heads.pop() if heads and heads[0] else file.read1(size)
 
-    def __init__(self, stream: Any, place: str) -> None:
+
+class _Stream(io.RawIOBase):
+    """What a function reads, as a file; FileFormatError where the packed file ``place`` is damaged."""
+
+    def __init__(self, read: Callable[[int], bytes], place: str | None = None) -> None:
         super().__init__()
-        self._stream, self._place = stream, place
+        self._read, self._place = read, place
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         try:
-            content = self._stream.read(len(buffer))
+            content = self._read(len(buffer))
         except (EOFError, OSError, ValueError, zlib.error):
+            if self._place is None:
+                raise
             raise FileFormatError(f"{self._place} is damaged, so it cannot be unpacked. Write it again.") from None
         buffer[: len(content)] = content
         return len(content)
@@ -146,7 +158,7 @@ class CSVFile(TableFile):
         self._form = form
         self._file = file
         try:
-            separator = form.separator.encode(form.encoding)
+            separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
         except UnicodeEncodeError:
             raise SchemaError(
                 f"the separator {form.separator!r} is no character of {form.encoding}, in which {place} is read. Pass the "
@@ -210,8 +222,9 @@ class CSVFile(TableFile):
 
     def _read_blocks(self) -> Iterator[tuple[Bytes, Any, Any]]:
         """Yield records: bytes, and where each column's cells, (columns, records), begin and end in them."""
-        width, rest, ended, length = len(self.header), self._rest, False, BUFFER_BYTES
-        lines = max(1, min(BLOCK_LINES, BLOCK_CELLS // width))
+        width, rest, ended = len(self.header), self._rest, False
+        lines = min(BLOCK_LINES, max(BLOCK_CELLS // width, LEAST_LINES))
+        usual = length = max(BUFFER_BYTES, 8 * LEAST_LINES * width)
         while not ended:
             data = np.empty(length + len(rest), dtype=np.uint8)  # a new one, since columns of text keep theirs
             data[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
@@ -230,15 +243,14 @@ class CSVFile(TableFile):
                 if block[0].shape[1]:
                     yield data, *block
             rest = data[position:size].tobytes()
-            length = BUFFER_BYTES if position else 2 * len(data)  # a record longer than the buffer
+            length = usual if position else 2 * len(data)  # a record longer than the buffer
 
     def _is_all_text(self, data: Bytes, *, ended: bool) -> bool:
         """Return whether all bytes up to the last line's end are of the encoding, and none stands for one that was not."""
         if int(data.max(initial=0)) < 128:  # every encoding here extends ASCII
             return True
         raw = data.tobytes()
-        text, _ = codecs.getdecoder(self._form.encoding)(raw if ended else raw[: raw.rfind(b"\n") + 1], "replace")
-        return UNREADABLE not in text
+        return UNREADABLE not in str(self._decode(raw if ended else raw[: raw.rfind(b"\n") + 1]))
 
     def _checked(
         self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool

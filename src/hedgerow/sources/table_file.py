@@ -95,10 +95,11 @@ class TableFile(ABC):
 def joined_columns(blocks: Sequence[Columns]) -> Columns:
     """Return blocks of columns one after another."""
 
-    def column(parts: list[Any]) -> Cells:
-        return joined(parts) if all(isinstance(part, Texts) for part in parts) else np.concatenate(parts)
-
-    return {name: column([block[name] for block in blocks]) for name in blocks[0]}
+    text = [name for name in blocks[0] if all(isinstance(block[name], Texts) for block in blocks)]
+    texts = joined([{name: block[name] for name in text} for block in blocks])  # type: ignore[misc]
+    return {
+        name: texts[name] if name in texts else np.concatenate([block[name] for block in blocks]) for name in blocks[0]
+    }
 
 
 @contextmanager

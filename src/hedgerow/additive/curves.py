@@ -308,7 +308,7 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature])
-            response = Response(measured, term.steps, numeric=numeric)
+            response = Response(measured, term.steps, numeric=numeric, prior=model.loss.prior)
             noise = response.variance.reshape(-1, term.columns)
             own = [
                 (response.of(rows, k) * (term.unit / UNIT / model.vote_steps)) ** 2 @ noise[:, k]

@@ -127,7 +127,7 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "cuts of drawn features": [(hedgerow, "RULES", replace(hedgerow.RULES, random_cut_features=0))],
     "rounds before cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, rounds_before_cuts=1))],
     "cuts seldom where they say nothing": [(plan, "CUT_INTERVAL", 1)],
-    "cuts by interactions alone": [(estimate, "_of_levels", lambda *_: -np.inf)],
+    "cuts by interactions alone": [(estimate, "_log_likelihood_of_shared_curve", lambda *_: -np.inf)],
     "smaller rounds for many features": [(plan, "NEW_FEATURES_IN_A_ROW", 10_000)],
     "bins by precision": [
         (hedgerow, "RULES", replace(hedgerow.RULES, bins_by_snr=(20.0, 0.0), pure_bins_by_snr=(20.0, 0.0)))

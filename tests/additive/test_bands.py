@@ -41,7 +41,7 @@ def test_errors_are_what_each_noisy_sum_does_to_the_curve():
     onto, means = np.tile(np.eye(codes), 2) / 2, np.tile(np.eye(codes), (2, 1))
     rounds = [(1, 1.0, False), (2, 0.8, False), None, (3, 0.3, True), (2, 1.0, False)]
     errors, draws = _Errors(codes), []
-    level, gain = own.level[0, :, 0], own.of(np.eye(codes), 0)
+    level, gain = own.curvature[0, :, 0], own.of(np.eye(codes), 0)
     for visit in rounds:
         if visit is None:
             errors.cut(cut, cut.of(onto, 0), means, 0)

@@ -10,6 +10,8 @@ from hand_built import FEATURES, NOISE, model_of, records, schema_of
 import hedgerow as hr
 from hedgerow.additive import curves
 from hedgerow.additive.curves import SURE, averaged, condition, curve_of, explained, noise_by_feature, pair_of
+from hedgerow.additive.losses import Logistic
+from hedgerow.additive.squared import RESIDUALS
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.parameters import UNIT, VOTE_STEPS
@@ -29,6 +31,21 @@ def test_curves_and_pairs_add_up_to_the_margin_but_for_a_constant(classes, relea
     rest = model.margins(codes) / VOTE_STEPS - total
     assert np.abs(rest - rest[0]).max() < 1e-9
     assert np.ptp(total) > 1
+
+
+class OfResiduals(Logistic):
+    """A loss that differs by its prior alone."""
+
+    prior = RESIDUALS
+
+
+def test_the_band_of_a_pair_follows_from_the_prior_of_the_loss():
+    """A step of a regressor is small beforehand, so less of the noise is in its curves, with cuts and without."""
+    model = model_of((1,))
+    small = replace(model, loss=OfResiduals(2, normal=True))
+    first, second = model.terms[0].features
+    assert pair_of(small, first, second).deviation.max() < 0.9 * pair_of(model, first, second).deviation.max()
+    assert curve_of(small, second).deviation.max() < 0.9 * curve_of(model, second).deviation.max()
 
 
 def averages(term, known):

@@ -58,22 +58,23 @@ def test_likelihoods_and_means_of_cells_are_those_of_normal_laws(cells, numeric)
 
 
 @pytest.mark.parametrize("numeric", [True, False])
-def test_the_likelihood_of_levels_is_that_of_a_normal_law(numeric):
-    """Steps are a curve that all cells share, whose prior has no common part, and a level of each cell."""
+def test_the_likelihood_of_a_shared_curve_is_that_of_a_normal_law(numeric):
+    """Steps are a curve that all cells share, whose prior has no common part, and a constant of each cell."""
     generator, cells, codes = np.random.default_rng(2), 4, 6
     curvature, variance = generator.uniform(5, 40, (2, cells, codes)), generator.uniform(1, 90, (2, cells, codes))
     gradient = generator.normal(0, 9, (2, cells, codes))
-    weight, pull = (np.moveaxis(part / variance, 0, 2) for part in (curvature**2, curvature * gradient))
-    levels = COMMON**2 * np.kron(np.eye(cells), np.ones((codes, codes)))
+    precision, weighted_step = (np.moveaxis(part / variance, 0, 2) for part in (curvature**2, curvature * gradient))
+    constants = COMMON**2 * np.kron(np.eye(cells), np.ones((codes, codes)))
     priors = [
-        np.tile(prior - COMMON**2, (cells, cells)) + levels
+        np.tile(prior - COMMON**2, (cells, cells)) + constants
         for prior in (estimate._priors(codes) if numeric else independent(codes))
     ]
     expected = 0.0
     for column in range(2):
         likely, _ = exact(gradient[column].ravel(), curvature[column].ravel(), variance[column].ravel(), priors)
         expected += logsumexp(likely) - np.log(len(priors))
-    assert estimate._of_levels(weight, pull, numeric, estimate.LOG_ODDS) == pytest.approx(expected)
+    found = estimate._log_likelihood_of_shared_curve(precision, weighted_step, numeric, estimate.LOG_ODDS)
+    assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("numeric", [True, False])

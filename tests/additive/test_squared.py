@@ -37,14 +37,14 @@ STEPS = 1 << 20
 CLIPS = [1, 2, 3, 1000, STEPS]
 
 
-def loss(clip, thousandths=500):
-    return Squared(clip, clip / 2, 0.9, thousandths)
+def loss(clip, count_weight=500):
+    return Squared(clip, clip / 2, 0.9, count_weight)
 
 
-@pytest.mark.parametrize("thousandths", [250, 500])
+@pytest.mark.parametrize("count_weight", [250, 500])
 @pytest.mark.parametrize("clip", CLIPS)
-def test_a_record_adds_as_much_as_the_norms_say_and_no_more(clip, thousandths):
-    found = loss(clip, thousandths)
+def test_a_record_adds_as_much_as_the_norms_say_and_no_more(clip, count_weight):
+    found = loss(clip, count_weight)
     values = np.unique([0, 1, clip // 2, clip, clip + 1, STEPS // 3, STEPS])
     labels, margins = (np.array(part) for part in zip(*product(values, [*values, -STEPS, 2 * STEPS]), strict=True))
     channels = found(margins[:, None].astype(np.int32), labels)
@@ -55,15 +55,15 @@ def test_a_record_adds_as_much_as_the_norms_say_and_no_more(clip, thousandths):
     assert np.array_equal(channels[:, 0], np.trunc(residual * UNIT / clip).astype(np.int64))
 
 
-def counts(clip, thousandths, mean, steps=STEPS):
-    return Poisson(clip, clip / 2, 0.9, thousandths, LogLink(OutcomeGrid(0, 80, steps)), mean)
+def counts(clip, count_weight, mean, steps=STEPS):
+    return Poisson(clip, clip / 2, 0.9, count_weight, LogLink(OutcomeGrid(0, 80, steps)), mean)
 
 
-@pytest.mark.parametrize("thousandths", [250, 500])
+@pytest.mark.parametrize("count_weight", [250, 500])
 @pytest.mark.parametrize("clip", CLIPS)
 @pytest.mark.parametrize("mean", [1.0, 900.0, float(STEPS)])
-def test_a_count_adds_as_much_as_the_norms_say_and_no_more(clip, thousandths, mean):
-    found = counts(clip, thousandths, mean)
+def test_a_count_adds_as_much_as_the_norms_say_and_no_more(clip, count_weight, mean):
+    found = counts(clip, count_weight, mean)
     values = np.unique([0, 1, clip // 2, clip, STEPS // 3, STEPS])
     margins = [-(2**31), -LOWEST - 1, -LOWEST, -3000, -512, -100, -1, 0, 1, 2**31 - 1]
     labels, at = (np.array(part) for part in zip(*product(values, margins), strict=True))
@@ -83,7 +83,7 @@ def test_a_step_of_counts_is_newtons():
     loss, labels = counts(STEPS, 500, STEPS / 40), np.full(100, STEPS // 10)
     margins = np.full((100, 1), loss.link.margin(STEPS / 20), dtype=np.int32)
     gradient, curvature = loss(margins, labels).sum(axis=0)
-    step = gradient / (UNIT * loss.deviation) / (curvature / (UNIT * loss.curvature))
+    step = gradient / (UNIT * loss.gradient_sd) / (curvature / (UNIT * loss.curvature))
     inside = Poisson(STEPS, STEPS / 2, 1.0, 500, loss.link, STEPS / 40)
     assert step * inside.unit == pytest.approx(512, rel=0.02)
     assert loss.shift(gradient / UNIT, curvature / (UNIT * loss.curvature)) == pytest.approx(512 * np.log(2), rel=0.02)
@@ -216,11 +216,11 @@ def test_the_clip_is_wider_where_noise_is_small_and_where_tails_are_heavy():
     rule, generator = counts_of_residuals(STEPS), np.random.default_rng(0)
     even = Spread.of(rule, histogram(np.abs(generator.normal(0, 10_000, 20_000)).astype(np.int64), rule), 1.0)
     heavy = Spread.of(rule, histogram(np.abs(generator.standard_t(2, 20_000) * 10_000).astype(np.int64), rule), 1.0)
-    chosen = [even.loss(noise, 10.0, 0.2, loss(1)).clip for noise in (1000.0, 100.0, 1.0)]
+    chosen = [even.with_best_clip(noise, 10.0, 0.2, loss(1)).clip for noise in (1000.0, 100.0, 1.0)]
     assert chosen == sorted(chosen)
     assert chosen[0] < chosen[-1]
-    assert heavy.loss(1.0, 10.0, 0.2, loss(1)).clip > even.loss(1.0, 10.0, 0.2, loss(1)).clip
-    assert heavy.wide_clip(100.0) > heavy.loss(100.0, 10.0, 0.2, loss(1)).clip
+    assert heavy.with_best_clip(1.0, 10.0, 0.2, loss(1)).clip > even.with_best_clip(1.0, 10.0, 0.2, loss(1)).clip
+    assert heavy.wide_clip(100.0) > heavy.with_best_clip(100.0, 10.0, 0.2, loss(1)).clip
 
 
 def test_nothing_that_stands_out_is_told_as_what_it_is():
@@ -228,7 +228,7 @@ def test_nothing_that_stands_out_is_told_as_what_it_is():
     spread = Spread.of(rule, np.zeros(rule.channels, dtype=np.int64), 100.0)
     assert spread.clear == 0
     assert np.isfinite(spread.mean)
-    assert 1 <= spread.loss(10.0, 10.0, 0.2, loss(1)).clip <= spread.edges[-1]
+    assert 1 <= spread.with_best_clip(10.0, 10.0, 0.2, loss(1)).clip <= spread.edges[-1]
     assert isinstance(rule, Counts)
 
 

@@ -37,7 +37,7 @@ class LeastSquares:
     l1 = 2 * UNIT
     l2_squared = 2 * UNIT**2
     curvature = 1.0
-    deviation = 1.0
+    gradient_sd = 1.0
     unit = 1.0
     prior = LOG_ODDS
     initial_counts = Ones()

@@ -31,7 +31,9 @@ from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
 
-# The part of a curve's error that later gradients show, times the share of the noise in their variance.
+# If a curve has error e, a later gradient changes by SHOWN * H * sigma**2 / (sigma**2 + H) * e (calibrated by
+# simulation, docs/curves.md), or by H * e if gradients are linear in margins. Later steps then correct part of it, so
+# errors are tracked jointly.
 SHOWN = 0.6
 
 
@@ -45,12 +47,12 @@ class Response:
         self, measured: Measured, steps: Floats, *, numeric: bool, linear: bool = False, prior: Prior = LOG_ODDS
     ) -> None:
         self._numeric, self._prior = numeric, prior
-        self.level = denoised(measured.curvature, measured.curvature_noise)
-        total = measured.noise**2 + self.level + TINY
-        self._weight, self._pull = self.level**2 / total, self.level * measured.gradient / total
-        self._taken = self.level / total
+        self.curvature = denoised(measured.curvature, measured.curvature_noise)
+        total = measured.noise**2 + self.curvature + TINY
+        self._precision, self._weighted_step = self.curvature**2 / total, self.curvature * measured.gradient / total
+        self._taken = self.curvature / total
         # How far gradients follow an error of the curve: for a classifier only by the noise's share of their variance.
-        self.shown = self.level if linear else SHOWN * self.level * measured.noise**2 / total
+        self.shown = self.curvature if linear else SHOWN * self.curvature * measured.noise**2 / total
         self.variance = variance_of(measured, steps)
         self._evidence = np.zeros(1)
         if len(steps) > 1:
@@ -60,12 +62,12 @@ class Response:
 
     def of(self, rows: Floats, column: int) -> Floats:
         """Return how averages of steps, ``rows`` (averages, cells * codes), follow gradients, of the same shape."""
-        cells, codes, _ = self.level.shape
+        cells, codes, _ = self.curvature.shape
         followed = np.zeros((len(rows), cells, codes))
         for depth, weight in enumerate(softmax(self._evidence)):
             if weight > NEGLIGIBLE:
                 parts = (1 << depth, cells >> depth, codes)
-                sums = (each[..., column].reshape(parts).sum(axis=1) for each in (self._weight, self._pull))
+                sums = (each[..., column].reshape(parts).sum(axis=1) for each in (self._precision, self._weighted_step))
                 gains = posterior_covariances(*sums, numeric=self._numeric, prior=self._prior)
                 of_parts = np.einsum("qgi,gij->qgj", rows.reshape(-1, *parts).sum(axis=2), gains, optimize=True)
                 followed += weight * np.repeat(of_parts, parts[1], axis=1)
@@ -114,13 +116,15 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
 
 def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
     """Return how a curve follows the mean gradient of its visits, moved back to the curve before the first."""
-    level = np.mean([visit.curvature for visit in pool], axis=0)
-    needed = np.mean([visit.gradient + level * (visit.curve_before - pool[0].curve_before) for visit in pool], axis=0)
+    curvature = np.mean([visit.curvature for visit in pool], axis=0)
+    needed = np.mean(
+        [visit.gradient + curvature * (visit.curve_before - pool[0].curve_before) for visit in pool], axis=0
+    )
     noise, curvature_noise = (
         float(np.sqrt(sum(getattr(visit, name) ** 2 for visit in pool))) / len(pool)
         for name in ("noise", "curvature_noise")
     )
-    measured = Measured(needed[None], level[None], noise, curvature_noise)
+    measured = Measured(needed[None], curvature[None], noise, curvature_noise)
     return Response(measured, step[None], numeric=numeric, prior=prior)
 
 
@@ -157,11 +161,11 @@ class _Errors:
     ) -> None:
         """Add a round without cuts, the last of ``count`` visits, whose gradients have noise of this variance, (codes,)."""
         one = np.eye(self._codes)
-        none, level = 0 * one, np.diag(together.level[0, :, column])
+        none, curvature = 0 * one, np.diag(together.curvature[0, :, column])
         shown = np.diag(alone.shown[0, :, column])
         by_itself, gain = (1 - trust) * alone.of(one, column), trust * together.of(one, column) / count
         gradient = np.hstack([-shown, none, none, none])
-        needed = gradient + np.hstack([none, level, -level, one])
+        needed = gradient + np.hstack([none, curvature, -curvature, one])
         own = by_itself @ gradient + gain @ needed + np.hstack([none, (1 - trust) * one, trust * one, none])
         curve = own + np.hstack([one, -one, none, none])
         base = np.hstack([none, one, none, none] if anew else [none, none, one, none])
@@ -308,7 +312,7 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature])
-            response = Response(measured, term.steps, numeric=numeric)
+            response = Response(measured, term.steps, numeric=numeric, prior=model.loss.prior)
             noise = response.variance.reshape(-1, term.columns)
             own = [
                 (response.of(rows, k) * (term.unit / UNIT / model.vote_steps)) ** 2 @ noise[:, k]

@@ -44,11 +44,14 @@ LOG_ODDS = Prior(STEP_SDS, COMMON)
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Steps, and the evidence for each depth: the first l cuts matter, so that their cells have curves of their own."""
+    """Steps, and the evidence for each depth.
+
+    Depth l: cells separated by the first l cuts have their own curves; later cuts are ignored.
+    """
 
     steps: Floats  # posterior means, (cells, codes, columns)
-    evidence: Floats  # (cuts + 1,), log likelihoods by depth, less that of no step at all
-    depth: int = 0  # that is most likely, or 0 where cells of it rather share a curve and differ by a level
+    evidence: Floats  # (cuts + 1,): by depth, log marginal likelihood minus that of no step
+    depth: int = 0  # the most likely one; 0 if one shared curve plus a constant per cell fits at least as well
 
 
 def estimated(
@@ -62,44 +65,43 @@ def estimated(
 ) -> Estimate:
     """Return the estimate of noisy sums (2**K, codes, columns); the noises are standard deviations.
 
-    A gradient is the curvature times the step that is needed, plus noise, plus the chance of sampling, whose variance is the
-    curvature. All depths from 0 to K are equally likely beforehand, and steps as ``prior`` says. ``numeric`` says that
-    neighboring codes are alike; the last code is that of missing values.
+    Model: G = H s + privacy noise + sampling error, with sampling variance H. Depths 0..K have equal prior probability;
+    ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The last code is missing values.
     """
-    level = denoised(curvature, curvature_noise)
-    variance = noise**2 + level + TINY
-    weight, pull = level**2 / variance, level * gradient / variance
+    curvature = denoised(curvature, curvature_noise)
+    variance = noise**2 + curvature + TINY
+    precision, weighted_step = curvature**2 / variance, curvature * gradient / variance
     cuts = len(gradient).bit_length() - 1
     of_depths, evidence, steps = [], [], []
     for depth in range(cuts + 1):
         shape = (1 << depth, 1 << (cuts - depth), *gradient.shape[1:])
-        of_depths.append((weight.reshape(shape).sum(axis=1), pull.reshape(shape).sum(axis=1)))
+        of_depths.append((precision.reshape(shape).sum(axis=1), weighted_step.reshape(shape).sum(axis=1)))
         likely, means = _of_cells(*of_depths[depth], numeric, prior)
         evidence.append(float(likely.sum()))
         steps.append(np.repeat(means, shape[1], axis=0))
     log_evidence = np.array(evidence)
     deepest = int(np.argmax(log_evidence))
-    if deepest and _of_levels(*of_depths[deepest], numeric, prior) >= log_evidence[deepest]:
+    if deepest and _log_likelihood_of_shared_curve(*of_depths[deepest], numeric, prior) >= log_evidence[deepest]:
         deepest = 0
     return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence, deepest)
 
 
-def _of_levels(weight: Floats, pull: Floats, numeric: bool, prior: Prior) -> float:
-    """Return the log likelihood, less that of no step, of one curve for all cells and a level for each.
+def _log_likelihood_of_shared_curve(precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior) -> float:
+    """Log marginal likelihood, minus that of no step, of one curve shared by all cells plus a constant per cell.
 
-    Levels have the prior of what all steps of a curve share, the curve that of the rest. Levels are integrated out first.
+    The constants are independent, with variance ``common``**2. They are integrated out first.
     """
-    codes, columns = weight.shape[1:]
+    codes, columns = precision.shape[1:]
     if numeric and codes >= 3:
         priors = _priors(codes, prior) - prior.common**2
     else:
         priors = np.array(prior.spreads)[:, None, None] ** 2 * np.eye(codes)
     log_likelihood = 0.0
     for column in range(columns):
-        own, of_cell = weight[..., column], pull[..., column].sum(axis=1)
+        own, of_cell = precision[..., column], weighted_step[..., column].sum(axis=1)
         held = 1 / prior.common**2 + own.sum(axis=1)
         snr = np.diag(own.sum(axis=0)) - own.T @ (own / held[:, None])
-        rest = pull[..., column].sum(axis=0) - own.T @ (of_cell / held)
+        rest = weighted_step[..., column].sum(axis=0) - own.T @ (of_cell / held)
         matrix = np.eye(codes) + priors @ snr
         means = np.linalg.solve(matrix, (priors @ rest)[..., None])[..., 0]
         likely = 0.5 * (means @ rest - np.linalg.slogdet(matrix)[1])
@@ -108,32 +110,39 @@ def _of_levels(weight: Floats, pull: Floats, numeric: bool, prior: Prior) -> flo
     return log_likelihood
 
 
-def _of_cells(weight: Floats, pull: Floats, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
+def _of_cells(
+    precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior = LOG_ODDS
+) -> tuple[Floats, Floats]:
     """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns).
 
-    ``weight`` and ``pull`` (cells, codes, columns) are the inverse variance of each step's estimate, and that times the estimate.
-    All cells of a column share a prior.
+    ``precision`` and ``weighted_step`` (cells, codes, columns) are the inverse variance of each step's estimate, and
+    that times the estimate. All cells of a column share a prior.
     """
-    cells, codes, columns = weight.shape
-    root = np.sqrt(weight).transpose(2, 0, 1).reshape(-1, codes)
-    scaled = pull.transpose(2, 0, 1).reshape(-1, codes) / np.maximum(root, TINY)
+    cells, codes, columns = precision.shape
+    root = np.sqrt(precision).transpose(2, 0, 1).reshape(-1, codes)
+    scaled = weighted_step.transpose(2, 0, 1).reshape(-1, codes) / np.maximum(root, TINY)
     likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled, prior)
     likely, means = likely.reshape(-1, columns, cells).sum(axis=2), means.reshape(-1, columns, cells, codes)
     together = np.einsum("pk,pkcj->cjk", softmax(likely, axis=0), means)
     return logsumexp(likely, axis=0) - np.log(len(likely)), together
 
 
-def posterior_covariances(weight: Floats, pull: Floats, *, numeric: bool, prior: Prior = LOG_ODDS) -> Floats:
-    """Return the covariances of the curves of one column, (curves, codes, codes); times the pulls they are posterior means."""
-    codes = weight.shape[1]
-    root, dependent = np.sqrt(weight), numeric and codes >= 3
-    likely, _ = (_dependent if dependent else _independent)(root, pull / np.maximum(root, TINY), prior)
+def posterior_covariances(
+    precision: Floats, weighted_step: Floats, *, numeric: bool, prior: Prior = LOG_ODDS
+) -> Floats:
+    """Return the covariances of the curves of one column, (curves, codes, codes).
+
+    Times ``weighted_step`` they are posterior means.
+    """
+    codes = precision.shape[1]
+    root, dependent = np.sqrt(precision), numeric and codes >= 3
+    likely, _ = (_dependent if dependent else _independent)(root, weighted_step / np.maximum(root, TINY), prior)
     of_prior = softmax(likely.sum(axis=1))
-    total = np.zeros((len(weight), codes, codes))
+    total = np.zeros((len(precision), codes, codes))
     for number in np.flatnonzero(of_prior > NEGLIGIBLE):
         own = prior.spreads[number % len(prior.spreads)] ** 2 * np.eye(codes) + prior.common**2
         before = _priors(codes, prior)[number] if dependent else own
-        total += of_prior[number] * np.linalg.solve(np.eye(codes) + before * weight[:, None], before)
+        total += of_prior[number] * np.linalg.solve(np.eye(codes) + before * precision[:, None], before)
     return total
 
 
@@ -211,10 +220,10 @@ class Visit:
 class Visits:
     """The rounds without cuts of each feature, whose sums count together.
 
-    Each round measures all that a feature's curve still lacks, with fresh noise. So the gradients of its visits are moved back to
-    where the curve stood at the first, as if they followed it in full, and averaged over m visits: the noise falls by the root of
-    m, while the chance of sampling is the same in all. Terms of other features in between may move the best curve, so the step
-    follows the average by the probability that all visits are of one curve.
+    A later round on the same feature measures the remaining gradient with fresh noise. We add H times (curve now minus
+    curve at the first visit) to each later gradient, so that all estimate the same quantity, and average. The noise
+    variance falls by their number; the sampling error is shared. Terms of other features in between may move the target
+    curve, so the pooled step is weighted by the probability that it did not change.
     """
 
     def __init__(self) -> None:
@@ -253,30 +262,32 @@ class Visits:
 def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return the curve of all visits, less that before the first, and by column the probability that they are of one curve.
 
-    If so, each gradient moved back is the curvature times that curve, plus its own noise, plus one chance of sampling; if not,
-    the last visit is of a curve of its own. The prior gives both the same probability.
+    Compare two models: all visits share one curve and one sampling error; or the last visit has another curve. Equal
+    priors.
     """
     count, base = len(pool), pool[0].curve_before
     squares, curvature_squares, curvatures = np.empty(count), np.empty(count), np.empty((count, *base.shape))
     for place, visit in enumerate(pool):
         squares[place], curvature_squares[place] = visit.noise**2, visit.curvature_noise**2
         curvatures[place] = visit.curvature
-    level = denoised(curvatures.mean(axis=0)[None], float(np.sqrt(curvature_squares.mean() / count)))[0]
+    curvature = denoised(curvatures.mean(axis=0)[None], float(np.sqrt(curvature_squares.mean() / count)))[0]
     needed = np.empty_like(curvatures)
     for place, visit in enumerate(pool):
-        needed[place] = visit.gradient + level * (visit.curve_before - base)
+        needed[place] = visit.gradient + curvature * (visit.curve_before - base)
     before = needed[:-1].mean(axis=0)
-    of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
-    of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric, prior)
-    alone, _ = _likelihood(pool[-1].gradient, level, float(squares[-1]), numeric, prior)
-    # The last gradients less the mean of the others do not depend on the curve.
-    apart = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
-    of_all = of_all - 0.5 * ((needed[-1] - before) ** 2 / apart + np.log(apart)).sum(axis=0)
+    of_before, _ = _likelihood(before, curvature, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
+    of_all, curve = _likelihood(needed.mean(axis=0), curvature, float(squares.sum()) / count**2, numeric, prior)
+    alone, _ = _likelihood(pool[-1].gradient, curvature, float(squares[-1]), numeric, prior)
+    # The difference of the last gradient and the mean of the others contains noise only.
+    variance = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
+    of_all = of_all - 0.5 * ((needed[-1] - before) ** 2 / variance + np.log(variance)).sum(axis=0)
     return curve, expit(of_all - of_before - alone)
 
 
-def _likelihood(gradient: Floats, level: Floats, noise: float, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
+def _likelihood(
+    gradient: Floats, curvature: Floats, noise: float, numeric: bool, prior: Prior
+) -> tuple[Floats, Floats]:
     """Return log likelihoods by column and posterior means (codes, columns), for gradients whose noise has this variance."""
-    variance = noise + level + TINY
-    above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric, prior)
+    variance = noise + curvature + TINY
+    above, means = _of_cells((curvature**2 / variance)[None], (curvature * gradient / variance)[None], numeric, prior)
     return above - 0.5 * (gradient**2 / variance + np.log(variance)).sum(axis=0), means[0]

@@ -135,9 +135,10 @@ def posteriors(priors, root, scaled, likely, means):
 
 @compiled
 def poisson_channels(margins, labels, expected, clip, cap, unit, constant, out):
-    """Write the residual of an expected count clipped at ``clip``, and that count up to ``cap``, as shares in units rounded down.
+    """Write residual and expected count, truncated towards zero, as shares of ``clip`` and ``cap``.
 
-    The count is expected[margin + places - 1], the ends standing for all beyond; its share is of ``constant``.
+    Shares are times ``unit`` and ``constant``. The count is expected[margin + places - 1], the ends standing for
+    all beyond.
     IN margins (records, 1), labels (records,) below 2**31, expected (places,) up to 2**31, 1 <= clip, cap < 2**31,
     unit, constant up to 2**16.
     OUT out (records, 2) int64, or (records, 1) for the residual alone.
@@ -182,9 +183,9 @@ def add_term(codes, by, side, feature, votes, margins):
 def add_terms(codes, feature, starts, by, at, shift, offsets, votes, margins):
     """Add votes[k, offsets[t] + place of t + cell of t * codes of t] to every record's margin k, for each term t.
 
-    The place is the code of feature[t]. The cell's binary digits are made by steps: step s shifts them by shift[s], which is 0
-    or 1, and turns the last one over where the code of by[s] is above at[s]. Records are taken tile by tile, term by term: all
-    loops over a tile are without branches, and the votes of a term stay in the first cache.
+    The place is the code of feature[t]. The cell index is built bit by bit. Step s shifts it by shift[s], 0 or 1,
+    compares the code of by[s] with the threshold at[s], and flips the last bit if the code is above. Records go tile by
+    tile, term by term: all loops over a tile are without branches, and the votes of a term stay in the first cache.
     IN codes (features, records), feature (terms,), starts (terms + 1,) of steps, by shift (steps,), at (steps,) of the type of
     codes, offsets (terms + 1, 2): where its votes begin, and how many codes it has; votes (columns, all cells and codes).
     INOUT margins (columns, records), of the type of votes.

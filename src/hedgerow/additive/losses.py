@@ -1,6 +1,6 @@
 """Losses: what one record adds to gradient and curvature, within bounds that hold for every record, and what margins mean.
 
-A loss is all that the engine knows of a task: its channels and their norms, its start, and its link (docs/proofs/hedgerow.md).
+``Loss`` is what a round needs: channels and their norms, and how steps become votes (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from hedgerow.table import ChannelRule
 
 EXPONENTIALS = 1 << 20  # what a table of whole exponentials holds for exp(0): a share is exact to a millionth
 CALIBRATION_STEPS = 200  # fixed-point steps, each halfway, after which doubles no longer move
-LONGEST_STEP = 1.0  # of a class, in log-odds: farther from the best margin the measured curvature is a poor guide
-# How much curvatures weigh beside gradients under one noise, in thousandths, by (two classes, normal noise). Curvatures are
-# smaller than gradients; L2 noise grows less with their weight than L1 noise.
+# Longest step of a class margin, in log-odds: farther away the measured curvature is a poor guide. A two-class margin
+# is a difference of two, so its limit is twice that.
+LONGEST_STEP = 1.0
+# c in 1/1000, by (two classes, normal noise): the weight of curvature against gradient in one query. Curvatures are
+# smaller than gradients; L2 noise grows less with c than L1 noise.
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
 
@@ -38,15 +40,23 @@ class Start:
 
 
 class Loss(ChannelRule, Protocol):
-    """What the engine knows of a task: what one record adds, where a model starts, and how steps become votes."""
+    """What a round needs: what one record adds, how steps become votes, and what margins say.
+
+    A classification loss adds ``start``, ``initial_counts`` and ``weighted``. A regression loss, a subclass of
+    ``Squared``, adds ``link``, ``about``, ``clipped_at`` and ``shift``.
+    """
 
     @property
     def curvature(self) -> float:
         """The multiple of the curvature that is measured."""
 
     @property
-    def deviation(self) -> float:
-        """About the root of what a record adds to the variance of a gradient, where it adds 1 to the curvature."""
+    def gradient_sd(self) -> float:
+        """The scale of gradients, in units of a record's.
+
+        Gradient sums are divided by this (and UNIT), so that the sampling variance of a scaled sum is about its
+        curvature. It is about the root mean square of the gradient of records that add 1 to the curvature.
+        """
 
     @property
     def unit(self) -> float:
@@ -95,32 +105,33 @@ class Logistic:
     """The logistic loss: gradients and curvatures of records weighted by a cap.
 
     Let p be the model's probabilities and t = 1 - p_y. A record weighs w = min(1, cap / t). For each class k (two classes need
-    one) it adds w ([y = k] - p_k), and a multiple of w p_k (1 - p_k), or where ``by_share`` of w p_k. Records that the model is
-    surely wrong about thus count less, and all noise shrinks; ``Softmax`` corrects probabilities for the cap. It is 0.6 for two
-    classes and 1 - 0.8 / K for K, above the t = 1 - 1 / K at which every record starts where classes are even. Of a
-    single class p is 1, so a record adds nothing, within any bound.
+    one) it adds w ([y = k] - p_k), and c w p_k (1 - p_k), or with ``by_share`` c w p_k.
+
+    The weight bounds a gradient by the cap, so less noise is needed. The cap is 0.6 for two classes and 1 - 0.8 / K for
+    K. At the start with even classes t = 1 - 1 / K is below it, so all weights are 1. With one class, p = 1 and all
+    contributions are 0. ``Softmax`` undoes the bias from weighting.
     """
 
     n_classes: int  # of the schema
     normal: bool  # whether the noise will be normal
-    tenths: int = 8  # the cap is below 1 by so many tenths of 1 / n_classes; some files of version 0.2 hold 5
+    tenths: int = 8  # cap = 1 - tenths / (10 K); files of version 0.2 may hold 5
     measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
     columns: int = field(init=False, repr=False, compare=False)  # one margin a class; of two the second's lead alone
     scored: int = field(init=False, repr=False, compare=False)
     channels: int = field(init=False, repr=False, compare=False)
     cap: int = field(init=False, repr=False, compare=False)  # the largest absolute gradient of a record, in units
-    thousandths: int = field(init=False, repr=False, compare=False)  # the multiple of a curvature, times 1000
+    thousandths: int = field(init=False, repr=False, compare=False)  # c, in thousandths
     curvature: float = field(init=False, repr=False, compare=False)
-    # Whether p_k takes the place of p_k (1 - p_k), so that steps do not overshoot where classes share the mass: gradients g add
-    # up to zero over the classes, so (diag p - p p^T) s = g has the solution s = g / p.
+    # Whether w p_k is measured instead of w p_k (1 - p_k): K > 2, pure. Gradients g sum to zero over classes, so
+    # s = g / p solves (diag p - p p^T) s = g; steps do not overshoot.
     by_share: bool = field(init=False, repr=False, compare=False)
     scored_l1: int = field(init=False, repr=False, compare=False)
     l1: int = field(init=False, repr=False, compare=False)
     l2_squared: int = field(init=False, repr=False, compare=False)
     initial_counts: ChannelRule = field(init=False, repr=False, compare=False)  # what the start is read from
 
-    deviation: ClassVar[float] = 1.0
+    gradient_sd: ClassVar[float] = 1.0
     scale: ClassVar[Literal["log-odds"]] = "log-odds"
     origin: ClassVar[float] = 0.0
     vote_steps: ClassVar[float] = VOTE_STEPS
@@ -165,8 +176,8 @@ class Logistic:
     def start(self, released: Integers, deviation: float) -> Start:
         """Return the start by noisy numbers of records, (classes,).
 
-        Shares are drawn towards even ones by the noise. The margins are halfway to those at which the gradients of these shares
-        cancel: at those, the cap would leave little of the rare classes' records.
+        The noisy shares are smoothed towards uniform. The margins are halfway (in log) between uniform and those where
+        the mean gradient is zero: at those, records of rare classes would have small weights.
         """
         counts = np.maximum(released, 0) + 1 + CLEAR * deviation
         records = max(float(np.sum(released)), 1.0)
@@ -185,10 +196,10 @@ class Logistic:
         return np.asarray(np.rint(margins * VOTE_STEPS), dtype=np.int64)
 
     def weighted(self, weights: Floats) -> Integers:
-        """Return by how much these positive weights, (classes,), move margins (columns,).
+        """Return the shift of margins (columns,) by positive weights (classes,).
 
-        Moved margins are even where calibrated shares times their weights are: of two classes the label is that of the larger
-        such product, but for the rounding to a vote.
+        The predicted class then maximizes weight times calibrated probability: of two classes up to the rounding to a
+        vote, of more where these products are nearly equal.
         """
         even = 1 / weights
         return -self.margins_of(uncalibrated(even / even.sum(), self.cap))

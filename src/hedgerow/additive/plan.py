@@ -29,9 +29,10 @@ from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_
 
 # Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
 BUDGET_UNITS = 240
-DEPTH_WINDOW = 3  # rounds with cuts, whose deepest one decides about the next; of 6 or 12 gained nothing
+# K is one more than the largest depth found in so many last rounds that allowed cuts; 6 or 12 gained nothing.
+DEPTH_WINDOW = 3
 NEW_FEATURES_IN_A_ROW = 6  # rounds that each selected a new feature: then many matter a little, and rounds are halved
-# Rounds; where none of the window found a cut that matters, one of so many may have cuts: this saves time
+# If that depth is 0, only every third round may have cuts, to save time
 CUT_INTERVAL = 3
 ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
 
@@ -112,7 +113,10 @@ class InitialQueries:
         return start
 
     def beyond(self, curator: Queryable, votes: StartVotes, start: Start) -> Start:
-        """Return what a model starts with beyond what ``votes`` say of records, which are their margins from now on."""
+        """Return the start whose margins are the constant correction to a start model, one shrunken Newton step.
+
+        Sets all margins to ``votes``, the start model's, and measures the sums of gradients and curvatures there.
+        """
         loss, noise = self.loss, self._start_noise
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
@@ -135,11 +139,11 @@ class InitialQueries:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rounds of a fit: each spends some of the units, and has up to so many cuts.
+    """The rounds of a fit. A round spends a whole number of units.
 
-    What a unit costs is charged beforehand. A round of u units costs no more than u of them, by epsilon where there is no
-    delta, and by every accountant where there is one: it is built so. Of one epsilon one step costs the most by the other
-    accountants, so without a delta the event has it as an alternative.
+    The plan charges, in advance, ``units`` rounds of one unit with ``most_cuts`` cuts. ``one`` builds rounds of u units
+    that cost at most u times one unit: in epsilon if delta is 0, else under every accountant. If delta is 0, the event
+    has a second alternative, one pure step of the total epsilon, since the other accountants charge a single step most.
     """
 
     loss: Loss
@@ -212,9 +216,8 @@ class AdditivePlan:
         self._limit = most_cuts
         limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
-        self._known: dict[
-            Budget, tuple[InitialQueries, Rounds]
-        ] = {}  # the search for the budget ends at the one that is used
+        # Cache: the budget search ends with the budget that is used.
+        self._known: dict[Budget, tuple[InitialQueries, Rounds]] = {}
         self._budget = Budget.of(claim, self._event, largest=Claim.rho)
         self._initial_queries, self._stage = self._stages(self._budget)
         self.event = self._event(self._budget)
@@ -261,6 +264,7 @@ class AdditivePlan:
         return Logistic(len(self.encoder.schema.classes), normal=budget.concentrated)
 
     def _units_for(self, rounds: int) -> int:
+        """Return the units for a requested number of rounds; the regressor adds the final mean."""
         return rounds
 
     def _event(self, budget: Budget) -> Event:
@@ -274,7 +278,7 @@ class AdditivePlan:
         snr = self._snr(start.records)
         n_counts = self._loss.initial_counts.channels
         encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records, n_counts)
-        fit = Fit(encoder, start.curvature, self._draw_samples(curator, start.records))
+        fit = Fit(encoder, start.curvature, *self._draw_samples(curator, start.records))
         fit.begin(start.margins)
         schedule = RoundSchedule(
             self, snr * start.spread, self._stage.units, may_cut=snr >= self._rules.min_snr_for_cuts
@@ -311,12 +315,12 @@ class AdditivePlan:
         return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]) if self._signs else term
 
     def _snr(self, records: float) -> float:
-        """Return how many times the noise of one count, at the budget of all rounds together, there are records."""
+        """Return the number of records divided by the noise of one count at the budget of all rounds."""
         left = float(self._initial_queries.left.amount)
         return records * (math.sqrt(2 * left) if self._budget.concentrated else left)
 
     def _draw_samples(self, curator: Queryable, records: float) -> tuple[int, int]:
-        """Draw what rounds of at most one cut and of more score on, and return how often each halves the records."""
+        """Draw the two samples that selections read. Return their exponents n (sampling probability 2**-n)."""
         rules = self._rules
         enough = max(rules.curve_sample, records * rules.curve_sample_snr / self._snr(records))
         of_curves, of_cuts = (int(math.log2(max(records / scored, 1))) for scored in (enough, rules.cut_sample))
@@ -385,7 +389,11 @@ class RoundSchedule:
         return min(self._most, 1 + deepest)
 
     def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
-        """Take note of a round: its log evidence, the depth that is most likely, and whether its feature is new."""
+        """Update after a round.
+
+        Cuts are allowed after the first round with log evidence <= -1 (no effect), or after ``rounds_before_cuts``.
+        After six rounds in a row with a new feature and evidence >= 0, the round size is halved.
+        """
         evidence = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0

@@ -40,8 +40,9 @@ OUTCOME = "an outcome that can be read"
 class RegressionRules(Rules):
     """The constants of a regressor's fit; see ``Rules``. docs/decisions/0018-regression.md has the measurements."""
 
-    # Of the budget, for the histogram of the outcome, if the noise of one count at the whole budget is 1. It grows with the
-    # noise to the power 3/4: a wrong mean costs most at small budgets. The final mean gets the same share of the rounds' budget.
+    # Share for the outcome histogram: initial_share * v**0.75, at most max_initial_share; v is the noise of one count
+    # at the whole budget. A wrong mean costs most at small budgets. The final mean gets the same share of the rounds'
+    # units.
     initial_share: Fraction = Fraction(1, 50)
     max_initial_share: Fraction = Fraction(3, 20)
     survey_share: Fraction = Fraction(1, 40)  # of the budget, for the histograms of features
@@ -61,8 +62,10 @@ class RegressionRules(Rules):
     # What a record adds to the count of its cell, in thousandths of the largest residual, with normal and with other noise.
     count_weight: int = 500
     pure_count_weight: int = 250
-    clip_cells: float = 10.0  # the clip minimizes the error of the mean of a cell with one in so many records,
-    clip_skew: float = 0.2  # where this share of what it cuts off has one sign: outcomes have skewed tails
+    # The clip minimizes the error in a cell with 1/10 of the records, assuming 20 % of the clipped amount is bias:
+    # outcomes have skewed tails
+    clip_cells: float = 10.0
+    clip_skew: float = 0.2
     loss: type[Squared] = Squared  # or Poisson, with LogLink
     link: type[Link] = Link
 
@@ -107,7 +110,10 @@ class OutcomeQueries(InitialQueries):
         return counts_of_signed_residuals(self.loss.link.grid.steps, self.loss.link)
 
     def left_by(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
-        """Return how residuals spread where ``votes`` are the margins, as they are from now on; None where noise hides that."""
+        """Set the margins to ``votes``, the start model's.
+
+        Return the released residual histogram, or None if noise dominates.
+        """
         released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
         spread = Spread.of(self._of_start, released, self._start_noise.deviation)
         return spread if spread.clear > outcome.records / 2 else None
@@ -123,9 +129,9 @@ class OutcomeQueries(InitialQueries):
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
-        """Return how absolute residuals spread; at most ``renewals`` times.
+        """Return the released histogram of absolute residuals; at most ``renewals`` times.
 
-        As ``before`` where the noise hides them, or where its bins were merged until they say that residuals grew.
+        Keep the previous histogram, ``before``, if noise dominates or its mean square grew (an artefact of merging).
         """
         released = curator.open_round(self.of_residuals, fit.pending_terms(), whole=True).whole_sums(self._watching)
         spread = Spread.of(self.of_residuals, released, self._watching.deviation)
@@ -175,7 +181,7 @@ class RegressionPlan(AdditivePlan):
         loss = initial.loss.about(outcome.mean)
         start, spread = self._begin(curator, loss, outcome)
         encoder = initial.merge(curator, self._bins_for(snr), outcome.records, initial.of_outcomes.channels)
-        fit = Fit(encoder, np.array([outcome.records]), self._draw_samples(curator, outcome.records))
+        fit = Fit(encoder, np.array([outcome.records]), *self._draw_samples(curator, outcome.records))
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)
         if snr < self._rules.min_snr:
@@ -208,9 +214,9 @@ class RegressionPlan(AdditivePlan):
         return loss.clipped_at(steps).shift(spread.mean / steps, 1.0), spread.around(spread.mean)
 
     def _shift(self, curator: Queryable, fit: Fit, clips: ResidualClip, units: int) -> int:
-        """Return the votes by which all margins are too low, by what so many units leave when nothing is selected.
+        """Final query: measure the mean residual under a wide clip with the remaining units; return it in votes.
 
-        Residuals are clipped where the noise and what is cut off, which may have one sign, are least together.
+        The clip minimizes noise plus bias.
         """
         spread, noise = self._initial_queries.residuals(curator, fit, clips.spread), self._stage.one(units, 0).noise
         loss = clips.loss.clipped_at(spread.wide_clip(noise.deviation / UNIT))
@@ -219,7 +225,7 @@ class RegressionPlan(AdditivePlan):
 
 
 def trusted(term: Term, estimate: Estimate) -> Term:
-    """Return a term whose steps count by the probability that there is a step at all, which beforehand is a fifth."""
+    """Multiply the votes by the posterior probability of any effect; the prior is 1/5."""
     trust = expit(logsumexp(estimate.evidence) - math.log(4 * len(estimate.evidence)))
     return replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
 
@@ -234,7 +240,7 @@ class ResidualClip:
         self.loss = self._clipped(loss)
 
     def _clipped(self, loss: Squared) -> Squared:
-        return self.spread.loss(self._noise, self._rules.clip_cells, self._rules.clip_skew, loss)
+        return self.spread.with_best_clip(self._noise, self._rules.clip_cells, self._rules.clip_skew, loss)
 
     def renewed(self, curator: Queryable, fit: Fit) -> Squared:
         """Return the loss of the next round; ask for the residuals if it is time."""

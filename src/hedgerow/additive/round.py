@@ -31,7 +31,7 @@ SAMPLING_PENALTY = 0.5
 CANDIDATE_PENALTY = 2.0
 CUT_GROUPS = 8  # groups of a number's bins, between which the last cut may be: sums of a scan grow with them
 MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with missing and undeclared ones 16 groups
-# Of a score, so that scores less penalties fit 64 bits; reached near the samplers' largest noise
+# Keeps score minus penalty within int64; reached only near the samplers' largest noise
 LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 
@@ -39,17 +39,18 @@ MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 class Fit:
     """What a fit has released so far, for its next rounds.
 
-    ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records. Scores are of a sample in which each
-    record is with probability 2**-halvings; 0: of all records. Rounds of at most one cut go by the first of two ``halvings``,
-    those of more by the second.
+    ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records. Selections read each record
+    with probability 2**-n (n = 0: all). n is ``curve_halvings`` in rounds of at most one cut, ``cut_halvings`` in
+    rounds of several.
     """
 
-    def __init__(self, encoder: Encoder, curvature: Floats, halvings: tuple[int, int] = (0, 0)) -> None:
-        self.encoder, self.curvature, self.halvings = encoder, curvature, halvings
+    def __init__(self, encoder: Encoder, curvature: Floats, curve_halvings: int = 0, cut_halvings: int = 0) -> None:
+        self.encoder, self.curvature = encoder, curvature
+        self.curve_halvings, self.cut_halvings = curve_halvings, cut_halvings
         self.terms: list[Term] = []
         self.visits = Visits()
-        # By halvings: what the margins of these records do not hold yet.
-        self._pending: dict[int, list[Term]] = {0: [], halvings[0]: [], halvings[1]: []}
+        # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
+        self._pending: dict[int, list[Term]] = {0: [], curve_halvings: [], cut_halvings: []}
         self._curves: dict[int, Integers] = {}
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
@@ -67,8 +68,12 @@ class Fit:
         for pending in self._pending.values():
             pending.append(term)
 
+    def halvings(self, cuts: int) -> int:
+        """Return n of the sample that the selections of a round of up to so many cuts read."""
+        return self.cut_halvings if cuts > 1 else self.curve_halvings
+
     def pending_terms(self, halvings: int = 0) -> Terms | None:
-        """Return what the margins of all records, or of a sample, do not hold yet; they do from now on."""
+        """Return the terms not yet added to the margins of all records, or of a sample; the caller adds them now."""
         pending, self._pending[halvings] = self._pending[halvings], []
         return Terms(tuple(pending)) if pending else None
 
@@ -89,8 +94,9 @@ class Fit:
 class OneRound:
     """Up to K cuts, then one feature in every cell of them: at most max(K, 1) selections, and one measurement.
 
-    K - 1 cuts are selected one by one. The last selection chooses the feature, alone or with one more cut. All selections have
-    the same range (docs/proofs/hedgerow.md).
+    The first K - 1 cuts are selected one by one. The last selection compares "a feature in the current cells" with "one
+    more cut and a feature", so a round may end with K - 1 cuts. K = 0: one selection. All have the same range
+    (docs/proofs/hedgerow.md).
     """
 
     loss: Loss
@@ -100,6 +106,7 @@ class OneRound:
 
     @lazy
     def selection(self) -> Selection:
+        # Permute-and-flip if pure; a rho budget uses the exponential mechanism
         return (self.budget * SELECTION_SHARE / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
@@ -116,10 +123,11 @@ class OneRound:
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int]) -> tuple[Term, Estimate]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
-        halvings = fit.halvings[self.cuts > 1]
-        # Else one scan sums both channels in the time of one
-        apart = halvings > 0 or self.cuts > 0 or self.loss.scored > 1
-        rule, answers = self.loss.scores if apart else self.loss, None
+        halvings = fit.halvings(self.cuts)
+        # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
+        # Then one scan sums both channels at no extra time.
+        separate_scan = halvings > 0 or self.cuts > 0 or self.loss.scored > 1
+        rule, answers = self.loss.scores if separate_scan else self.loss, None
         for _ in range(self.cuts - 1):
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
@@ -129,8 +137,9 @@ class OneRound:
         selected = self._select(answers, fit, cuts, splits)
         if selected.cut is not None:
             cuts.append(selected.cut)
-        if apart:
+        if separate_scan:
             measured = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=selected.feature)
+            # This round holds the selected feature alone, so its index here is 0.
             sums = measured.sums(Candidate(0), self.noise)
         else:
             sums = answers.sums(selected, self.noise)
@@ -138,25 +147,30 @@ class OneRound:
         return self._term(fit, tuple(cuts), selected.feature, sums)
 
     def _select(self, answers: Round, fit: Fit, cuts: Sequence[Cut], splits: Splits | None) -> Candidate:
-        """Return a candidate, by scores less what noise and part of what sampling add to them."""
+        """Select by score minus a penalty, which follows from public and released numbers alone.
+
+        The penalty is half the expected absolute sampling error of the score, plus a term for measurement noise; both
+        grow with the square root of the number of bins (docs/decisions/0012-hedgerow.md). Splits also pay for how many
+        there are.
+        """
         rows = 1 if splits is None else 1 + len(splits)
         offered = np.ones((rows, len(fit.numeric)), dtype=np.bool_)
         offered[:, [cut.by for cut in cuts]] = False
-        cells = np.sqrt(2 / np.pi * (1 << len(cuts)) * fit.encoder.n_codes)
+        root_bins = np.sqrt(2 / np.pi * (1 << len(cuts)) * fit.encoder.n_codes)
         noise = self.noise.deviation * self.loss.scored
-        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 1]
-        chance = UNIT * self.loss.deviation * np.sqrt(scored).sum()
-        penalty = np.tile(cells * (noise + SAMPLING_PENALTY * chance), (rows, 1))
+        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings(self.cuts)
+        sampling = UNIT * self.loss.gradient_sd * np.sqrt(scored).sum()
+        penalty = np.tile(root_bins * (noise + SAMPLING_PENALTY * sampling), (rows, 1))
         if splits is not None:
-            many = CANDIDATE_PENALTY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
-            penalty[1:] = np.sqrt(2) * penalty[1:] + many
+            multiplicity = CANDIDATE_PENALTY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
+            penalty[1:] = np.sqrt(2) * penalty[1:] + multiplicity
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
 
     def _warnings(self, fit: Fit, feature: int, sums: Integers) -> tuple[str, ...]:
-        """Return a warning if the first released curvatures (cells, codes, channels) of a category show that it was hardly read.
+        """Warn if the first measurement of a categorical feature shows that almost no records had a declared value.
 
-        Every record adds to them, and numbers have a survey.
+        ``sums`` are (cells, codes, channels). Numeric features are checked on the survey histograms.
         """
         if fit.numeric[feature] or any(term.feature == feature for term in fit.terms):
             return ()
@@ -167,7 +181,7 @@ class OneRound:
     def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:
         """Return the term of released sums (cells, codes, channels) and its estimate; update the curvature of all records."""
         scored, multiple = self.loss.scored, self.loss.curvature
-        of_one = UNIT * self.loss.deviation
+        of_one = UNIT * self.loss.gradient_sd
         gradient, curvature = sums[..., :scored] / of_one, sums[..., scored:] / (UNIT * multiple)
         fit.curvature = self.loss.curvature_of(curvature.sum(axis=(0, 1)))
         noise = self.noise.deviation
@@ -181,7 +195,7 @@ class OneRound:
                 feature, (gradient[0], curvature[0]), deviations, before, numeric=numeric, prior=prior
             )
             steps = of_visits[None]
-        unit, deviation = max(1, round(UNIT * self.loss.unit)), max(1, round(UNIT * self.loss.deviation))
+        unit, deviation = max(1, round(UNIT * self.loss.unit)), max(1, round(UNIT * self.loss.gradient_sd))
         return Term(cuts, feature, self.loss.votes(steps), sums, round(noise), unit, deviation), estimate
 
 
@@ -242,12 +256,12 @@ def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) ->
 
 
 def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
-    """Return a term of at most one cut, changed so that every curve still goes as ``signs`` say.
+    """Return a term of at most one cut, made to keep the monotonicity constraints ``signs``.
 
-    A term without cuts becomes the step from the feature's own curve, ``before`` (codes,), to the isotonic regression of the sum,
-    weighted by released curvatures. Of a term with a cut each cell becomes isotonic. If the feature that is cut has a sign too,
-    codes at which the two cells are out of order move to the cells' mean, whose weights are the same for all codes, so that cells
-    stay isotonic. Missing values stand outside the order.
+    No cuts: isotonic regression of the curve after the step, weighted by released curvatures; ``before`` (codes,) is
+    the curve before it. One cut: isotonic in each cell. If the cut feature is constrained, bins where the two cells
+    violate the order are set to the pooled mean of the two cells, which uses one weight for all bins, so cells stay
+    monotone. Missing values of a constrained feature are exempt.
     """
     if not signs or term.sums is None:
         return term
@@ -269,7 +283,7 @@ def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
 
 
 def across_of(term: Term, signs: Sequence[int]) -> int:
-    """Return how a term of one cut may go from its first cell to its second; 0 where the second holds missing values alone."""
+    """Return the sign of the cut feature of a one-cut term, or 0: no cut, or only missing values on the second side."""
     return signs[term.cuts[0].by] if term.cuts and term.cuts[0].side[:-1].any() else 0
 
 

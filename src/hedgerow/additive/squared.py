@@ -171,9 +171,9 @@ RESIDUALS = Prior(
 LARGEST_VOTE = 1 << 20  # of a round, in steps of the grid: 1000 rounds of it fit 32 bits
 LONGEST_LOG = VOTE_STEPS  # votes of a step of a log link: a factor of e
 REACH = 4  # times the mean, up to which expected counts are told apart in the curvature; more would raise its noise
-LEAST_INSIDE = 0.25  # of the residuals within a clip; that fewer are says noise
+LEAST_INSIDE = 0.25  # the estimated share of residuals inside the clip is at least this; less is taken for noise
 PER_OCTAVE = 2  # bins of a histogram to a factor of two: a clip is then known to a factor of 1.4
-EVEN_PARTS = 16  # parts of a bin, of which each is taken to be at one distance from a mean
+EVEN_PARTS = 16  # points that each bin is split into when distances to a mean are computed
 EVEN = 32  # bins of one width of an outcome's range; narrower ones near zero come on top
 NARROWEST = 4  # the power of two of the first bin's end, in steps of the grid
 CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
@@ -192,10 +192,10 @@ class Squared:
     costs.
     """
 
-    clip: int  # c, in steps of the outcome's grid, at least 1
+    clip: int  # C, in steps of the outcome's grid, at least 1
     spread: float  # the root mean square of clipped residuals, in steps of the grid: a released or public number
     inside: float  # the share of residuals that the clip leaves as they are, above 0: likewise
-    thousandths: int  # c, in thousandths
+    count_weight: int  # c, in thousandths
     link: Link = PLAIN  # what margins say
     measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
 
@@ -215,7 +215,7 @@ class Squared:
 
     @property
     def constant(self) -> int:
-        return UNIT * self.thousandths // 1000
+        return UNIT * self.count_weight // 1000
 
     @property
     def l1(self) -> int:
@@ -231,13 +231,17 @@ class Squared:
         return self.constant / UNIT
 
     @property
-    def deviation(self) -> float:
+    def gradient_sd(self) -> float:
         """The root mean square of what a record adds to the first channel, in ``UNIT``."""
         return self.spread / self.clip
 
     @property
     def unit(self) -> float:
-        """How many steps of the grid a step of 1 is: residuals that are cut off do not follow the margin."""
+        """Votes per unit step.
+
+        Clipped residuals are in units of their RMS. Division by the unclipped share corrects for those at the clip,
+        which do not change with the margin.
+        """
         return self.spread / self.inside
 
     @property
@@ -282,7 +286,11 @@ class Squared:
         return replace(self, clip=clip)
 
     def shift(self, total: float, mass: float) -> int:
-        """Return the votes by which all margins are too low where gradients and curvatures, in units of one, have these sums."""
+        """Return the constant correction of all margins, in votes.
+
+        It is the clip times the mean clipped residual, in units of the clip; at most one clip. ``total`` and ``mass``
+        are the sums of gradients and curvatures, in units of one.
+        """
         return int(np.clip(total / mass, -1, 1) * self.clip)
 
 
@@ -391,8 +399,8 @@ class Spread:
     """How distances spread, by a released histogram."""
 
     edges: Integers  # (bins + 1,): the ends of the bins, in steps of the grid
-    # (bins,): How many records each holds: what was released of it, or none where that is below the noise. Where
-    # nothing stands out of the noise all records together, or as many as their noise, are spread evenly
+    # (bins,): Records of each bin. Counts below the noise become 0. If none is significant, all records, or as many as
+    # their noise, are spread evenly
     counts: Floats
     clear: float  # how many records are in bins that stand out of the noise
 
@@ -400,7 +408,8 @@ class Spread:
     def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
         """Return what released counts with noise of this deviation say.
 
-        Neighboring bins are merged until most records are in bins that stand out of the noise; the others count none.
+        Neighboring bins are merged until most records are in bins that stand out of the noise. Counts below the noise
+        become 0; if none is significant, mass is spread evenly.
         """
         merge, edges = 1, np.array(rule.edges)
         while True:
@@ -455,15 +464,18 @@ class Spread:
         return float(np.maximum(middle - clip, 0) @ self.share)
 
     def wide_clip(self, noise: float) -> int:
-        """Return the clip of a mean: its noise, of this deviation in units of the clip, and what it cuts off are least."""
+        """Return the clip with the least squared error of an overall mean (noise plus bias).
+
+        ``noise`` is the deviation of a sum, in units of the clip.
+        """
         error = [(clip * noise / self.records) ** 2 + self.cut_off(clip) ** 2 for clip in self.edges[1:]]
         return int(self.edges[1 + int(np.argmin(error))])
 
-    def loss(self, noise: float, cells: float, skew: float, loss: Squared) -> Squared:
-        """Return a loss with the clip under which the step of a cell has the least error.
+    def with_best_clip(self, noise: float, cells: float, skew: float, loss: Squared) -> Squared:
+        """Return a loss with the clip that minimizes the squared error of a step in a cell.
 
-        ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a
-        share ``skew`` is taken to have one sign there.
+        The cell holds 1 / ``cells`` of the records. A share ``skew`` of the clipped amount counts as bias. ``noise`` is
+        the deviation of a sum, in units of the clip.
         """
         records, least, best = self.records / cells, math.inf, (1, 1.0, 1.0)
         for clip in self.edges[1:].tolist():

@@ -153,7 +153,7 @@ def categories_of(kind: Categorical, other: Categorical) -> Integers:
 
 
 def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, float]:
-    """Return a model's start on the grid of margins of a loss, and how many of its votes one of the model is."""
+    """Return the start margins in the units of ``loss``, and the factor for the model's votes."""
     if not isinstance(model.loss, Squared):
         return model.start, 1.0
     assert isinstance(loss, Squared)
@@ -170,9 +170,9 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
 
 
 def moved(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Term:
-    """Return a term on other codes, ``codes[feature][new]`` being the one that a new one stands for.
+    """Return a term on other codes and numbers of features; ``codes[j][new]`` is the old code.
 
-    A cut of which all new codes are on one side is left out, with the cells of the other side. Features are numbered anew.
+    Cuts with all new codes on one side are dropped, with the cells of the other side.
     """
     cuts: list[Cut] = []
     cells = np.arange(len(term.votes))

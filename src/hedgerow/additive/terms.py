@@ -22,7 +22,10 @@ Codes = npt.NDArray[np.unsignedinteger]
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a round released of a term's cells: noisy sums (cells, codes, columns), their deviations; in units of a record's."""
+    """Released sums of a term, (cells, codes, columns), and the deviations of their noise.
+
+    All are scaled by ``deviation`` and the curvature multiple.
+    """
 
     gradient: Floats
     curvature: Floats
@@ -43,8 +46,8 @@ class Term:
     # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
     sums: Integers | None = None
     noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
-    unit: int = VOTE_STEPS * UNIT  # how many votes a step of 1 of its loss is, in 1 / UNIT
-    deviation: int = UNIT  # of what one record adds to a gradient, in UNIT
+    unit: int = VOTE_STEPS * UNIT  # votes per unit step of the loss, times UNIT
+    deviation: int = UNIT  # gradient scale of the loss, ``gradient_sd``, times UNIT
 
     __repr__ = short_repr
 

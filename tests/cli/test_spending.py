@@ -276,6 +276,7 @@ def test_no_output_is_written_over_a_ledger(ledger, run, is_refused, command, na
     assert not (ledger.parent / name).exists() or name == "budget.db"
 
 
+@pytest.mark.filterwarnings("ignore:no range is promised")  # of so few records
 @pytest.mark.parametrize("command", ["train", "evaluate", "search", "release"])
 def test_a_result_whose_name_was_taken_meanwhile_is_kept_beside_it(ledger, run, monkeypatch, command):
     """Whoever took the name did so after the command had looked."""

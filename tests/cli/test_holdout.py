@@ -85,7 +85,7 @@ def test_the_figures_are_those_of_the_held_out_lines(folder, answer, coins):
     ]
     found = answer("train", "people.csv", *options)["holdout"]
     tested = np.frombuffer(content, dtype=np.uint64) < 2**63
-    columns = {name: cells[tested] for name, cells in read_table("people.csv").items()}
+    columns = {name: np.asarray(cells)[tested] for name, cells in read_table("people.csv").items()}
     truth = columns.pop("income")
     model = hr.load("m.hedgerow")
     assert found["lines"] == tested.sum()

@@ -288,6 +288,12 @@ def system_trial(
     """Return the attack on a system of the registry by a pair, whose settings hold unless ``settings`` says otherwise.
 
     Without an epsilon, the claim is the one at which the pair shows most. For a regressor the pair's classes are numbers.
+
+    Examples
+    --------
+    >>> from hedgerow.audit.cases import case
+    >>> system_trial("edprf", case("one-leaf"), "add-remove", epsilon=1.0).target.subject
+    'edprf, private (max_depth=0, n_estimators=1)'
     """
     kind = system_class(name)
     case = case.of_numbers() if issubclass(kind, PrivateRegressor) else case

@@ -340,7 +340,13 @@ WEAK: Mapping[str, tuple[str, ...]] = {
 
 
 def case(name: str) -> Case:
-    """Return a case by its name, or raise ConfigurationError with the names that exist."""
+    """Return a case by its name, or raise ConfigurationError with the names that exist.
+
+    Examples
+    --------
+    >>> case("one-leaf").pair("add-remove").words
+    'One leaf: one record of class no, and one of class yes that ties with it.'
+    """
     known = {each.name: each for each in (*GENERAL, *CLOSER, *QUESTIONS, *PUBLISHED)}
     if name not in known:
         raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")

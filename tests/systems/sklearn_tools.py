@@ -402,7 +402,8 @@ OUTCOMES = {
     "ClassifierChain": "RRRRR",
     "CalibratedClassifierCV": "WWWWS",
     "CalibratedClassifierCV(ensemble=False)": "CCCCS",
-    "CalibratedClassifierCV(method='temperature')": "RWWWS",
+    # It takes labels for positions of an array, and with the label 2 reads beyond its end.
+    "CalibratedClassifierCV(method='temperature')": "RUWWS",
     "TunedThresholdClassifierCV": "WWWWS",
     "FixedThresholdClassifier": "WWWWS",
     "SelfTrainingClassifier": "WWWWW",
@@ -435,7 +436,13 @@ OF_REGRESSORS = {
     "partial_dependence": "W",
 }
 
-MEANINGS = {"W": "works", "C": "needs the column", "R": "refused", "S": "refused by scikit-learn"}
+MEANINGS = {
+    "W": "works",
+    "C": "needs the column",
+    "R": "refused",
+    "S": "refused by scikit-learn",
+    "U": "undefined in scikit-learn",
+}
 
 
 def table():

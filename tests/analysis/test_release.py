@@ -439,7 +439,7 @@ def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_
     monkeypatch.setattr("hedgerow.analysis.ReleasedSchema.save", broken)
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "count epsilon 2.0 as spent" in result.stderr
+    assert "epsilon 2.0 was spent, but no schema was written." in result.stderr
     assert "count" not in run(*arguments, "--epsilon", -1).stderr
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from glob import escape, glob, has_magic
@@ -178,10 +179,11 @@ def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> N
 
 
 def _is_database(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(DATABASE)) == DATABASE
+    with suppress(OSError):  # there is none, or nobody may read it
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(len(DATABASE)) == DATABASE
+    return False
 
 
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:

@@ -66,7 +66,7 @@ class Texts:
         return self.astype(object if dtype is None else dtype)
 
     def distinct(self) -> tuple[Texts, npt.NDArray[np.int32]]:
-        """Return one cell of each text (a missing one last, if there is one), and the place of each cell among them."""
+        """Return one cell of each text, in the order of their first cells, and the place of each cell among them."""
         table = np.full(1 << max(4, 2 * len(self) - 1).bit_length(), -1, dtype=np.int32)
         firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
         count = find_distinct(self.data, self.starts, self.stops, table, firsts, places)

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import NUMBER, Cells, Key, category_key
-from hedgerow.schema.formats import NumberFormat
+from hedgerow.reading.cells import NUMBER, Cells, Key, category_key
+from hedgerow.reading.formats import NumberFormat
+from hedgerow.reading.parts import Holds
 from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]
@@ -209,6 +210,10 @@ class Numeric:
 
         return read
 
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold such numbers."""
+        return holds in ("anything", "numbers")
+
     def cell(self, value: float) -> float | str:
         """Return a cell that is read as this value of the range."""
         return value
@@ -274,6 +279,11 @@ class Categorical:
         if code >= len(self.values):
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
+
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold one of the values."""
+        kind = {"anything": object, "numbers": float, "times": str}.get(holds, ())
+        return any(isinstance(category_key(value), kind) for value in self.values)
 
     def in_words(self) -> str:
         """Return the values, in quotes if one has a comma; of more than twelve, the first twelve."""

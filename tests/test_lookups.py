@@ -8,8 +8,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.inputs import check_columns
+from hedgerow.reading.table_file import check_no_name_twice, single_places
 from hedgerow.schema import Encoder
-from hedgerow.sources.table_file import check_no_name_twice, single_places
 
 ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -68,7 +68,7 @@ def schema():
 
 def compare(header):
     """As for a file of these columns."""
-    check_columns(SimpleNamespace(header=header, index=(), check_types=lambda schema: None), schema(), Path("t.csv"))
+    check_columns(SimpleNamespace(header=header, index=(), check_types=lambda *declared: None), schema(), Path("t.csv"))
 
 
 @pytest.mark.parametrize("extra", [[], names("y")])

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import hedgerow as hr
-from hedgerow.sources import csv_file
+from hedgerow.reading import csv_file
 
 ODD = """\
 age,marital status,code,income

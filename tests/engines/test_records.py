@@ -21,8 +21,8 @@ from random_records import CASES, STARTED, estimator, random_batches, random_rec
 import hedgerow as hr
 from hedgerow.engines import local
 from hedgerow.engines.local import LocalSource, Spill
+from hedgerow.reading.streams import Files
 from hedgerow.schema import Encoder
-from hedgerow.sources.streams import Files
 from hedgerow.systems import hedgerow
 
 pa = pytest.importorskip("pyarrow")

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
     CACHE_CELLS,
     CHUNK,
     CategoryReader,

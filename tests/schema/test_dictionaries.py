@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.reading.cells import CategoryReader
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.parts import read_through, series_part
+from hedgerow.reading.table_file import open_parquet
 from hedgerow.schema import Encoder
-from hedgerow.schema.cells import CategoryReader
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.parts import read_through, series_part
-from hedgerow.sources.table_file import open_parquet
 
 CHUNKS = (["x", None, "y"], ["y", "z"], [], ["z", "y", None, "x"])
 TEXT = pa.string()
@@ -48,7 +48,7 @@ def test_numbers_of_each_chunk_are_read_by_its_own_dictionary():
 
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_row_groups_of_a_parquet_file_are_read_by_their_own_dictionaries(tmp_path, blocks, monkeypatch):
-    monkeypatch.setattr("hedgerow.sources.table_file.BATCH_ROWS", blocks)
+    monkeypatch.setattr("hedgerow.reading.table_file.BATCH_ROWS", blocks)
     path = tmp_path / "a.parquet"
     with pq.ParquetWriter(path, pa.schema([("a", column().type)])) as writer:
         for chunk in CHUNKS:

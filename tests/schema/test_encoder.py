@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from numba import typeof
 
 from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.reading.cells import category_key, is_missing_key, number, object_array
+from hedgerow.reading.kernels import TILE, bin_columns
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
-from hedgerow.schema.cells import category_key, is_missing_key, number, object_array
 from hedgerow.schema.encoder import BLOCK_ROWS, SLOTS, raw_columns, slots_of
-from hedgerow.schema.kernels import TILE, bin_columns
 
 from .odd_cells import CELLS, ODD, WORST, odd_columns
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema.formats import DateFormat, NumberFormat
+from hedgerow.reading.formats import DateFormat, NumberFormat
 from hedgerow.schema.infer import written
 
 GERMAN = NumberFormat(",", ".")

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.cells import category_key
-from hedgerow.schema.columns import read_columns
+from hedgerow.reading.cells import category_key
+from hedgerow.reading.columns import read_columns
 
 BERLIN = "Europe/Berlin"
 SUMMER = datetime(2020, 7, 1, 12, 30)  # in UTC; without it, where nothing has a zone

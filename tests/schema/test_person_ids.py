@@ -17,8 +17,8 @@ from hypothesis import given, settings
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.persons import LONGEST, Groups, person_ids, person_text, read_groups
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.persons import LONGEST, Groups, person_ids, person_text, read_groups
 
 from schema.odd_cells import CELLS, NOT_A_TIME, ODD, WORST  # isort: skip
 

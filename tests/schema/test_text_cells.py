@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.schema import Categorical, Encoder, Schema, text_cells
-from hedgerow.schema.cells import CategoryReader, number, numbers
-from hedgerow.schema.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
-from hedgerow.schema.kernels import POWERS, find_distinct, read_moments, read_numbers
-from hedgerow.schema.parts import arrow_texts
-from hedgerow.schema.persons import person_ids
-from hedgerow.schema.text_cells import REPLACING, Texts, joined
+from hedgerow.reading import text_cells
+from hedgerow.reading.cells import CategoryReader, number, numbers
+from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
+from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
+from hedgerow.reading.parts import arrow_texts
+from hedgerow.reading.persons import person_ids
+from hedgerow.reading.text_cells import REPLACING, Texts, joined
+from hedgerow.schema import Categorical, Encoder, Schema
 
 FORMS = [NumberFormat(*marks) for marks in (".", ",", (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u2019"))]
 WORDS = [

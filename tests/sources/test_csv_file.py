@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import FileFormatError, SchemaError
-from hedgerow.sources import csv_file
-from hedgerow.sources.csv_file import CSVFile
-from hedgerow.sources.table_file import unread
-from hedgerow.sources.tables import CSVFormat, guess_format, open_table, read_table
+from hedgerow.reading import csv_file
+from hedgerow.reading.csv_file import CSVFile
+from hedgerow.reading.table_file import unread
+from hedgerow.reading.tables import CSVFormat, guess_format, open_table, read_table
 
 TEXTS = st.text(st.sampled_from('ab ",;\t0é'), max_size=20)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.reading import table_file
+from hedgerow.reading.tables import open_table, read_table
 from hedgerow.schema import Encoder
-from hedgerow.sources import table_file
-from hedgerow.sources.tables import open_table, read_table
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.sources import csv_file
-from hedgerow.sources.csv_file import CSVFile, CSVFormat
-from hedgerow.sources.table_file import unread
+from hedgerow.reading import csv_file
+from hedgerow.reading.csv_file import CSVFile, CSVFormat
+from hedgerow.reading.table_file import unread
 
 CELLS = st.text(st.sampled_from('ab",;\r\n é'), max_size=12)
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6)

@@ -19,8 +19,8 @@ from sklearn.base import clone
 import hedgerow as hr
 from hedgerow.audit import exact_loss
 from hedgerow.errors import SchemaError
-from hedgerow.schema import persons
-from hedgerow.schema.cells import object_array
+from hedgerow.reading import persons
+from hedgerow.reading.cells import object_array
 
 pytestmark = pytest.mark.filterwarnings("ignore:epsilon")
 
@@ -185,7 +185,7 @@ WRONG = {  # what is planted, and two persons that it reads as one
 def test_a_rule_that_reads_two_persons_as_one_is_found_by_the_exact_law(bug, monkeypatch):
     name, rule, pair = WRONG[bug]
     assert loss(*pair) <= 1
-    monkeypatch.setattr(f"hedgerow.schema.persons.{name}", rule())
+    monkeypatch.setattr(f"hedgerow.reading.persons.{name}", rule())
     assert loss(*pair) > 1.4
 
 

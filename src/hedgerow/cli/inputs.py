@@ -28,10 +28,10 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import Columns, TableFile, check_no_index, places_of
+from hedgerow.reading.tables import is_parquet, open_table, read_table
 from hedgerow.schema import Encoder, Schema
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
-from hedgerow.sources.tables import is_parquet, open_table, read_table
 from hedgerow.systems import load
 from hedgerow.texts import bar_of, it_or_them, listed
 
@@ -115,7 +115,7 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
             f"{data} has {_columns(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
             f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
         )
-    table.check_types(schema)
+    table.check_types(schema.features, schema.target, schema.labels)
 
 
 def _columns(names: list[str]) -> str:

@@ -33,10 +33,10 @@ from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.model import leaf_text, tree_values
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import Columns, TableFile, unread
+from hedgerow.reading.tables import open_table
 from hedgerow.schema.check import UnreadColumns
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, unread
-from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
 from hedgerow.texts import listed, printable
@@ -104,7 +104,7 @@ def predict(
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
     answer = _answer(estimator, model, proba, level, report)
-    form = CSVFormat.of(estimator.schema_, separator)
+    form = CSVFormat.of(separator or estimator.schema_.delimiter, estimator.schema_.encoding)
     with ExitStack() as stack:
         tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
@@ -163,7 +163,7 @@ def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence
             f"{data} lacks {listed(lacking)} of the model's features, which every record needs. Add {wanted} "
             "(empty cells are read as missing), or pass the right --separator."
         )
-    table.check_types(estimator.schema_)
+    table.check_types(estimator.schema_.features, estimator.schema_.target, estimator.schema_.labels)
     lacking, _ = lacking_and_extra(table.header, keep, data)
     if lacking:
         raise SchemaError(f"{data} has no column {listed(lacking)}, which --keep names. Name one of its columns.")

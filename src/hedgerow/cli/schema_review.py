@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import PrivacyLeakWarning
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers, object_array
+from hedgerow.reading.persons import person_ids
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers, object_array
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import WrittenForm, guess_feature, is_truth, plain_values, written
-from hedgerow.schema.persons import person_ids
 from hedgerow.texts import counted, listed
 
 RARE = 10  # a value with fewer records may identify a person

@@ -19,13 +19,13 @@ from hedgerow.cli.options import files_argument, missing_option, options, out_op
 from hedgerow.cli.schema_review import Arrays, Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
+from hedgerow.reading.cells import numbers
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.persons import person_ids
+from hedgerow.reading.table_file import Columns, TableFile, check_no_name_twice, joined_columns, unread
+from hedgerow.reading.tables import guess_format, open_table
 from hedgerow.schema import Schema, SchemaReport
-from hedgerow.schema.cells import numbers
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
-from hedgerow.schema.persons import person_ids
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, joined_columns, unread
-from hedgerow.sources.tables import guess_format, open_table
 from hedgerow.texts import counted, it_or_them, listed, printable
 
 HEAD = """\
@@ -192,7 +192,7 @@ def check(
     quoted pattern.
     """
     schema = load_schema(schema_path, target, person)
-    counts, report = _count(data, schema, CSVFormat.of(schema, separator))
+    counts, report = _count(data, schema, CSVFormat.of(separator or schema.delimiter, schema.encoding))
     if as_json:
         write_json(counts)
     else:

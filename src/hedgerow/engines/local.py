@@ -20,8 +20,8 @@ from hedgerow.engines.progress import Progress
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.limits import LEAST_MEMORY
+from hedgerow.reading.streams import Block, Layout, Stream
 from hedgerow.schema import Schema
-from hedgerow.sources.streams import Block, Layout, Stream
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
 
 
@@ -166,7 +166,7 @@ class LocalSource:
         return self.stream.again
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        self.stream.check(schema, layout)
+        self.stream.check(schema.features, schema.labels, layout)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         spill = Spill(self.spill, self.memory // 2)

@@ -13,10 +13,10 @@ from hedgerow.engines.local import LocalSource
 from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.persons import Groups, another_person
+from hedgerow.reading.streams import Batches, Layout, check_source, csv_files, files_of, parquet_files
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.persons import Groups, another_person
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.streams import Batches, Layout, check_source, csv_files, files_of, parquet_files
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -319,7 +319,7 @@ class Records:
             raise ConfigurationError(
                 f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
             )
-        return Layout(label, tuple(self._drop), group, CSVFormat.of(schema))
+        return Layout(label, tuple(self._drop), group, CSVFormat.of(schema.delimiter, schema.encoding))
 
 
 @contextmanager

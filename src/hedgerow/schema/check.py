@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import shown
-from hedgerow.schema.cells import CategoryReader, Cells, known_key
-from hedgerow.schema.columns import Columns, read_columns, read_records
+from hedgerow.reading.cells import CategoryReader, Cells, known_key
+from hedgerow.reading.columns import Columns, read_columns, read_records
+from hedgerow.reading.persons import split_target, without_column
 from hedgerow.schema.features import Feature, Numeric, Value
-from hedgerow.schema.persons import split_target, without_column
 from hedgerow.texts import listed, printable, short_repr
 
 FIRST_ROWS, BLOCK_ROWS = 512, 65_536

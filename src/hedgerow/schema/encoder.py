@@ -14,11 +14,11 @@ from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import Allowance
-from hedgerow.schema.cells import CategoryReader, CellCache, Cells, numeric_markers
-from hedgerow.schema.columns import Columns, label_part, read_columns
+from hedgerow.reading.cells import CategoryReader, CellCache, Cells, numeric_markers
+from hedgerow.reading.columns import Columns, label_part, read_columns
+from hedgerow.reading.kernels import bin_columns
+from hedgerow.reading.parts import read_through
 from hedgerow.schema.features import Categorical, Feature, Numeric
-from hedgerow.schema.kernels import bin_columns
-from hedgerow.schema.parts import read_through
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.types import OutcomeReader
 

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import NUMBER, Cells, Key, category_key
-from hedgerow.schema.formats import NumberFormat
+from hedgerow.reading.cells import NUMBER, Cells, Key, category_key
+from hedgerow.reading.formats import NumberFormat
+from hedgerow.reading.parts import Holds
 from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]
@@ -236,6 +237,10 @@ class Numeric(_Entry):
 
         return read
 
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold such numbers."""
+        return holds in ("anything", "numbers")
+
 
 @dataclass(frozen=True, repr=False)
 class Categorical(_Entry):
@@ -276,6 +281,11 @@ class Categorical(_Entry):
         if code >= len(self.values):
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
+
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold one of the values."""
+        kind = {"anything": object, "numbers": float, "times": str}.get(holds, ())
+        return any(isinstance(category_key(value), kind) for value in self.values)
 
     def in_words(self) -> str:
         """Return the values, in quotes if one has a comma; of more than twelve, the first twelve."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
     MACHINE_NUMBERS,
     SPACE,
     Array,
@@ -23,8 +23,8 @@ from hedgerow.schema.cells import (
     object_array,
     public_value,
 )
+from hedgerow.reading.formats import NO_MOMENT, SECONDS, DateFormat, NumberFormat, Unit, date_text, microseconds
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
-from hedgerow.schema.formats import NO_MOMENT, SECONDS, DateFormat, NumberFormat, Unit, date_text, microseconds
 from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 
 LAST = "9999-12-31 23:59:59"

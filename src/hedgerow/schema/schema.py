@@ -14,8 +14,9 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.schema.check import SchemaReport, check_records
-from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.features import (
     NO_RANGE,
     Categorical,
@@ -26,7 +27,6 @@ from hedgerow.schema.features import (
     check_origin,
     distinct_values,
 )
-from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.schema.infer import guess_classes, guess_feature, guess_range
 from hedgerow.schema.toml import (
     check_keys,

@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.cells import Cells
-from hedgerow.schema.features import Categorical, Feature, Numeric, Value
-from hedgerow.schema.formats import (
+from hedgerow.reading.cells import Cells
+from hedgerow.reading.formats import (
     NO_MOMENT,
     SECONDS,
     DateFormat,
@@ -27,6 +26,8 @@ from hedgerow.schema.formats import (
     date_text,
     microseconds,
 )
+from hedgerow.reading.parts import Holds
+from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 
 LARGEST = 2**51  # halves between whole numbers are exact up to here
 # Of the grid of an outcome at most: a millionth of the range is below any noise, and sums of 2**31 residuals fit 64 bits.
@@ -196,6 +197,10 @@ class Date(_Whole):
     def reads_text(self) -> bool:
         """Whether columns need the feature's own ``reader``: always, because a date is not a number."""
         return True
+
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold dates."""
+        return holds != "unreadable"
 
     @property
     def ends(self) -> tuple[str, str]:

@@ -18,11 +18,10 @@ import numpy as np
 from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
-from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.formats import check_delimiter, checked_encoding
-from hedgerow.sources.csv_file import COMMAS, CSVFormat, open_csv
-from hedgerow.sources.table_file import (
+from hedgerow.reading.columns import Declared, read_columns, read_labels
+from hedgerow.reading.csv_file import COMMAS, CSVFormat, open_csv
+from hedgerow.reading.formats import check_delimiter, checked_encoding
+from hedgerow.reading.table_file import (
     ParquetFile,
     TableFile,
     check_no_index,
@@ -98,7 +97,7 @@ class Stream(Protocol):
     def again(self) -> bool:
         """Whether they can be read more than once."""
 
-    def check(self, schema: Schema, layout: Layout) -> None:
+    def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
 
     def blocks(self, layout: Layout) -> Iterator[Block]: ...
@@ -217,7 +216,7 @@ class Files:
                     "the records anew, when nobody writes the files."
                 )
 
-    def check(self, schema: Schema, layout: Layout) -> None:
+    def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         self.check_unchanged()
         is_empty = True
         ids: dict[str | None, Path] = {}
@@ -225,9 +224,9 @@ class Files:
             with self._opened(path, layout.form) as table:
                 check_no_name_twice(table.header, str(path))
                 X, y = layout.split(table.types())
-                check_no_index([name for name in X if name not in schema.features], table.index, str(path))
-                read_columns(X, schema.features)
-                read_labels(y, schema.labels)
+                check_no_index([name for name in X if name not in features], table.index, str(path))
+                read_columns(X, features)
+                read_labels(y, labels)
                 is_empty = is_empty and table.is_empty
                 if layout.group is not None and isinstance(table, ParquetFile):
                     ids.setdefault(_stored_as(table.schema.field(layout.group).type), path)
@@ -339,7 +338,7 @@ class Batches:
     def again(self) -> bool:
         return not self._once
 
-    def check(self, schema: Schema, layout: Layout) -> None:
+    def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
 
         Types decide where they are declared, as Arrow's are. What pandas or another made of the cells that it saw is no reason
@@ -348,9 +347,9 @@ class Batches:
         head = self._first()
         for batch in head:
             X, y = layout.split(batch)
-            read_columns(X, schema.features, check_types=_is_arrow(batch))
+            read_columns(X, features, check_types=_is_arrow(batch))
             if _is_arrow(batch):
-                read_labels(y, schema.labels)
+                read_labels(y, labels)
         if not head or not _rows(head[-1]):
             raise _no_records()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike
@@ -15,11 +15,10 @@ import numpy as np
 
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.schema import Schema
-from hedgerow.schema.cells import Cells, object_array
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.parts import Part
-from hedgerow.schema.text_cells import REPLACING, Texts, joined
+from hedgerow.reading.cells import Cells, object_array
+from hedgerow.reading.columns import Declared, read_columns, read_labels
+from hedgerow.reading.parts import Part
+from hedgerow.reading.text_cells import REPLACING, Texts, joined
 from hedgerow.texts import counted, listed
 
 Columns = dict[str, Cells]
@@ -74,15 +73,15 @@ class TableFile(ABC):
         """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
         return {name: object_array((), 0) for name in self.header}
 
-    def check_types(self, schema: Schema) -> None:
+    def check_types(self, features: Mapping[str, Declared], target: str | None, labels: Declared) -> None:
         """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it.
 
         The columns are there, each once; of the target only if the file has it.
         """
         types = self.types()
-        read_columns({name: types[name] for name in schema.names}, schema.features)
-        if schema.target in types:
-            read_labels(types[schema.target], schema.labels)
+        read_columns({name: types[name] for name in features}, features)
+        if target in types:
+            read_labels(types[target], labels)
 
     def read(self) -> Columns:
         """Return the remaining records as columns of cells, in the file's order."""

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.limits import LONGEST_WORDS
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
     HASHABLE_IDS,
     MACHINE_NUMBERS,
     SPACE,
@@ -45,9 +45,9 @@ from hedgerow.schema.cells import (
     is_read,
     typed_objects,
 )
-from hedgerow.schema.columns import Columns, as_frame, one_column
-from hedgerow.schema.parts import Part
-from hedgerow.schema.text_cells import Texts
+from hedgerow.reading.columns import Columns, as_frame, one_column
+from hedgerow.reading.parts import Part
+from hedgerow.reading.text_cells import Texts
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
 

@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from os import PathLike, fspath
 
-from hedgerow.sources.csv_file import COMMAS, HEAD_BYTES, CSVFormat, cell_counts, is_text, open_csv, unpacked
-from hedgerow.sources.kernels import OPEN_QUOTE
-from hedgerow.sources.table_file import Columns, TableFile, open_parquet
+from hedgerow.reading.csv_file import COMMAS, HEAD_BYTES, CSVFormat, cell_counts, is_text, open_csv, unpacked
+from hedgerow.reading.csv_kernels import OPEN_QUOTE
+from hedgerow.reading.table_file import Columns, TableFile, open_parquet
 
 PARQUET = (".parquet", ".pq")
 ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records

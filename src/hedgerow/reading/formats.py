@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import lazy
 from hedgerow.errors import SchemaError, shown
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
     MACHINE_NUMBERS,
     SPACE,
     WORDS,
@@ -38,7 +38,7 @@ from hedgerow.schema.cells import (
     numeric_markers,
     plain_cell,
 )
-from hedgerow.schema.text_cells import Texts
+from hedgerow.reading.text_cells import Texts
 
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}

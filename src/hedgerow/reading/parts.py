@@ -15,7 +15,7 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_polars, get_pyarrow
 
 from hedgerow.arrays import Integers
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
     MACHINE_NUMBERS,
     NOT_A_TIME,
     Array,
@@ -25,7 +25,7 @@ from hedgerow.schema.cells import (
     time_cells,
     typed_objects,
 )
-from hedgerow.schema.text_cells import Texts
+from hedgerow.reading.text_cells import Texts
 
 # What all cells of a column hold, by its type. Lists, durations, complex numbers and the like are unreadable, so each of their
 # cells is missing. Types of objects, of text and of nulls alone do not tell.

@@ -24,10 +24,9 @@ import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.schema import Schema
-from hedgerow.schema.text_cells import REPLACING, Bytes, Decode, Texts
-from hedgerow.sources.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
-from hedgerow.sources.table_file import Columns, TableFile, single_places
+from hedgerow.reading.csv_kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
+from hedgerow.reading.table_file import Columns, TableFile, single_places
+from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
 
 LONGEST_HEADER = 2**26  # bytes: more than any header, and an end for devices that never end a line
 UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
@@ -73,9 +72,9 @@ class CSVFormat:
     encoding: str = "utf-8"
 
     @classmethod
-    def of(cls, schema: Schema, separator: str | None = None, encoding: str | None = None) -> Self:
-        """Return what is given, otherwise what the schema declares, otherwise commas and UTF-8."""
-        return cls(separator or schema.delimiter or cls.separator, encoding or schema.encoding or cls.encoding)
+    def of(cls, separator: str | None = None, encoding: str | None = None) -> Self:
+        """Return what is given, otherwise commas and UTF-8."""
+        return cls(separator or cls.separator, encoding or cls.encoding)
 
     @property
     def is_utf8(self) -> bool:

@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.schema.text_cells import Texts
+from hedgerow.reading.text_cells import Texts
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column

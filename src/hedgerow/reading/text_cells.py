@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.schema.kernels import POWERS, find_distinct, read_moments, read_numbers
+from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], "str | bytes"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -17,9 +17,8 @@ from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import MACHINE_NUMBERS, Array, Cells, category_key, numbers, object_array, typed_objects
-from hedgerow.schema.features import Feature, Numeric, Value
-from hedgerow.schema.parts import (
+from hedgerow.reading.cells import MACHINE_NUMBERS, Array, Cells, numbers, object_array, typed_objects
+from hedgerow.reading.parts import (
     AnyPart,
     Holds,
     Part,
@@ -30,13 +29,20 @@ from hedgerow.schema.parts import (
     series_part,
     unread_part,
 )
-from hedgerow.schema.text_cells import Texts
-from hedgerow.schema.types import Date
+from hedgerow.reading.text_cells import Texts
 from hedgerow.texts import listed
 
 # Methods that turn a table that holds a query, not records, into a frame. Spark's frames collect rows, so collect is last.
 COLLECTORS = ("toPandas", "df", "compute", "to_pandas", "collect")
 NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals, periods or the like"
+
+
+class Declared(Protocol):
+    """What a schema declares of a column's cells, or of the labels."""
+
+    def takes(self, holds: Holds) -> bool: ...
+
+    def in_words(self) -> str: ...
 
 
 class Columns:
@@ -96,7 +102,7 @@ class Columns:
 
 
 def read_columns(
-    X: Any, features: Mapping[str, Feature] | None = None, *, allow_empty: bool = True, check_types: bool = True
+    X: Any, features: Mapping[str, Declared] | None = None, *, allow_empty: bool = True, check_types: bool = True
 ) -> Columns:
     """Return ``X`` as columns in the order of the schema's features.
 
@@ -169,48 +175,26 @@ def _refuse_objects(rows: Sequence[Any]) -> None:
         )
 
 
-def _check_column_type(name: str, holds: Holds, feature: Feature | None) -> None:
+def _check_column_type(name: str, holds: Holds, feature: Declared | None) -> None:
     if holds == "unreadable":
         raise SchemaError(
             f"the column {name!r} has a type whose cells are {NOT_READ}, so none could be read. Pass a column of numbers or text "
             "for each part, such as the seconds of a duration or the real part of a complex number, or leave it out."
         )
-    if holds == "times" and feature is not None and not _takes_times(feature):
+    if holds == "times" and feature is not None and not feature.takes(holds):
         raise SchemaError(
             f"the column {name!r} has a type of dates or times, which are not numbers, but the schema declares numbers for it, "
             'so no cell could be read. Declare a range of dates, as in hr.Date("2020-01-01", "2024-12-31"), or pass numbers.'
         )
 
 
-def _check_label_type(entry: Feature, holds: Holds) -> None:
-    kind = {"numbers": "numbers", "times": "dates or times"}.get(holds, NOT_READ)
-    if isinstance(entry, Numeric):
-        if holds in ("unreadable", "times"):
-            raise SchemaError(
-                f"y has a type of {kind}, but the schema declares an outcome, which is a number, so no record could have one. "
-                "Pass the outcomes as numbers."
-            )
-    elif (
-        holds == "unreadable"
-        or (holds == "times" and not _has_text(entry.values))
-        or (holds == "numbers" and not _has_number(entry.values))
-    ):
+def _check_label_type(entry: Declared, holds: Holds) -> None:
+    if not entry.takes(holds):
+        kind = {"numbers": "numbers", "times": "dates or times"}.get(holds, NOT_READ)
         raise SchemaError(
-            f"y has a type of {kind}, but the schema declares the classes {listed(entry.values)}, none of which has this "
-            "type, so no record could have a label. Pass the labels as the schema spells them, or correct its classes."
+            f"y has a type of {kind}, but the schema declares the labels {entry.in_words()}, none of which has this type, so no "
+            "record could have a label. Pass the labels as the schema declares them, or correct the schema."
         )
-
-
-def _takes_times(feature: Feature) -> bool:
-    return isinstance(feature, Date) or (not isinstance(feature, Numeric) and _has_text(feature.values))
-
-
-def _has_text(values: Sequence[Value]) -> bool:
-    return any(isinstance(category_key(value), str) for value in values)
-
-
-def _has_number(values: Sequence[Value]) -> bool:
-    return any(isinstance(category_key(value), float) for value in values)
 
 
 def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
@@ -431,13 +415,13 @@ def _not_a_table(what: str) -> ConfigurationError:
     )
 
 
-def read_labels(y: Any, entry: Feature | None = None) -> Cells:
+def read_labels(y: Any, entry: Declared | None = None) -> Cells:
     """Return the labels as a 1-D array of cells; errors as in ``label_part``."""
     part = label_part(y, entry)
     return Columns(["y"], len(part), parts=[part]).cells(0)
 
 
-def label_part(y: Any, entry: Feature | None = None) -> AnyPart:
+def label_part(y: Any, entry: Declared | None = None) -> AnyPart:
     """Return the labels as a column, or raise ConfigurationError unless there is one.
 
     SchemaError if its type cannot hold what ``entry`` declares.
@@ -490,7 +474,7 @@ def check_same_order(X: Any, other: Any, what: str) -> None:
     )
 
 
-def read_records(X: Any, y: Any, features: Mapping[str, Feature], entry: Feature | None) -> tuple[Columns, Cells]:
+def read_records(X: Any, y: Any, features: Mapping[str, Declared], entry: Declared | None) -> tuple[Columns, Cells]:
     """Return at least one record as columns in the order of the features, and one label for each; errors as in both readers."""
     check_same_order(X, y, "y")
     columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)

@@ -14,9 +14,10 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.columns import read_columns, read_labels, read_records
 from hedgerow.reading.formats import check_delimiter, checked_encoding
-from hedgerow.schema.check import SchemaReport, check_records
+from hedgerow.reading.persons import split_target, without_column
+from hedgerow.schema.check import Checker, SchemaReport
 from hedgerow.schema.features import (
     NO_RANGE,
     Categorical,
@@ -302,7 +303,15 @@ class Schema:
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
         """
-        return check_records(X, y, self.features, self.labels, self.missing, self.person, self.target)
+        X, own = split_target(without_column(X, self.person)[0], self.target)
+        y = own if y is None else y
+        if y is None:
+            columns, labels = read_columns(X, self.features, allow_empty=False), None
+        else:
+            columns, labels = read_records(X, y, self.features, self.labels)
+        checker = Checker(self.features, self.missing, None if labels is None else self.labels)
+        checker.add(columns, labels)
+        return checker.report("y", "pass the right labels")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, with the features as a list in order."""

@@ -16,8 +16,7 @@ import numpy as np
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.reading.cells import Cells, object_array
-from hedgerow.reading.columns import Declared, read_columns, read_labels
-from hedgerow.reading.parts import Part
+from hedgerow.reading.columns import Declared, one_column, read_columns, read_labels
 from hedgerow.reading.text_cells import REPLACING, Texts, joined
 from hedgerow.texts import counted, listed
 
@@ -169,13 +168,11 @@ def _index_of(schema: Any) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name in named or name.startswith("__index_level_"))
 
 
-def _cells(column: Any) -> Cells:
+def _cells(array: Any) -> Cells:
     """Return the cells of an arrow array, as those of a table of this type are read; integers with all their digits."""
-    columns = read_columns({"cells": column}, check_types=False)
-    part = columns.parts[0]
-    if isinstance(part, Part) and part.whole is not None and column.null_count:
-        return part.whole(0, len(column))
-    cells = columns.cells(0)
+    column = one_column(array)
+    read = column.whole if column.whole is not None and array.null_count else column.read
+    cells = read(0, len(column))
     return cells.decoded_by(REPLACING) if isinstance(cells, Texts) else cells
 
 

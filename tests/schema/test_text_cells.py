@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from hedgerow.reading import text_cells
 from hedgerow.reading.cells import CategoryReader, number, numbers
+from hedgerow.reading.column import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
-from hedgerow.reading.parts import arrow_texts
 from hedgerow.reading.persons import person_ids
 from hedgerow.reading.text_cells import REPLACING, Texts, joined
-from hedgerow.schema import Categorical, Encoder, Schema
 
 FORMS = [NumberFormat(*marks) for marks in (".", ",", (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u2019"))]
 WORDS = [
@@ -209,15 +208,6 @@ def test_no_record_decides_which_kernels_run():
         read(cells)
     assert [kernel.signatures for kernel in kernels] == known
     assert list(map(len, known)) == [1, 1, 1]
-
-
-@pytest.mark.parametrize("rows", [2, 4])
-def test_whether_a_dictionary_has_more_values_than_records_decides_no_kernel(monkeypatch, rows):
-    pa = pytest.importorskip("pyarrow")
-    monkeypatch.setattr(text_cells, "find_distinct", None)
-    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0][:rows], pa.int8()), pa.array(["a", "b", "c"]))
-    schema = Schema({"k": Categorical(["a", "b", "c"])}, classes=[0, 1])
-    assert Encoder(schema, 16).transform(pa.table({"k": values})).ravel().tolist() == [0, 1, 2, 0][:rows]
 
 
 def test_a_kernel_for_odd_cells_runs_without_any(monkeypatch):

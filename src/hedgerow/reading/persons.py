@@ -46,7 +46,6 @@ from hedgerow.reading.cells import (
     typed_objects,
 )
 from hedgerow.reading.columns import Columns, as_frame, one_column
-from hedgerow.reading.parts import Part
 from hedgerow.reading.text_cells import Texts
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
@@ -272,12 +271,12 @@ def read_groups(
     frame = as_frame(groups, "groups")
     if frame is not None:
         name = next(iter(frame.columns), None)
-    part = one_column(groups, "groups")
-    if len(part) != rows:
+    column = one_column(groups, "groups")
+    if len(column) != rows:
         raise ConfigurationError("X and groups have different lengths, so ids cannot be matched to records.")
-    cells = Columns(["groups"], len(part), parts=[part]).cells(0)
-    if isinstance(part, Part) and part.whole is not None and cells.dtype.kind == "f":
-        cells = part.whole(0, len(part))  # a missing cell must not take digits from the other ids
+    cells = column.read(0, rows)
+    if column.whole is not None and cells.dtype.kind == "f":
+        cells = column.whole(0, rows)  # a missing cell must not take digits from the other ids
     if warn and cells.dtype.kind == "f":
         warnings.warn(
             f"{person or 'groups'} is a column of floating-point numbers, in which only whole numbers are ids and "

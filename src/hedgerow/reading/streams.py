@@ -354,12 +354,13 @@ def _batches(given: Any) -> Iterator[Any]:
 
 def _check_batches(given: Any) -> None:
     """Raise ConfigurationError unless an object is a table, an Arrow stream, or an iterable that is no column or text."""
-    is_column = isinstance(nw.from_native(given, pass_through=True, allow_series=True), nw.Series)
-    is_other = (
-        isinstance(given, str | bytes | np.ndarray) or is_frame_of(given, "dask") or is_frame_of(given, "pyspark")
-    )
-    hands_out = isinstance(given, Iterable) or hasattr(given, "__arrow_c_stream__")
-    if is_column or is_other or not hands_out:
+    if (
+        is_frame_of(given, "dask")
+        or is_frame_of(given, "pyspark")
+        or isinstance(given, str | bytes | np.ndarray)
+        or not (isinstance(given, Iterable) or hasattr(given, "__arrow_c_stream__"))
+        or isinstance(nw.from_native(given, pass_through=True, allow_series=True), nw.Series)
+    ):
         raise wrong_kind("from_batches", "batches, or a function that returns them", given)
 
 

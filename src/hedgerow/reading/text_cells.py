@@ -31,7 +31,7 @@ class Texts:
     ) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
         self.data, self.starts, self.stops = (_fixed(array) for array in (data, starts, stops))
-        self._decode = decode
+        self.decode = decode
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -41,7 +41,7 @@ class Texts:
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Texts:
-        return Texts(self.data, self.starts[rows], self.stops[rows], self._decode)
+        return Texts(self.data, self.starts[rows], self.stops[rows], self.decode)
 
     @property
     def buffer(self) -> tuple[int, int]:
@@ -55,7 +55,7 @@ class Texts:
         return iter(self.tolist())
 
     def tolist(self) -> list[str | bytes | None]:
-        raw, decode = self.data.data, self._decode
+        raw, decode = self.data.data, self.decode
         places = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
         return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]
 
@@ -134,6 +134,6 @@ def joined(tables: Sequence[Mapping[str, Texts]]) -> dict[str, Texts]:
         shifts = [places[column.buffer] for column in columns]
         starts = [np.where(one.starts < 0, -1, one.starts + by) for one, by in zip(columns, shifts, strict=True)]
         stops = [one.stops + by for one, by in zip(columns, shifts, strict=True)]
-        return Texts(data, np.concatenate(starts), np.concatenate(stops), columns[0]._decode)
+        return Texts(data, np.concatenate(starts), np.concatenate(stops), columns[0].decode)
 
     return {name: all_of([table[name] for table in tables]) for name in tables[0]}

@@ -14,10 +14,10 @@ from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import Allowance
-from hedgerow.reading.cells import CategoryReader, CellCache, Cells, numeric_markers
-from hedgerow.reading.columns import Columns, label_part, read_columns
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, CellCache, Cells, numbers, numeric_markers
+from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.kernels import bin_columns
-from hedgerow.reading.parts import read_through
+from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.types import OutcomeReader
@@ -76,7 +76,11 @@ class Encoder:
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._markers = numeric_markers(schema.missing)
         self._readers = category_readers(schema)
-        self._label_reader = label_reader(schema)
+        self._label_reader = (
+            ClassReader(schema.classes, schema.missing)
+            if schema.outcome is None
+            else OutcomeReader(schema.outcome, schema.missing)
+        )
 
     @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
@@ -178,8 +182,7 @@ class Encoder:
         A label that is missing, undeclared or (for an outcome) not a number has -1. Fits drop such records, by a public rule
         that depends on each record alone.
         """
-        part = label_part(y, self.schema.labels)
-        return read_through(part, 0, len(part), self._label_reader.labels)
+        return self._label_reader.labels(read_labels(y, self.schema.labels))
 
 
 def _codes_and_edges(name: str, feature: Feature, max_bins: int) -> tuple[int, npt.NDArray[np.float64]]:
@@ -202,9 +205,7 @@ class _Pass:
     """One pass over records: how each column is read, and the caches, which last for the pass."""
 
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None = None) -> None:
-        self._encoder = encoder
-        self._columns = columns
-        read = range(len(columns.names)) if reads is None else reads
+        self._encoder, self._columns = encoder, columns
         self._codes = [
             None if reader is None else partial(reader.codes, cache=CellCache(reader.code))
             for reader in encoder._readers
@@ -213,55 +214,38 @@ class _Pass:
             feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
             for feature in encoder.schema.features.values()
         ]
-        machine = [i for i in read if columns.holds_machine_numbers(i) and self._own[i] is None]
-        self._texts = [i for i in read if columns.holds_text(i)]
-        self.n_parallel = len(machine) + len(self._texts)
-        self._objects = sorted({*read} - {*machine, *self._texts})
+        read = range(len(columns.names)) if reads is None else reads
+        none = {i: columns.cells(i, 0, 0) for i in read}
+        self._objects = [
+            i for i in read if not isinstance(none[i], Texts) and none[i].dtype.kind not in MACHINE_NUMBERS
+        ]
+        together = [i for i in read if columns.matrix is not None and self._own[i] is None and self._codes[i] is None]
+        self._together = np.array(together, dtype=np.int64)
+        self._single = sorted({*read} - {*self._objects, *together})
+        self.n_parallel = len(none) - len(self._objects)
         self._reading_objects = Lock()
-        self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
-        self._categorical = [i for i in machine if encoder._readers[i] is not None]
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
-                self._encode_cells(self._objects, first, last, codes)
-        self._encode_cells(self._texts, first, last, codes)
-        if self._numeric.size or self._categorical:
-            self._encode_numbers(first, last, codes)
-
-    def _encode_numbers(self, first: int, last: int, codes: Codes) -> None:
-        matrix = self._columns.matrix
-        if matrix is not None:
+                self._encode(self._objects, first, last, codes)
+        self._encode(self._single, first, last, codes)
+        if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
-                block = np.ascontiguousarray(matrix[first:last], dtype=np.float64)
-            self._bin(block, self._numeric, self._numeric, codes)
-        else:
-            for i in self._numeric.tolist():
-                self._bin_one(self._columns.numbers(i, first, last), i, codes)
-        for i in self._categorical:
-            codes[:, i] = self._categories(i)(self._columns.cells(i, first, last))
+                block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
+            self._bin(block, self._together, self._together, codes, self._encoder._markers)
 
-    def _encode_cells(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
+    def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
-            own = self._own[i]
-            if own is not None:  # which knows the markers
-                self._bin_one(own(self._columns.cells(i, first, last)), i, codes, NO_MARKERS)
-            elif self._codes[i] is None:
-                self._bin_one(self._columns.numbers(i, first, last), i, codes)
-            else:
-                codes[:, i] = self._columns.read_through(i, first, last, self._categories(i))
-
-    def _categories(self, i: int) -> Callable[[Cells], npt.NDArray[Any]]:
-        codes = self._codes[i]
-        assert codes is not None
-        return codes
-
-    def _bin_one(
-        self, values: npt.NDArray[np.float64], i: int, codes: Codes, markers: npt.NDArray[np.float64] | None = None
-    ) -> None:
-        block = np.ascontiguousarray(values).reshape(-1, 1)
-        self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes, markers)
+            cells, own, of_values = self._columns.cells(i, first, last), self._own[i], self._codes[i]
+            if of_values is not None:
+                codes[:, i] = of_values(cells)
+                continue
+            # A reader of its own knows the markers.
+            values, markers = (numbers(cells), self._encoder._markers) if own is None else (own(cells), NO_MARKERS)
+            block = np.ascontiguousarray(values).reshape(-1, 1)
+            self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes, markers)
 
     def _bin(
         self,
@@ -269,10 +253,8 @@ class _Pass:
         sources: npt.NDArray[np.int64],
         targets: npt.NDArray[np.int64],
         codes: Codes,
-        markers: npt.NDArray[np.float64] | None = None,
+        markers: npt.NDArray[np.float64],
     ) -> None:
-        encoder = self._encoder
-        markers = encoder._markers if markers is None else markers
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
@@ -306,13 +288,9 @@ def slots_of(
     return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 
-def label_reader(schema: Schema) -> ClassReader | OutcomeReader:
-    if schema.outcome is None:
-        return ClassReader(schema.classes, schema.missing)
-    return OutcomeReader(schema.outcome, schema.missing)
-
-
 class ClassReader:
+    """Read labels as the positions of their classes; -1 if a label is none."""
+
     def __init__(self, classes: Sequence[object], missing: Sequence[object]) -> None:
         self._reader = CategoryReader(classes, missing)
 

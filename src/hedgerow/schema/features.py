@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import NUMBER, Cells, Key, category_key
+from hedgerow.reading.column import Holds
 from hedgerow.reading.formats import NumberFormat
-from hedgerow.reading.parts import Holds
 from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import SchemaError
 from hedgerow.reading.cells import Cells
+from hedgerow.reading.column import Holds
 from hedgerow.reading.formats import (
     NO_MOMENT,
     SECONDS,
@@ -26,7 +27,6 @@ from hedgerow.reading.formats import (
     date_text,
     microseconds,
 )
-from hedgerow.reading.parts import Holds
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 
 LARGEST = 2**51  # halves between whole numbers are exact up to here

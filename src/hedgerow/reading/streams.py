@@ -248,6 +248,10 @@ def _stored_as(column: Any) -> str | None:
         return None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "numbers"
+    if types.is_timestamp(kind):
+        return "moments" if kind.tz is None else f"moments in {kind.tz}"
+    if types.is_date(kind):
+        return "days"
     texts = (types.is_string, types.is_large_string, types.is_string_view)
     return "text" if any(is_one(kind) for is_one in texts) else str(kind)
 

@@ -17,7 +17,7 @@ from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.reading.cells import Cells, object_array
 from hedgerow.reading.columns import Declared, one_column, read_columns, read_labels
-from hedgerow.reading.text_cells import REPLACING, Texts, joined
+from hedgerow.reading.text_cells import Texts, joined
 from hedgerow.texts import counted, listed
 
 Columns = dict[str, Cells]
@@ -172,8 +172,7 @@ def _cells(array: Any) -> Cells:
     """Return the cells of an arrow array, as those of a table of this type are read; integers with all their digits."""
     column = one_column(array)
     read = column.whole if column.whole is not None and array.null_count else column.read
-    cells = read(0, len(column))
-    return cells.decoded_by(REPLACING) if isinstance(cells, Texts) else cells
+    return read(0, len(column))
 
 
 def places_of(names: Sequence[str]) -> dict[str, list[int]]:

@@ -25,7 +25,7 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.reading.csv_file import CSVFormat
-from hedgerow.reading.tables import open_table
+from hedgerow.reading.table_file import open_table
 from hedgerow.schema import Encoder
 
 FEATURES = 20

@@ -10,7 +10,7 @@ from hedgerow.cli.models import tree_lines
 from hedgerow.export import Mean
 from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.model import branch_text, tree_values
-from hedgerow.reading.tables import read_table
+from hedgerow.reading.table_file import read_table
 from hedgerow.scores import binary
 from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel

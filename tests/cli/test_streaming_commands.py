@@ -12,7 +12,7 @@ from hedgerow.cli import inputs, options
 from hedgerow.cli.models import predict
 from hedgerow.engines import local
 from hedgerow.reading import csv_file
-from hedgerow.reading.tables import read_table
+from hedgerow.reading.table_file import read_table
 
 pa = pytest.importorskip("pyarrow")
 

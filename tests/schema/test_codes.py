@@ -113,11 +113,6 @@ def test_numbers_beyond_64_bit_floats_are_in_the_outer_bins_and_nobody_is_warned
     assert encoder.transform({"n": far[:, 0], "m": far[:, 1]}).tolist() == [[3, 0], [0, 3]]
 
 
-def test_no_number_of_a_date_is_a_marker():
-    """A date column's reader knows the markers; among its numbers none is one."""
-    assert module.NO_MARKERS.dtype == np.float64
-
-
 def test_what_an_encoder_says_of_itself():
     encoder = Encoder(SCHEMA, 4)
     assert encoder.n_codes.tolist() == [5, 5, 4, 5, 4]

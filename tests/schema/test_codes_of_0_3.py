@@ -19,7 +19,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.reading.csv_file import CSVFormat
-from hedgerow.reading.tables import read_table
+from hedgerow.reading.table_file import read_table
 from hedgerow.schema import Encoder
 
 DIGESTS = Path(__file__).with_name("codes_of_0_3.txt")

@@ -12,7 +12,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.reading.cells import CategoryReader
 from hedgerow.reading.columns import read_columns, read_labels
-from hedgerow.reading.table_file import open_parquet
+from hedgerow.reading.table_file import open_table
 from hedgerow.schema import Encoder
 
 CHUNKS = (["x", None, "y"], ["y", "z"], [], ["z", "y", None, "x"])
@@ -51,8 +51,8 @@ def test_row_groups_of_a_parquet_file_are_read_by_their_own_dictionaries(tmp_pat
     with pq.ParquetWriter(path, pa.schema([("a", column().type)])) as writer:
         for chunk in CHUNKS:
             writer.write_table(pa.table({"a": column(chunks=(chunk,))}))
-    with open_parquet(path) as file:
-        assert [cell for block in file.blocks() for cell in block["a"].tolist()] == CELLS
+    with open_table(path) as file:
+        assert [cell for block in file.batches() for cell in block["a"].to_pylist()] == CELLS
 
 
 @pytest.mark.parametrize(

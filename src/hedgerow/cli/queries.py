@@ -22,7 +22,6 @@ from hedgerow.cli.inputs import (
     file_digest,
     given,
     json_text,
-    lacking_and_extra,
     load_schema,
     read_delta,
     read_parameters,
@@ -45,7 +44,7 @@ from hedgerow.files import read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.reading.csv_file import CSVFormat
-from hedgerow.reading.table_file import TableFile, check_no_index
+from hedgerow.reading.table_file import TableFile, compare_header
 from hedgerow.schema import Schema
 from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
@@ -173,10 +172,9 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
 
 def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
     """Raise SchemaError unless the columns are those that the options name."""
-    lacking, others = lacking_and_extra(table.header, wanted, data)
+    lacking, others = compare_header(table.header, wanted, data)
     if lacking:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
-    check_no_index(others, table.index, str(data))
     if others:
         raise SchemaError(
             f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "

@@ -14,16 +14,25 @@ import click
 import numpy as np
 
 from hedgerow.cli import NOTHING_READ
-from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema, write_json
+from hedgerow.cli.inputs import ShareProgress, check_columns, check_records, columns_of, load_schema, write_json
 from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
 from hedgerow.cli.schema_review import Arrays, Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.reading.cells import numbers
+from hedgerow.reading.columns import read_columns
 from hedgerow.reading.csv_file import CSVFormat
-from hedgerow.reading.persons import person_ids
-from hedgerow.reading.table_file import Columns, TableFile, check_no_name_twice, joined_columns, unread
-from hedgerow.reading.tables import guess_format, open_table
+from hedgerow.reading.persons import person_ids, read_groups
+from hedgerow.reading.table_file import (
+    TableFile,
+    batches_of,
+    check_no_name_twice,
+    compare_header,
+    guess_format,
+    open_table,
+    unread,
+    whole,
+)
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.texts import counted, it_or_them, listed, printable
@@ -112,16 +121,14 @@ def init(
 
 def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Arrays]:
     """Return files that were read, and their columns one after another."""
-    tables: list[TableFile] = []
-    parts: list[Columns] = []
-    for path in data:
-        with open_table(path, form) as table:
+    with ExitStack() as stack:
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        for table, path in zip(tables, data, strict=True):
             _check_header(table.header, path)
-            if tables and set(table.header) != set(tables[0].header):
+            if set(table.header) != set(tables[0].header):
                 raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
-            tables.append(table)
-            parts.append(table.read())
-    return tables, {name: np.asarray(column) for name, column in joined_columns(parts).items()}
+        columns = read_columns(whole(tables), check_types=False)
+    return tables, {name: np.asarray(columns.cells(place)) for place, name in enumerate(columns.names)}
 
 
 def _check_header(header: Sequence[str], data: Path) -> None:
@@ -210,24 +217,25 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
     """Return all counts as plain values for JSON, and as a report. Columns that the file lacks have none."""
     label = str(schema.target)
     with ExitStack() as stack:
+        progress = stack.enter_context(ShareProgress())
         tables = [stack.enter_context(open_table(path, form)) for path in data]
-        compared = [compare_columns(table.header, schema, path) for table, path in zip(tables, data, strict=True)]
+        wanted = columns_of(schema)
+        compared = [compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)]
         lacking, extra = (list(dict.fromkeys(chain(*names))) for names in zip(*compared, strict=True))
-        labeled = label not in lacking
-        checker = Checker(
-            {name: feature for name, feature in schema.features.items() if name not in lacking},
-            schema.missing,
-            labels=schema.labels if labeled else None,
-            place=f"the column {label!r}",
-            remedy="pass the right --target",
-        )
+        there = [name for name in wanted if name not in lacking]
+        features = {name: schema.features[name] for name in there if name in schema.features}
+        checker = Checker(features, schema.missing, schema.labels if label in there else None)
         ids, key = Counter[bytes](), os.urandom(32)
-        for block in chain.from_iterable(table.blocks() for table in tables):
-            checker.add(block, block[label] if labeled else None)
-            if schema.person in block:
-                ids.update(map(bytes, person_ids(block[schema.person], key, schema.missing)))
+        for batch, share in batches_of(tables, [path.stat().st_size for path in data], there):
+            progress.read(share)
+            checker.add({name: batch[name] for name in features}, batch.get(label))
+            if schema.person in there:
+                groups = read_groups(batch[schema.person], len(batch[schema.person]), schema.missing, warn=False)
+                assert groups is not None
+                assert groups.cells is not None
+                ids.update(map(bytes, person_ids(groups.cells, key, schema.missing)))
         malformed = sum(table.malformed for table in tables)
-    report = checker.report(malformed)
+    report = checker.report(f"the column {label!r}", "pass the right --target", malformed)
     labels = report.labels
     return {
         "private": False,

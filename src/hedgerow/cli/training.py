@@ -32,9 +32,8 @@ from hedgerow.cli.options import Query, refuse_overwriting
 from hedgerow.engines.records import Records
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
-from hedgerow.reading.csv_file import CSVFormat
-from hedgerow.reading.table_file import Columns
-from hedgerow.reading.tables import read_table
+from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.table_file import read_table
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import counted, listed

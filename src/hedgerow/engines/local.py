@@ -20,7 +20,7 @@ from hedgerow.engines.progress import Progress
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.limits import LEAST_MEMORY
-from hedgerow.reading.streams import Block, Layout, Stream
+from hedgerow.reading.streams import Batches, Block, Files, Layout
 from hedgerow.schema import Schema
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
 
@@ -149,7 +149,7 @@ class LocalEngine:
 class LocalSource:
     """Records that this process reads block by block, and counts in partitions; see ``Records`` for the parameters."""
 
-    stream: Stream
+    stream: Files | Batches
     memory: int
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)

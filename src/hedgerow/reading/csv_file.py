@@ -1,7 +1,4 @@
-"""CSV files as columns of text, read record by record (docs/proofs/files.md).
-
-Files that are no CSV in UTF-8 are recognized by their first bytes, before a record is read.
-"""
+"""CSV files as columns of text, read record by record (docs/proofs/files.md)."""
 
 from __future__ import annotations
 
@@ -9,14 +6,12 @@ import codecs
 import gzip
 import io
 import os
-import re
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
-from os import PathLike
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -25,43 +20,16 @@ import numpy.typing as npt
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.reading.csv_kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
-from hedgerow.reading.table_file import Columns, TableFile, single_places
 from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
+
+Columns = dict[str, Any]  # ``Texts`` of CSV, Arrow's arrays of Parquet
 
 LONGEST_HEADER = 2**26  # bytes: more than any header, and an end for devices that never end a line
 UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
 BUFFER_BYTES = 1 << 22  # that are read at once
 BLOCK_CELLS = 1 << 18  # of a block: their places stay in a core's own cache
 BLOCK_LINES, LEAST_LINES = 16_384, 256  # a block costs some time for each column
-
-HEAD_BYTES = 16  # as many as the longest mark below has
-
-# Text could begin with "BZh" or "PK". So each pattern also has bytes that follow the mark in such a file and never in a
-# header.
-KINDS = (
-    (rb"BZh[1-9]1AY&SY", "a bzip2 file", "Unpack it (bunzip2), and pass what comes out"),
-    (rb"\xfd7zXZ\x00", "an xz file", "Unpack it (unxz), and pass what comes out"),
-    (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it, and pass the file of records in it"),
-    (
-        rb"PK(?:\x03\x04|\x05\x06)",
-        "a zip archive, as .xlsx, .ods, .npz and model files are",
-        "Unpack it, or save its table as CSV",
-    ),
-    (rb"PAR[1E][\x00-\x1f]", "a Parquet file", "Give it a name that ends in .parquet"),
-    (rb"ARROW1\x00\x00|FEA1[\x00-\x1f]", "a Feather (Arrow) file", "Save it as Parquet or CSV"),
-    (rb"ORC[\x00-\x1f]", "an ORC file", "Save it as Parquet or CSV"),
-    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel (.xls) or Office file", "Save its table as CSV"),
-    (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "Save its table as Parquet or CSV"),
-    (rb"SQLite format 3\x00", "an SQLite database", "Export its table as CSV"),
-)
-
-# UTF-32's first mark begins with UTF-16's.
-WIDE = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),
-    (codecs.BOM_UTF32_BE, "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16"),
-)
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
 
 
 @dataclass(frozen=True)
@@ -84,24 +52,15 @@ class CSVFormat:
 COMMAS = CSVFormat()
 
 
-@contextmanager
-def open_csv(path: str | PathLike[str], form: CSVFormat) -> Iterator[CSVFile]:
-    with open(path, "rb") as file:
-        yield CSVFile(unpacked(file, str(path)), form, str(path))
-
-
-GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
-
-
 def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
     """Return a file of gzip or Zstandard as what is packed in it, any other file as it is."""
     head = file.read(len(ZSTANDARD))
     if file.seekable():
         file.seek(0)
     else:
-        file = io.BufferedReader(_Stream(_preceded(file, head)))
+        file = io.BufferedReader(_Stream(file.read1, head))
     if head.startswith(GZIP):
-        return io.BufferedReader(_Stream(gzip.GzipFile(fileobj=file).read, place))
+        return io.BufferedReader(_Stream(gzip.GzipFile(fileobj=file).read, packed=place))
     if head != ZSTANDARD:
         return file
     try:
@@ -110,37 +69,31 @@ def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
         raise MissingExtraError(
             f'{place} is a Zstandard file, which pyarrow unpacks: install it with pip install "hedgerow[parquet]".'
         ) from error
-    return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, place))
-
-
-def _preceded(file: io.BufferedReader, head: bytes) -> Callable[[int], bytes]:
-    """Return the function that reads a pipe whose first bytes were read."""
-    heads = [head]
-    return lambda size: heads.pop() if heads and heads[0] else file.read1(size)
+    return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, packed=place))
 
 
 class _Stream(io.RawIOBase):
-    """What a function reads, as a file; FileFormatError where the packed file ``place`` is damaged."""
+    """What a function reads after the first bytes, as a file; FileFormatError where a ``packed`` file is damaged."""
 
-    def __init__(self, read: Callable[[int], bytes], place: str | None = None) -> None:
+    def __init__(self, read: Callable[[int], bytes], head: bytes = b"", packed: str | None = None) -> None:
         super().__init__()
-        self._read, self._place = read, place
+        self._read, self._head, self._packed = read, head, packed
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         try:
-            content = self._read(len(buffer))
+            content = self._head or self._read(len(buffer))
         except (EOFError, OSError, ValueError, zlib.error):
-            if self._place is None:
+            if self._packed is None:
                 raise
-            raise FileFormatError(f"{self._place} is damaged, so it cannot be unpacked. Write it again.") from None
-        buffer[: len(content)] = content
+            raise FileFormatError(f"{self._packed} is damaged, so it cannot be unpacked. Write it again.") from None
+        buffer[: len(content)], self._head = content, b""
         return len(content)
 
 
-class CSVFile(TableFile):
+class CSVFile:
     """A CSV file that is being read.
 
     A record ends at \\n outside quotes and at nothing else; a bare \\r belongs to its cell. A cell that begins with a quote goes
@@ -150,12 +103,26 @@ class CSVFile(TableFile):
     are skipped. A record whose number of cells is not the header's, or with a quote that does not close, has no cells: a fit
     leaves it out with every record whose label is missing, and a prediction has a line for it. The names of the columns are on
     one line, and read without the white space around them.
+
+    Attributes
+    ----------
+    header : tuple of str
+        The names over the columns. A name over several columns is that of none: ``batches`` passes over them.
+    index : tuple of str
+        The columns that hold the index of a pandas table, as far as the file tells.
+    malformed : int
+        How many records so far had no cells, because their line could not be split as the header.
+    open_quotes : int
+        How many of them had a quote that does not close.
+    unreadable : Counter
+        How many cells so far, by column, had bytes that the encoding does not know. These counts are data: only
+        ``hedgerow schema`` and predictions, which have no guarantee, show them.
     """
 
     def __init__(self, file: BinaryIO, form: CSVFormat, place: str) -> None:
-        super().__init__()
-        self._form = form
-        self._file = file
+        self._form, self._file = form, file
+        self.malformed = self.open_quotes = 0
+        self.unreadable: Counter[str] = Counter()
         try:
             separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
         except UnicodeEncodeError:
@@ -164,22 +131,19 @@ class CSVFile(TableFile):
                 "separator of this file."
             ) from None
         self._separator = np.frombuffer(separator, dtype=np.uint8)
-        self._decode = decoder(form)
-        head = file.read(HEAD_BYTES)
-        check_is_text(head, place)
-        # If the first line ended, what follows is a record, whose length must not decide whether there is an error.
-        head = head + file.readline(-1 if b"\n" in head else LONGEST_HEADER)
-        head = head.removeprefix(codecs.BOM_UTF8) if form.is_utf8 else head
-        if len(head) >= LONGEST_HEADER and b"\n" not in head[:LONGEST_HEADER]:
-            raise FileFormatError(
-                f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
-            )
-        self.header = self._read_header(head, place)
+        self._decode: Decode = REPLACING
+        if not form.is_utf8:
+            letters = bytes(range(256)).decode(
+                form.encoding, "replace"
+            )  # a table lookup takes a third of the codec's time
+            self._decode = lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
+        self.header = self._read_header(place)
         self.index = self.header[:1] if self.header[0] == "" else ()
         self._blocks = self._read_blocks()
 
     @property
     def share(self) -> float | None:
+        """The share of the bytes that was read; None if unknown: of a pipe or a packed file."""
         try:
             return min(self._file.tell() / max(os.fstat(self._file.fileno()).st_size, 1), 1.0)
         except OSError:
@@ -187,47 +151,78 @@ class CSVFile(TableFile):
 
     @property
     def is_empty(self) -> bool:
+        """Whether it has no record, before any is read by ``batches``."""
         first = next(self._blocks, None)
         self._blocks = chain([] if first is None else [first], self._blocks)
         return first is None
 
-    def _read_header(self, head: bytes, place: str) -> tuple[str, ...]:
-        """Return the names of the columns, and leave what follows their line in ``_rest``."""
-        while line := head[: head.find(b"\n") + 1] or head or self._file.readline():
-            head = head[len(line) :]
-            text = decoded_header(line, place, self._form.encoding).removesuffix("\n").removesuffix("\r")
-            if text.strip() or self._form.separator in text:
-                if "\r" in text:
-                    raise SchemaError(
-                        f"{place} has a bare carriage return in its first line. Save it with lines that end in \\n."
-                    )
-                # What follows is a record: neither may it become a name, nor decide whether there is an error.
-                (width,) = cell_counts(line, self._separator.tobytes(), 1)
-                if width == OPEN_QUOTE:
-                    raise SchemaError(
-                        f"{place} has a quote in its first line that does not close there, but the names of columns must "
-                        "be on one line. Rename the column whose name has a line break, or close the quote."
-                    )
-                self._rest = head
-                return tuple(cell.strip() for cell in _cells_of(line, width, self._separator, self._decode))
-        raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
+    def types(self) -> Columns:
+        """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
+        none = np.empty(0, dtype=np.int64)
+        return {name: Texts(none.astype(np.uint8), none, none, self._decode) for name in self.header}
 
-    def blocks(self) -> Iterator[Columns]:
-        kept = [(place, self.header[place]) for place in single_places(self.header)]
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
+        """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
+        number = Counter(self.header)
+        kept = [
+            (place, name)
+            for place, name in enumerate(self.header)
+            if (number[name] == 1 if names is None else name in names)
+        ]
         for data, starts, stops in self._blocks:
             yield {name: Texts(data, starts[place], stops[place], self._decode) for place, name in kept}
 
-    batches = blocks
+    def _read_header(self, place: str) -> tuple[str, ...]:
+        """Return the names of the columns. No error quotes their line, as it may be a record."""
+        first = self._file.readline(LONGEST_HEADER)
+        if len(first) == LONGEST_HEADER and not first.endswith(b"\n"):
+            raise FileFormatError(
+                f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
+            )
+        first = first.removeprefix(codecs.BOM_UTF8) if self._form.is_utf8 else first
+        for line in chain([first], iter(self._file.readline, b"")):
+            if b"\x00" in line:
+                raise FileFormatError(
+                    f"{place} has zero bytes in its first line, as packed files, spreadsheets, Parquet files and text in UTF-16 "
+                    "have, but CSV must be text in UTF-8 or a single-byte encoding. Save it as CSV in UTF-8; give a Parquet file "
+                    "a name that ends in .parquet."
+                )
+            try:
+                text = line.decode(self._form.encoding).removesuffix("\n").removesuffix("\r")
+            except UnicodeDecodeError:
+                raise FileFormatError(
+                    f"{place} has a first line that is not in {self._form.encoding}, so the columns' names cannot be read. If "
+                    'it is text, it is likely Latin-1 or Windows-1252: write encoding = "windows-1252" into the schema, or save '
+                    "the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8). Otherwise save it as CSV in UTF-8."
+                ) from None
+            if not text.strip() and self._form.separator not in text:
+                continue
+            if "\r" in text:
+                raise SchemaError(
+                    f"{place} has a bare carriage return in its first line. Save it with lines that end in \\n."
+                )
+            # What follows is a record: neither may it become a name, nor decide whether there is an error.
+            (width,) = cell_counts(line, self._separator.tobytes(), 1)
+            if width == OPEN_QUOTE:
+                raise SchemaError(
+                    f"{place} has a quote in its first line that does not close there, but the names of columns must "
+                    "be on one line. Rename the column whose name has a line break, or close the quote."
+                )
+            data, starts, stops, _ = _split(line, self._separator, width, 1)
+            return tuple(str(cell).strip() for cell in Texts(data, starts[:, 0], stops[:, 0], self._decode).tolist())
+        raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
 
     def _read_blocks(self) -> Iterator[tuple[Bytes, Any, Any]]:
         """Yield records: bytes, and where each column's cells, (columns, records), begin and end in them."""
-        width, rest, ended = len(self.header), self._rest, False
+        width, rest, ended = len(self.header), b"", False
         lines = min(BLOCK_LINES, max(BLOCK_CELLS // width, LEAST_LINES))
         usual = length = max(BUFFER_BYTES, 8 * LEAST_LINES * width)
         while not ended:
             data = np.empty(length + len(rest), dtype=np.uint8)  # a new one, since columns of text keep theirs
             data[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
-            size = len(rest) + _fill(self._file, data[len(rest) :])
+            view, size = memoryview(data), len(rest)  # type: ignore[arg-type]
+            while size < len(data) and (count := self._file.readinto(view[size:])):  # type: ignore[attr-defined]
+                size += count
             ended, position = size < len(data), 0
             whole_text = self._is_all_text(data[:size], ended=ended)
             while True:
@@ -273,77 +268,15 @@ class CSVFile(TableFile):
         return starts, stops
 
 
-def check_is_text(head: bytes, place: str) -> None:
-    """Raise FileFormatError if the first bytes are not those of text in UTF-8 or a single-byte encoding."""
-    for mark, kind, way_out in KINDS:
-        if re.match(mark, head):
-            raise FileFormatError(f"{place} is {kind}, not CSV text. {way_out}.")
-    for mark, encoding in WIDE:
-        if head.startswith(mark):
-            raise FileFormatError(
-                f"{place} is text in {encoding}, but CSV must be in UTF-8 or a single-byte encoding. "
-                f"Save it as UTF-8 (iconv -f {encoding} -t UTF-8)."
-            )
-
-
-def is_text(head: bytes) -> bool:
-    try:
-        check_is_text(head, "")
-    except FileFormatError:
-        return False
-    return True
-
-
-def decoded_header(line: bytes, place: str, encoding: str = "utf-8") -> str:
-    """Return the text of a file's first line, which must be in its encoding; no error quotes it, as it may be a record."""
-    if b"\x00" in line:
-        raise FileFormatError(
-            f"{place} has zero bytes in its first line, as text in UTF-16 and files of programs have, but CSV must be in "
-            "UTF-8 or a single-byte encoding. Save it as CSV in UTF-8."
-        )
-    try:
-        return line.decode(encoding)
-    except UnicodeDecodeError:
-        if codecs.lookup(encoding).name != "utf-8":
-            raise FileFormatError(
-                f"{place} has a first line that is not in {encoding}, as the schema's encoding says. Correct that entry."
-            ) from None
-        raise FileFormatError(
-            f"{place} has a first line that is not UTF-8, likely Latin-1 or Windows-1252, so the columns' names cannot be "
-            'read. Write encoding = "windows-1252" into the schema if it is, or save the file as UTF-8 '
-            "(iconv -f WINDOWS-1252 -t UTF-8)."
-        ) from None
-
-
-def decoder(form: CSVFormat) -> Decode:
-    """Return the function that reads bytes as text; those that the encoding does not know become ``UNREADABLE``."""
-    if form.is_utf8:
-        return REPLACING
-    letters = bytes(range(256)).decode(form.encoding, "replace")  # a table lookup takes a third of the codec's time
-    return lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
+def _split(text: bytes, separator: Bytes, width: int, most: int) -> tuple[Bytes, Any, Any, npt.NDArray[np.int64]]:
+    """Return at most so many records of a text: its bytes, where the ``width`` cells begin and end in them, and their number."""
+    data, counts = np.frombuffer(bytearray(text), dtype=np.uint8), np.empty(most, dtype=np.int64)
+    starts, stops = np.empty((width, most), dtype=np.int64), np.empty((width, most), dtype=np.int64)
+    records, _ = split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)
+    return data, starts, stops, counts[:records]
 
 
 def cell_counts(text: bytes, separator: bytes, most: int) -> list[int]:
     """Return the number of cells of at most so many records, ``OPEN_QUOTE`` for one with a quote that does not close."""
-    data, counts = np.frombuffer(bytearray(text), dtype=np.uint8), np.empty(most, dtype=np.int64)
-    starts = np.empty((0, most), dtype=np.int64)
-    parts = np.frombuffer(separator, dtype=np.uint8)
-    records, _ = split_records(data, 0, len(data), True, LONGEST_QUOTED, parts, starts, starts, counts)
-    found: list[int] = np.where(counts == PERHAPS_BLANK, 1, counts)[:records].tolist()
-    return found
-
-
-def _cells_of(line: bytes, width: int, separator: Bytes, decode: Decode) -> list[str]:
-    """Return the ``width`` cells of one line."""
-    data, counts = np.frombuffer(bytearray(line), dtype=np.uint8), np.empty(1, dtype=np.int64)
-    starts, stops = np.empty((width, 1), dtype=np.int64), np.empty((width, 1), dtype=np.int64)
-    split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)
-    return [str(cell) for cell in Texts(data, starts[:, 0], stops[:, 0], decode).tolist()]
-
-
-def _fill(file: BinaryIO, into: Bytes) -> int:
-    """Read bytes until ``into`` is full or the file ends, and return how many there were."""
-    view, size = memoryview(into), 0  # type: ignore[arg-type]
-    while size < len(into) and (count := file.readinto(view[size:])):  # type: ignore[attr-defined]
-        size += count
-    return size
+    counts = _split(text, np.frombuffer(separator, dtype=np.uint8), 0, most)[-1]
+    return [1 if count == PERHAPS_BLANK else count for count in counts.tolist()]

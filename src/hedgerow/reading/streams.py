@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -19,16 +19,18 @@ from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
 from hedgerow.reading.columns import Declared, read_columns, read_labels
-from hedgerow.reading.csv_file import COMMAS, CSVFormat, open_csv
+from hedgerow.reading.csv_file import COMMAS, Columns, CSVFormat
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
-    ParquetFile,
     TableFile,
-    check_no_index,
+    batches_of,
+    check_header,
     check_no_name_twice,
-    open_parquet,
+    check_types,
+    open_table,
     unread,
 )
+from hedgerow.reading.text_cells import Texts
 from hedgerow.texts import listed
 
 
@@ -42,30 +44,29 @@ class Layout:
     form: CSVFormat = COMMAS
 
     @property
-    def _others(self) -> tuple[str, ...]:
+    def others(self) -> tuple[str, ...]:
         return (self.label, *self.drop) if self.group is None else (self.label, *self.drop, self.group)
 
     def block(self, batch: Any, share: float | None) -> Block:
-        return Block(*self.split(batch), share, self.groups(batch))
-
-    def groups(self, batch: Any) -> Any:
-        """Return who each record of a batch is of, None where no column says it."""
+        X, y = self.split(batch)
         if self.group is None:
-            return None
-        return batch[self.group] if isinstance(batch, Mapping) else _frame(batch)[self.group].to_native()
+            return Block(X, y, share)
+        return Block(
+            X, y, share, batch[self.group] if isinstance(batch, Mapping) else _frame(batch)[self.group].to_native()
+        )
 
     def split(self, batch: Any) -> tuple[Any, Any]:
         """Return the features and the labels of a batch, or raise SchemaError where columns are absent."""
         if isinstance(batch, Mapping):
             self.check(batch)
-            return {name: batch[name] for name in batch if name not in self._others}, batch[self.label]
+            return {name: batch[name] for name in batch if name not in self.others}, batch[self.label]
         frame = _frame(batch)
         self.check(frame.columns)
-        return frame.drop(list(self._others)).to_native(), frame[self.label].to_native()
+        return frame.drop(list(self.others)).to_native(), frame[self.label].to_native()
 
     def check(self, names: Iterable[str]) -> None:
         there = set(names)
-        lacking = [name for name in self._others if name not in there]
+        lacking = [name for name in self.others if name not in there]
         if lacking:
             raise SchemaError(
                 f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass the names of their "
@@ -90,102 +91,52 @@ class Block:
     groups: Any = None
 
 
-class Stream(Protocol):
-    """Records in a fixed order, which can be read block by block."""
-
-    @property
-    def again(self) -> bool:
-        """Whether they can be read more than once."""
-
-    def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
-
-    def blocks(self, layout: Layout) -> Iterator[Block]: ...
-
-    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
-        """Yield all records in their order as tables, labels and all, to be predicted; ``form`` is how CSV is declared to be."""
-
-
 def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
     """Return the files that a path, a pattern (in the order of their names), a folder or a list of paths names.
 
     Of a folder these are the files of that ending. ConfigurationError if there is none, or one is named twice.
     """
-    named: list[Any]
-    several = isinstance(paths, Iterable) and _constructor_of(paths) is None and not _is_table(paths)
-    named = [paths] if isinstance(paths, str | os.PathLike) else list(paths) if several else [None]
-    if not all(isinstance(one, str | os.PathLike) for one in named):
-        constructor = "from_parquet" if ending == ".parquet" else "from_csv"
-        raise _of_another_kind(constructor, "a path or a sequence of paths", paths)
+    one = isinstance(paths, str | os.PathLike)
+    named = [paths] if one else list(paths) if isinstance(paths, Sequence) else [None]
+    if not all(isinstance(path, str | os.PathLike) for path in named):
+        raise wrong_kind("from_parquet" if ending == ".parquet" else "from_csv", "a path or a sequence of paths", paths)
+    files = [Path(path) for path in named]
     if isinstance(paths, str | os.PathLike):
-        path = os.fspath(paths)
-        if os.path.isdir(path):
-            path = os.path.join(path, f"*{ending}")
-        pattern = has_magic(path) and not os.path.exists(path)
-        files = [Path(name) for name in sorted(glob(path))] if pattern else [Path(path)]
-    else:
-        files = [Path(one) for one in named]
+        pattern = os.path.join(paths, f"*{ending}") if os.path.isdir(paths) else os.fspath(paths)
+        if has_magic(pattern) and not os.path.exists(pattern):
+            files = [Path(name) for name in sorted(glob(pattern))]
     if not files:
         raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
     try:
-        identities = [(status.st_dev, status.st_ino) for status in map(os.stat, files)]
+        identities = {(status.st_dev, status.st_ino) for status in map(os.stat, files)}
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ConfigurationError(
             f"there is no file {os.fspath(error.filename)!r}; pass the path of a file, a pattern or a folder."
         ) from None
-    if len(set(identities)) < len(identities):
+    if len(identities) < len(files):
         raise ConfigurationError("a file is named twice, so each of its records would count twice; name it once.")
     return tuple(files)
 
 
-BATCHES = (
-    "an Arrow reader, a query that has __arrow_c_stream__, an iterable of pandas, polars or pyarrow tables, or a function that "
-    "returns one of these"
-)
-# Where their classes are defined.
-FRAMES = {"from_dask": ("dask.dataframe", "dask_expr"), "from_spark": ("pyspark.sql",)}
+def is_frame_of(given: Any, package: str) -> bool:
+    """Return whether an object is a frame of a cluster, of "dask" or "pyspark". Nothing is imported."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0].removesuffix("_expr") == package
+        for kind in type(given).__mro__
+    )
 
 
-def check_source(constructor: str, given: Any) -> None:
-    if _constructor_of(given) != constructor:
-        what = "a dask.dataframe.DataFrame" if constructor == "from_dask" else "a pyspark.sql.DataFrame"
-        raise _of_another_kind(constructor, what, given)
-
-
-def _constructor_of(given: Any) -> str | None:
-    """Return the constructor of hr.Records that takes a frame of a cluster; None for other objects. Nothing is imported."""
-    for kind in type(given).__mro__:
-        for constructor, modules in FRAMES.items():
-            if kind.__name__ == "DataFrame" and kind.__module__.startswith(modules):
-                return constructor
-    return None
-
-
-def _of_another_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
-    """Return the error for an object that a constructor of hr.Records does not take, with the one that does."""
-    other = _constructor_of(given)
-    if other is not None:
-        way = f"Pass it to hr.Records.{other}"
-    elif isinstance(given, str | os.PathLike):
-        way = "Pass a path to hr.Records.from_parquet or hr.Records.from_csv"
-    elif _is_table(given):
-        way = "Pass a table in memory and its labels to fit as they are, or the table to hr.Records.from_batches"
-    elif hasattr(given, "collect_batches"):
-        way = "Pass its collect_batches() to hr.Records.from_batches"
-    elif hasattr(given, "__arrow_c_stream__") and not _is_column(given):
-        way = "Pass it to hr.Records.from_batches"
-    else:
-        way = (
-            "Files are read by hr.Records.from_parquet and from_csv, readers and iterables of tables by from_batches, frames of "
-            "a cluster by from_dask and from_spark; fit(X, y) takes arrays"
-        )
-    return ConfigurationError(f"hr.Records.{constructor} got {_kind(given)}, but it takes {what}. {way}.")
+def wrong_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
+    """Return the error for an object that a constructor of hr.Records does not take."""
+    return ConfigurationError(
+        f"hr.Records.{constructor} got {_kind(given)}, but it takes {what}. Files are read by hr.Records.from_parquet and "
+        "from_csv, readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a "
+        "cluster by from_dask and from_spark; a table in memory and its labels go to fit as they are."
+    )
 
 
 def _kind(given: Any) -> str:
     """Return the class of an object with its package, as frames of all packages have one name."""
-    if given is None:
-        return "None"
     package = type(given).__module__.partition(".")[0]
     return type(given).__name__ if package == "builtins" else f"{package}.{type(given).__name__}"
 
@@ -193,43 +144,34 @@ def _kind(given: Any) -> str:
 class Files:
     """Files of one format, one after another; they may not change from when they are named to when they are read.
 
-    ``opened`` opens one of them, whose cells are read by the columns' declared types, as those of a pyarrow table are; of a CSV
-    file every cell is text. The format of CSV is what the schema declares, if ``opened`` does not know it.
+    Cells of Parquet are read by the columns' declared types, as those of a pyarrow table are. Of CSV every cell is text, written
+    as the arguments say, and otherwise as the schema says.
     """
 
     again = True
 
     def __init__(
-        self, paths: tuple[Path, ...], opened: Callable[[Path, CSVFormat], AbstractContextManager[TableFile]]
+        self, paths: tuple[Path, ...], *, parquet: bool, separator: str | None = None, encoding: str | None = None
     ) -> None:
-        self.paths = paths
-        self._open = opened
+        check_delimiter(separator)
+        self.paths, self._parquet = paths, parquet
+        self._separator, self._encoding = separator, checked_encoding(encoding)
         self._seen = [_status(path) for path in paths]
 
-    def check_unchanged(self) -> None:
-        for path, seen in zip(self.paths, self._seen, strict=True):
-            with naming(path):
-                status = _status(path)
-            if status != seen:
-                raise ConfigurationError(
-                    f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
-                    "the records anew, when nobody writes the files."
-                )
-
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
-        self.check_unchanged()
+        """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
+        self._check_unchanged()
         is_empty = True
         ids: dict[str | None, Path] = {}
         for path in self.paths:
             with self._opened(path, layout.form) as table:
-                check_no_name_twice(table.header, str(path))
-                X, y = layout.split(table.types())
-                check_no_index([name for name in X if name not in features], table.index, str(path))
-                read_columns(X, features)
-                read_labels(y, labels)
+                check_no_name_twice(table.header, path)
+                layout.check(table.header)
+                check_header(table, [*features, *layout.others], path)
+                check_types(table, features, layout.label, labels)
                 is_empty = is_empty and table.is_empty
-                if layout.group is not None and isinstance(table, ParquetFile):
-                    ids.setdefault(_stored_as(table.schema.field(layout.group).type), path)
+                if layout.group is not None:
+                    ids.setdefault(_stored_as(table.types()[layout.group]), path)
         ids.pop(None, None)
         if len(ids) > 1:
             (one, first), (other, second), *_ = ids.items()
@@ -241,48 +183,46 @@ class Files:
             raise _no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
-        return (layout.block(batch, share) for batch, share in self._batches(layout.form, []))
+        for batch, share in batches_of(self._tables(layout.form), [seen[2] for seen in self._seen]):
+            yield layout.block(batch, share)
+        self._check_unchanged()
 
-    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
-        tables: list[TableFile] = []
-        for batch, _ in self._batches(form, tables):
-            yield batch
-        if messages := unread(tables):
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Columns]:
+        """Yield all records in their order as tables, labels and all, to be predicted; ``form`` is how CSV is declared to be."""
+        files: list[TableFile] = []
+        for table in self._tables(form):
+            files.append(table)
+            yield from table.batches()
+        self._check_unchanged()
+        if messages := unread(files):
             warnings.warn("\n".join(messages), UnreadColumnWarning, stacklevel=2)
 
-    def _batches(self, form: CSVFormat, tables: list[TableFile]) -> Iterator[tuple[Any, float]]:
-        """Yield batches, each with the share of all bytes that was read up to its end; add the files to ``tables``."""
-        sizes = [seen[2] for seen in self._seen]
-        for place, path in enumerate(self.paths):
+    def _tables(self, form: CSVFormat) -> Iterator[TableFile]:
+        for path in self.paths:
             with self._opened(path, form) as table:
-                tables.append(table)
-                for batch in table.batches():
-                    yield batch, (sum(sizes[:place]) + sizes[place] * (table.share or 0.0)) / max(sum(sizes), 1)
-        self.check_unchanged()
+                yield table
 
     @contextmanager
     def _opened(self, path: Path, form: CSVFormat) -> Iterator[TableFile]:
+        form = CSVFormat(self._separator or form.separator, self._encoding or form.encoding)
         with ExitStack() as stack:
-            with naming(path):
-                table = stack.enter_context(self._open(path, form))
+            with _naming(path):
+                table = stack.enter_context(open_table(path, form, parquet=self._parquet))
             yield table
 
-
-def parquet_files(paths: tuple[Path, ...]) -> Files:
-    return Files(paths, lambda path, form: open_parquet(path))
-
-
-def csv_files(paths: tuple[Path, ...], separator: str | None = None, encoding: str | None = None) -> Files:
-    """Return CSV files; ``separator`` and ``encoding`` go before what a schema declares."""
-    check_delimiter(separator)
-    encoding = checked_encoding(encoding)
-    return Files(
-        paths, lambda path, form: open_csv(path, CSVFormat(separator or form.separator, encoding or form.encoding))
-    )
+    def _check_unchanged(self) -> None:
+        for path, seen in zip(self.paths, self._seen, strict=True):
+            with _naming(path):
+                status = _status(path)
+            if status != seen:
+                raise ConfigurationError(
+                    f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
+                    "the records anew, when nobody writes the files."
+                )
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def _naming(path: Path) -> Iterator[None]:
     """Raise what the system says of a file as an error that names it and says what to do."""
     try:
         yield
@@ -298,19 +238,16 @@ def _status(path: Path) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _stored_as(kind: Any) -> str | None:
-    """Return in words how a type of Arrow stores ids; cells of types in the same words are compared. None: it has no cells."""
-    types = import_module("pyarrow.types")
-    if types.is_dictionary(kind):
-        return _stored_as(kind.value_type)
+def _stored_as(column: Any) -> str | None:
+    """Return how a column stores ids; cells of columns of one kind are compared. None: it has no cells."""
+    if isinstance(column, Texts):
+        return "text"
+    types, kind = import_module("pyarrow.types"), column.type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_null(kind):
         return None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "numbers"
-    if types.is_timestamp(kind):
-        return "moments" if kind.tz is None else f"moments in {kind.tz}"
-    if types.is_date(kind):
-        return "days"
     texts = (types.is_string, types.is_large_string, types.is_string_view)
     return "text" if any(is_one(kind) for is_one in texts) else str(kind)
 
@@ -329,7 +266,7 @@ class Batches:
         if not callable(given):
             _check_batches(given)
         self._given = given
-        self._once = isinstance(given, Iterator) or _is_reader(given)
+        self._once = isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader")
         self._opened = False
         self._head: list[Any] | None = None  # the batches up to the first that has a record, until they are handed out
         self._rest: Iterator[Any] = iter(())
@@ -347,8 +284,8 @@ class Batches:
         head = self._first()
         for batch in head:
             X, y = layout.split(batch)
-            read_columns(X, features, check_types=_is_arrow(batch))
-            if _is_arrow(batch):
+            read_columns(X, features, check_types=_is_arrow(batch, "RecordBatch", "Table"))
+            if _is_arrow(batch, "RecordBatch", "Table"):
                 read_labels(y, labels)
         if not head or not _rows(head[-1]):
             raise _no_records()
@@ -386,26 +323,17 @@ def _rows(batch: Any) -> int:
     return len(batch)
 
 
-def _is_reader(given: Any) -> bool:
+def _is_arrow(batch: Any, *kinds: str) -> bool:
     pyarrow = get_pyarrow()
-    return pyarrow is not None and isinstance(given, pyarrow.RecordBatchReader)
-
-
-def _is_arrow(batch: Any) -> bool:
-    pyarrow = get_pyarrow()
-    return pyarrow is not None and isinstance(batch, pyarrow.RecordBatch | pyarrow.Table)
-
-
-def _is_column(given: Any) -> bool:
-    return isinstance(nw.from_native(given, pass_through=True, allow_series=True), nw.Series)
+    return pyarrow is not None and isinstance(batch, tuple(getattr(pyarrow, kind) for kind in kinds))
 
 
 def _is_table(given: Any) -> bool:
-    if _constructor_of(given) is not None:
-        return False
-    pyarrow = get_pyarrow()
-    known = pyarrow is not None and isinstance(given, pyarrow.RecordBatch)
-    return known or isinstance(given, Mapping) or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame)
+    return (
+        isinstance(given, Mapping)
+        or _is_arrow(given, "RecordBatch")
+        or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame)
+    )
 
 
 def _batches(given: Any) -> Iterator[Any]:
@@ -414,19 +342,26 @@ def _batches(given: Any) -> Iterator[Any]:
     _check_batches(given)
     if _is_table(given):
         return iter([given])
-    return _each(_arrow(given) if hasattr(given, "__arrow_c_stream__") else given)
+    if not hasattr(given, "__arrow_c_stream__"):
+        return _each(given)
+    try:
+        return iter(import_module("pyarrow").RecordBatchReader.from_stream(given))
+    except ImportError as error:
+        raise MissingExtraError(
+            'batches by the Arrow interface are read by pyarrow: install it with pip install "hedgerow[parquet]".'
+        ) from error
 
 
 def _check_batches(given: Any) -> None:
     """Raise ConfigurationError unless an object is a table, an Arrow stream, or an iterable that is no column or text."""
-    hands_out = isinstance(given, Iterable) or hasattr(given, "__arrow_c_stream__")
     if (
-        not hands_out
+        is_frame_of(given, "dask")
+        or is_frame_of(given, "pyspark")
         or isinstance(given, str | bytes | np.ndarray)
-        or _constructor_of(given) is not None
-        or _is_column(given)
+        or not (isinstance(given, Iterable) or hasattr(given, "__arrow_c_stream__"))
+        or isinstance(nw.from_native(given, pass_through=True, allow_series=True), nw.Series)
     ):
-        raise _of_another_kind("from_batches", BATCHES, given)
+        raise wrong_kind("from_batches", "batches, or a function that returns them", given)
 
 
 def _each(batches: Iterable[Any]) -> Iterator[Any]:
@@ -437,12 +372,3 @@ def _each(batches: Iterable[Any]) -> Iterator[Any]:
                 "of paths is read by hr.Records.from_parquet or from_csv."
             )
         yield batch
-
-
-def _arrow(given: Any) -> Any:
-    try:
-        return import_module("pyarrow").RecordBatchReader.from_stream(given)
-    except ImportError as error:
-        raise MissingExtraError(
-            'batches by the Arrow interface are read by pyarrow: install it with pip install "hedgerow[parquet]".'
-        ) from error

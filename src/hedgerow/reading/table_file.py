@@ -1,134 +1,60 @@
-"""Files of records as named columns, handed out block by block; Parquet files by pyarrow, which is imported with the first."""
+"""Files of records as named columns, batch by batch: Parquet by pyarrow if the name ends so, otherwise CSV."""
 
 from __future__ import annotations
 
+import codecs
 import json
-from abc import ABC, abstractmethod
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from os import PathLike
+from itertools import chain
+from os import PathLike, fspath
 from typing import Any
-
-import numpy as np
 
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.reading.cells import Cells, object_array
-from hedgerow.reading.columns import Declared, one_column, read_columns, read_labels
-from hedgerow.reading.text_cells import Texts, joined
-from hedgerow.texts import counted, listed
+from hedgerow.reading.columns import Declared, read_columns, read_labels
+from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, CSVFormat, cell_counts, unpacked
+from hedgerow.reading.csv_kernels import OPEN_QUOTE
+from hedgerow.reading.text_cells import joined
+from hedgerow.texts import counted, it_or_them, listed
 
-Columns = dict[str, Cells]
-
+PARQUET = (".parquet", ".pq")
+ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 BATCH_ROWS = 1 << 16  # of a Parquet file
+SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
+LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each
 
 
-class TableFile(ABC):
-    """A file of records that is being read.
+class ParquetFile:
+    """A Parquet file that is being read, as ``CSVFile``: what a cell means is the schema's matter, as in a pyarrow table."""
 
-    Attributes
-    ----------
-    header : tuple of str
-        The names over the columns. A name over several columns is that of none: ``blocks`` passes over them.
-    index : tuple of str
-        The columns that hold the index of a pandas table, as far as the file tells.
-    malformed : int
-        How many records so far had no cells, because their line could not be split as the header.
-    open_quotes : int
-        How many of them had a quote that does not close.
-    unreadable : Counter
-        How many cells so far, by column, had bytes in a CSV file that its encoding does not know. These counts are data: only
-        ``hedgerow schema`` and predictions, which have no guarantee, show them.
-    """
-
-    header: tuple[str, ...]
-    index: tuple[str, ...] = ()
     malformed = open_quotes = 0
 
-    def __init__(self) -> None:
+    def __init__(self, file: Any, path: str | PathLike[str]) -> None:
+        try:
+            arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+        except ImportError as error:
+            raise MissingExtraError(
+                f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
+            ) from error
         self.unreadable: Counter[str] = Counter()
-
-    @abstractmethod
-    def blocks(self) -> Iterator[Columns]:
-        """Yield the remaining records as columns of cells, some thousand at a time; None is a missing cell."""
-
-    @abstractmethod
-    def batches(self) -> Iterator[Any]:
-        """Yield the remaining records as tables with the types that the file declares; all names must be single."""
-
-    @property
-    @abstractmethod
-    def share(self) -> float | None:
-        """The share of the file that was read, by bytes or records; None if unknown: of a pipe or a packed file."""
-
-    @property
-    @abstractmethod
-    def is_empty(self) -> bool:
-        """Whether it has no record, before any is read by ``blocks`` or ``batches``."""
-
-    def types(self) -> dict[str, Any]:
-        """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
-        return {name: object_array((), 0) for name in self.header}
-
-    def check_types(self, features: Mapping[str, Declared], target: str | None, labels: Declared) -> None:
-        """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it.
-
-        The columns are there, each once; of the target only if the file has it.
-        """
-        types = self.types()
-        read_columns({name: types[name] for name in features}, features)
-        if target in types:
-            read_labels(types[target], labels)
-
-    def read(self) -> Columns:
-        """Return the remaining records as columns of cells, in the file's order."""
-        blocks = list(self.blocks())
-        if not blocks:
-            return {self.header[place]: object_array((), 0) for place in single_places(self.header)}
-        return joined_columns(blocks)
-
-
-def joined_columns(blocks: Sequence[Columns]) -> Columns:
-    """Return blocks of columns one after another."""
-
-    text = [name for name in blocks[0] if all(isinstance(block[name], Texts) for block in blocks)]
-    texts = joined([{name: block[name] for name in text} for block in blocks])  # type: ignore[misc]
-    return {
-        name: texts[name] if name in texts else np.concatenate([block[name] for block in blocks]) for name in blocks[0]
-    }
-
-
-@contextmanager
-def open_parquet(path: str | PathLike[str]) -> Iterator[ParquetFile]:
-    try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtraError(
-            f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
-        ) from error
-    errors = (arrow.ArrowException, OSError)
-    damaged = FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.")
-    with open(path, "rb") as file:
+        self._errors, self._read = (arrow.ArrowException, OSError), 0
+        self._damaged = FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.")
         try:
             # Pages are read as they are needed: a whole row group may be larger than memory.
-            opened = parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
-        except errors:
-            raise damaged from None
-        yield ParquetFile(opened, errors, damaged)
-
-
-class ParquetFile(TableFile):
-    """A Parquet file that is being read: what a cell means is the schema's matter, as in a pyarrow table."""
-
-    def __init__(self, file: Any, errors: tuple[type[Exception], ...], damaged: FileFormatError) -> None:
-        super().__init__()
-        self.schema = file.schema_arrow
-        self.header = tuple(self.schema.names)
-        self.index = _index_of(self.schema)
-        self._file, self._read = file, 0
-        self._errors, self._damaged = errors, damaged
+            self._file = parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+        except self._errors:
+            raise self._damaged from None
+        schema = self._file.schema_arrow
+        self.header = tuple(schema.names)
+        try:
+            named = json.loads(schema.metadata[b"pandas"])["index_columns"]
+        except (KeyError, TypeError, ValueError, RecursionError):
+            named = ()
+        self.index = tuple(name for name in self.header if name in named or name.startswith("__index_level_"))
 
     @property
     def share(self) -> float:
@@ -138,11 +64,12 @@ class ParquetFile(TableFile):
     def is_empty(self) -> bool:
         return not self._file.metadata.num_rows
 
-    def types(self) -> dict[str, Any]:
-        return dict(zip(self.header, self.schema.empty_table().columns, strict=True))
+    def types(self) -> Columns:
+        return dict(zip(self.header, self._file.schema_arrow.empty_table().columns, strict=True))
 
-    def batches(self) -> Iterator[Any]:
-        batches = self._file.iter_batches(batch_size=BATCH_ROWS)
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
+        wanted = set(names or single(self.header))
+        batches = self._file.iter_batches(BATCH_ROWS, columns=names)  # it may read columns whose names begin alike, too
         while True:
             try:
                 batch = next(batches, None)
@@ -151,63 +78,172 @@ class ParquetFile(TableFile):
             if batch is None:
                 return
             self._read += batch.num_rows
-            yield batch
-
-    def blocks(self) -> Iterator[Columns]:
-        kept = single_places(self.header)
-        for batch in self.batches():
-            yield {self.header[place]: _cells(batch.columns[place]) for place in kept}
+            columns = zip(batch.schema.names, batch.columns, strict=True)
+            yield {name: column for name, column in columns if name in wanted}
 
 
-def _index_of(schema: Any) -> tuple[str, ...]:
-    """Return the columns of an Arrow schema that hold the index of a pandas table."""
-    try:
-        named = json.loads(schema.metadata[b"pandas"])["index_columns"]
-    except (KeyError, TypeError, ValueError, RecursionError):
-        named = ()
-    return tuple(name for name in schema.names if name in named or name.startswith("__index_level_"))
+TableFile = CSVFile | ParquetFile
 
 
-def _cells(array: Any) -> Cells:
-    """Return the cells of an arrow array, as those of a table of this type are read; integers with all their digits."""
-    column = one_column(array)
-    read = column.whole if column.whole is not None and array.null_count else column.read
-    return read(0, len(column))
+def is_parquet(path: str | PathLike[str]) -> bool:
+    return fspath(path).lower().endswith(PARQUET)
 
 
-def places_of(names: Sequence[str]) -> dict[str, list[int]]:
+@contextmanager
+def open_table(
+    path: str | PathLike[str], form: CSVFormat = COMMAS, *, parquet: bool | None = None
+) -> Iterator[TableFile]:
+    """Open a file of records, read the names of its columns and leave the records to ``batches``.
+
+    Without ``parquet``, the name tells the format. Raise SchemaError when the header is absent, FileFormatError when it is not
+    text in the encoding of CSV, or a Parquet file is none or damaged; never because of what a record holds.
+    """
+    with open(path, "rb") as file:
+        if is_parquet(path) if parquet is None else parquet:
+            yield ParquetFile(file, path)
+        else:
+            yield CSVFile(unpacked(file, str(path)), form, str(path))
+
+
+def read_table(
+    path: str | PathLike[str], form: CSVFormat = COMMAS, check: Callable[[TableFile], None] | None = None
+) -> Columns:
+    """Return the columns of a file by name, in the file's order; errors as in ``open_table``.
+
+    ``check`` may raise what speaks against the header or the declared types, before a record is read.
+    """
+    with open_table(path, form) as table:
+        if check is not None:
+            check(table)
+        return whole([table])
+
+
+def whole(tables: Iterable[TableFile]) -> Columns:
+    """Return the remaining records of open files with the same columns, one after another."""
+    batches: list[Columns] = []
+    empty: Columns = {}
+    for table in tables:
+        types = table.types()
+        empty = empty or {name: types[name] for name in single(table.header)}
+        batches += table.batches()
+    if not batches:
+        return empty
+    if isinstance(table, CSVFile):
+        return dict(joined(batches))
+    stacked = import_module("pyarrow").chunked_array
+    return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
+
+
+def batches_of(
+    tables: Iterable[TableFile], sizes: Sequence[int], names: Sequence[str] | None = None
+) -> Iterator[tuple[Columns, float | None]]:
+    """Yield the batches of files, each with the share of all bytes that was read up to its end, if it is known."""
+    for place, table in enumerate(tables):
+        for batch in table.batches(names):
+            share = table.share
+            yield batch, None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
+
+
+def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSVFormat:
+    """Return how a CSV file seems to be written, for a draft of a schema; a separator that is given stays.
+
+    It reads the whole file: text that is not UTF-8 is taken for Windows-1252. A pipe or device is not read.
+    """
+    if is_parquet(path) or not os.path.isfile(path):
+        return CSVFormat(separator or COMMAS.separator)
+    with open(path, "rb") as packed:
+        file = unpacked(packed, str(path))
+        lines, encoding = [file.readline(LONGEST_LINE) for _ in range(LINES)], "utf-8"
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for block in chain(lines, iter(lambda: file.read(1 << 20), b"")):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            encoding = "windows-1252"
+    text = b"".join(lines).removeprefix(codecs.BOM_UTF8)
+
+    def fit(separator: str) -> tuple[float, int]:
+        """Return how many records have the first one's number of cells, if it is more than one, and that number."""
+        widths = [count for count in cell_counts(text, separator.encode(), LINES) if count != OPEN_QUOTE]
+        width = widths[0] if widths else 0
+        return (widths.count(width) / len(widths) if width > 1 else 0.0, width)
+
+    return CSVFormat(separator or max(SEPARATORS, key=fit), encoding)
+
+
+def places_of(names: Iterable[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
+    for place, name in enumerate(names, start=1):
         places.setdefault(name, []).append(place)
     return places
 
 
-def single_places(names: Sequence[str]) -> list[int]:
-    """Return the columns whose name is theirs alone, in the file's order."""
-    return [places[0] for places in places_of(names).values() if len(places) == 1]
+def single(names: Iterable[str]) -> list[str]:
+    """Return the names that are over one column alone, in the file's order."""
+    return [name for name, places in places_of(names).items() if len(places) == 1]
 
 
-def check_no_name_twice(names: Sequence[str], place: str) -> None:
-    """Raise SchemaError if a name occurs twice.
+def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str] | None = None) -> None:
+    """Raise SchemaError if a name, of ``names`` or of all, is over several columns.
 
-    The name is not quoted: in a file without a header it belongs to a record.
+    Of all, the name is not quoted: in a file without a header it belongs to a record.
     """
-    for places in places_of(names).values():
-        if len(places) > 1:
+    places = places_of(header)
+    for name in places if names is None else names:
+        if len(found := places.get(name, ())) > 1:
             raise SchemaError(
-                f"{place} has the same name over its columns {places[0] + 1} and {places[1] + 1}, so it is open which one the "
-                "schema means. Rename or drop one."
+                f"{data} has {'the same name' if names is None else repr(name)} over its columns {found[0]} and {found[1]}, so "
+                "either could be meant. Rename or drop one."
             )
 
 
-def check_no_index(undeclared: Sequence[str], index: Sequence[str], place: str) -> None:
-    """Raise SchemaError if a column that the schema does not declare is the index of a pandas table."""
-    names = [name for name in undeclared if name in index]
-    if names:
+def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -> tuple[list[str], list[str]]:
+    """Return the wanted columns that a file lacks, and its others; SchemaError if it lacks all, or has a wanted one twice."""
+    known, there = dict.fromkeys(wanted), dict.fromkeys(header)  # files may have thousands of columns
+    check_no_name_twice(header, data, known)
+    lacking = [name for name in known if name not in there]
+    if known and len(lacking) == len(known):  # the first line is then a record, which must not be shown
         raise SchemaError(
-            f"{place} has the index of a pandas table as its column {listed(names)}, which the schema does not declare. Write "
+            f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
+            "above it; otherwise pass the right --separator, or the schema of this file."
+        )
+    return lacking, [name for name in there if name not in known]
+
+
+def check_header(table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False) -> None:
+    """Raise SchemaError unless the columns are the wanted ones, in any order, each once; with ``more``, others may be there."""
+    lacking, others = compare_header(table.header, wanted, data)
+    if lacking:
+        raise SchemaError(
+            f"{data} lacks {_columns(lacking)}, which every record needs. Add {it_or_them(lacking)} (empty cells are read as "
+            f"missing), or declare a schema without {it_or_them(lacking)}."
+        )
+    if more or not others:
+        return
+    if index := [name for name in others if name in table.index]:
+        raise SchemaError(
+            f"{data} has the index of a pandas table as its column {listed(index)}, which the schema does not declare. Write "
             "the file again with index=False, or after reset_index(drop=True)."
         )
+    raise SchemaError(
+        f"{data} has {_columns(others)}, which the schema does not declare. Drop {it_or_them(others)} from the file, or "
+        f"declare {it_or_them(others)} in the schema. (--person names a column of persons.)"
+    )
+
+
+def _columns(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def check_types(
+    table: TableFile, features: Mapping[str, Declared], target: str | None = None, labels: Declared | None = None
+) -> None:
+    """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it."""
+    types = table.types()
+    read_columns({name: types[name] for name in features}, features)
+    if target in types:
+        read_labels(types[target], labels)
 
 
 def unread(tables: Sequence[TableFile]) -> list[str]:

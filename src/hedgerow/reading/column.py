@@ -19,10 +19,10 @@ from hedgerow.reading.cells import (
     NOT_A_TIME,
     Array,
     Cells,
+    as_objects,
     is_read,
     object_array,
     time_cells,
-    typed_objects,
 )
 from hedgerow.reading.text_cells import REPLACING, Texts
 
@@ -160,7 +160,7 @@ def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
     if isinstance(cells, Texts):
         cells = Texts(cells.data, np.append(cells.starts, -1), np.append(cells.stops, -1), cells.decode)
     else:
-        cells = np.concatenate([typed_objects(cells), object_array([None], 1)])
+        cells = np.concatenate([as_objects(cells), object_array([None], 1)])
     return Column(len(codes), lambda start, stop: cells[codes[start:stop]], values.holds)
 
 
@@ -216,7 +216,7 @@ def _arrow_column(column: Any) -> Column:
 
 
 def arrow_texts(column: Any) -> Texts:
-    """Return a chunked array of text as its bytes and offsets; of a cell that is not UTF-8, the cells are its bytes."""
+    """Return a chunked array of text as its bytes and offsets."""
     pyarrow = get_pyarrow()
     block = column.combine_chunks().cast(pyarrow.large_string())  # a cast of a slice may read what is before it
     block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
@@ -226,14 +226,7 @@ def arrow_texts(column: Any) -> Texts:
     starts = offsets[:-1]
     if block.null_count:
         starts = np.where(block.is_valid().to_numpy(zero_copy_only=False), starts, -1)
-    return Texts(data, starts, offsets[1:], _text_or_bytes)
-
-
-def _text_or_bytes(cell: bytes) -> str | bytes:
-    try:
-        return cell.decode()
-    except UnicodeDecodeError:
-        return cell
+    return Texts(data, starts, offsets[1:], REPLACING)
 
 
 def _polars_texts(block: Any) -> Cells:

@@ -17,7 +17,7 @@ from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError
-from hedgerow.reading.cells import Array, Cells, object_array, typed_objects
+from hedgerow.reading.cells import Array, Cells, as_objects, object_array
 from hedgerow.reading.column import Column, Holds, array_column, array_holds, series_column
 from hedgerow.reading.text_cells import Texts
 from hedgerow.texts import listed
@@ -179,7 +179,7 @@ def as_series(column: Any) -> nw.Series[Any] | None:
 def _plain(array: Any) -> tuple[Array, Holds]:
     """Return an array with None for masked cells, whatever is under the mask, and what all its cells hold by its type."""
     if isinstance(array, np.ma.MaskedArray):
-        cells = typed_objects(np.ma.getdata(array).reshape(-1).copy()).reshape(array.shape)
+        cells = as_objects(np.ma.getdata(array).reshape(-1).copy()).reshape(array.shape)
         cells[np.ma.getmaskarray(array)] = None
         return cells, array_holds(array.dtype)
     try:

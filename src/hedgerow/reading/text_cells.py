@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 
 Bytes = npt.NDArray[np.uint8]
-Decode = Callable[[bytes], "str | bytes"]
+Decode = Callable[[bytes], str]
 REPLACING: Decode = partial(str, encoding="utf-8", errors="replace")
 
 
@@ -48,13 +48,10 @@ class Texts:
         """Where its bytes are in memory, and how many."""
         return self.data.ctypes.data, len(self.data)
 
-    def decoded_by(self, decode: Decode) -> Texts:
-        return Texts(self.data, self.starts, self.stops, decode)
-
-    def __iter__(self) -> Iterator[str | bytes | None]:
+    def __iter__(self) -> Iterator[str | None]:
         return iter(self.tolist())
 
-    def tolist(self) -> list[str | bytes | None]:
+    def tolist(self) -> list[str | None]:
         raw, decode = self.data.data, self.decode
         places = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
         return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]

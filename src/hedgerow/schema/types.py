@@ -296,18 +296,6 @@ class OutcomeGrid:
         return np.asarray(self.low * (1 - share) + self.high * share)
 
 
-@dataclass(frozen=True)
-class OutcomeReader:
-    """Read the cells of an outcome as codes of its grid; -1 if a cell holds no number. Each cell is read by itself."""
-
-    outcome: Numeric
-    missing: Sequence[str]
-
-    def labels(self, cells: Cells) -> npt.NDArray[np.int32]:
-        values = self.outcome.reader(self.missing)(cells)
-        return grid_of(self.outcome).codes(values).astype(np.int32)
-
-
 def grid_of(outcome: Numeric) -> OutcomeGrid:
     """Return the grid of an outcome. If it has at most ``STEPS`` whole numbers, each of them is a point of the grid."""
     steps = STEPS

@@ -15,7 +15,7 @@ from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.reading.cells import object_array
-from hedgerow.reading.columns import as_frame, as_list, as_series, check_same_order, read_columns, read_labels
+from hedgerow.reading.columns import as_list, as_native, check_same_order, read_columns, read_labels
 from hedgerow.reading.persons import person_ids, read_groups, split_groups
 from hedgerow.schema import Schema
 
@@ -231,8 +231,5 @@ def as_part_of_table(given: Any) -> Any:
     listed = as_list(given)
     if listed is not None:
         return listed
-    for read in (lambda: as_frame(given, "X"), lambda: as_series(given)):
-        table = read()
-        if table is not None:
-            return table
-    return given
+    table = as_native(given, "X")
+    return given if table is None else table

@@ -31,8 +31,7 @@ from hedgerow.engines.encode import (
     kept,
     other_unicode,
 )
-from hedgerow.engines.local import Partial, Total, combined
-from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
 from hedgerow.engines.values import Counts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError

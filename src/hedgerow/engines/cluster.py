@@ -23,8 +23,8 @@ from hedgerow.engines.encode import (
 from hedgerow.engines.local import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError
+from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.sources.streams import Layout
 from hedgerow.table import Candidates, Engine, Keep, PartitionedTable, Reading, Share
 
 MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added up on the workers

@@ -47,9 +47,9 @@ from hedgerow.engines.workers import (
     silent,
 )
 from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.sources.streams import Layout
 from hedgerow.table import Candidates, Keep, Query, Share, Task
 
 Future = Any

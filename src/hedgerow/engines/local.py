@@ -19,8 +19,8 @@ from hedgerow.engines.encode import Checksums, counted_of, partitions_of
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.limits import LEAST_MEMORY
+from hedgerow.reading.streams import Batches, Block, Files, Layout
 from hedgerow.schema import Schema
-from hedgerow.sources.streams import Block, Layout, Stream
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
 
 
@@ -168,7 +168,7 @@ class LocalEngine:
 class LocalSource:
     """Records that this process reads block by block, and counts in partitions; see ``Records`` for the parameters."""
 
-    stream: Stream
+    stream: Files | Batches
     memory: int
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)
@@ -185,7 +185,7 @@ class LocalSource:
         return self.stream.again
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        self.stream.check(schema, layout)
+        self.stream.check(schema.features, schema.labels, layout)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         spill = Spill(self.spill, self.memory // 2)

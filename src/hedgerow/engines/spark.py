@@ -35,9 +35,9 @@ from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
 from hedgerow.engines.values import Counts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.sources.streams import Layout
 from hedgerow.table import Candidates, Keep, Query, Share, Task
 
 Packed = tuple[bytes, bytes, int]  # a partition with ids as bytes, its checksum, and its number of records

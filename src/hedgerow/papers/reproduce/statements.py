@@ -235,6 +235,10 @@ def _paper(name: str) -> Paper:
 PAPERS = tuple(map(_paper, NAMES))
 
 
+def short_name(experiment: str) -> str:
+    return experiment.partition("/")[2]
+
+
 def experiments_named(names: Iterable[str]) -> tuple[Experiment, ...]:
     """Return the experiments of these names; a paper's name stands for all of its own, ``"all"`` for every one."""
     everything = [experiment for paper in PAPERS for experiment in paper.experiments]

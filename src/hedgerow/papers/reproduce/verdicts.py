@@ -55,6 +55,10 @@ class Cell:
     def freedom(self) -> float:
         return math.inf if self.certain else len(self.values) - 1
 
+    def less(self, value: float) -> Contrast:
+        """Return how far the point lies above a number."""
+        return Contrast(self.mean - value, self.error, self.freedom)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -155,11 +159,6 @@ def _of_runs(gap: float, runs: np.ndarray, smallest: float = -1.0) -> Contrast:
     error = float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
     values = tuple((runs - runs.mean() + gap).tolist())
     return Contrast(gap, error if error > smallest else 0.0, len(runs) - 1, values)
-
-
-def near(cell: Cell, value: float, tolerance: float) -> Contrast:
-    """Return how far inside the tolerance around a number a point lies."""
-    return Contrast(cell.mean - value, cell.error, cell.freedom).within(tolerance)
 
 
 def difference(here: Cell, there: Cell) -> Contrast:

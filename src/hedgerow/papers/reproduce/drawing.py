@@ -119,24 +119,30 @@ def _same_scale(column: Sequence[Any]) -> None:
 def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]:
     """Draw one panel of one form and return its artists by label."""
     experiment, axis = results.experiment, results.experiment.axis
-    own = [curve for curve in experiment.curves if curve.panel == panel]
-    lines = [_line(results, curve) for curve in own if curve.form == form]
+    curves = [curve for curve in experiment.curves if curve.panel == panel]
+    lines = [_line(results, curve) for curve in curves if curve.form == form]
     if not lines:  # a panel that this form has not
         ax.set_axis_off()
         return {}
-    printed: dict[str, list[tuple[float, float]]] = {}
-    for number in experiment.reported:
-        if number.panel == panel:
-            printed.setdefault(number.label, []).append((number.x, number.value))
+    printed = {
+        number.label: [one for one in experiment.reported if one.label == number.label and one.panel == panel]
+        for number in experiment.reported
+        if number.panel == panel
+    }
     reported = [
-        Line(f"{label}, as the paper prints", *zip(*points, strict=True), (), label)
-        for label, points in printed.items()
+        Line(f"{label}, as the paper prints", tuple(n.x for n in own), tuple(n.value for n in own), (), label)
+        for label, own in printed.items()
     ]
-    order = list(
-        dict.fromkeys(curve.label for curve in own if curve.form is not None)
-    )  # colors are the same in all rows
-    given = {"measure": panel.measure, "x": axis.words, "log": axis.log, "order": order}
-    display = PrivacyUtilityDisplay(lines, reported=reported, **given).plot(ax, legend=False)
+    display = PrivacyUtilityDisplay(
+        lines,
+        reported=reported,
+        measure=panel.measure,
+        x=axis.words,
+        log=axis.log,
+        order=list(
+            dict.fromkeys(curve.label for curve in curves if curve.form is not None)
+        ),  # the same colors in all rows
+    ).plot(ax, legend=False)
     place = math.log if axis.log else float
     least = LEAST_GAP * (place(max(axis.values)) - place(min(axis.values)))
     ticks: list[float] = []  # whose labels do not run into each other
@@ -144,7 +150,7 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
         if not ticks or place(value) - place(ticks[-1]) >= least:
             ticks.append(value)
     ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
-    for curve in own:
+    for curve in curves:
         if curve.form is None:
             _rule(ax, _line(results, curve), display.artists_)
     if panel.measure != "seconds":
@@ -154,8 +160,9 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
 
 def _line(results: Results, curve: Curve) -> Line:
     cells = {x: results.cells.get((curve.panel, curve.label, curve.form, x)) for x, _ in curve.points}
-    there = [(x, cell.mean, cell.spread) for x, cell in cells.items() if cell is not None]
-    return Line(curve.label, *(zip(*there, strict=True) if there else ((), (), ())))
+    there = {x: cell for x, cell in cells.items() if cell is not None}
+    means, spreads = (tuple(getattr(cell, of) for cell in there.values()) for of in ("mean", "spread"))
+    return Line(curve.label, tuple(there), means, spreads)
 
 
 def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
@@ -190,7 +197,7 @@ Path = tuple[Step, ...]
 
 def budget_paths(event: Event) -> tuple[Path, ...]:
     """Return what each path of the plan of a tree spends, shortest first. Steps without a budget are left out."""
-    paths = {}
+    paths: dict[Path, None] = {}
     for steps in _paths(event):
         sums: dict[tuple[int, str], Fraction] = {}
         for step in steps:

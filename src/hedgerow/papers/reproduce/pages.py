@@ -198,8 +198,10 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str) -> s
 
 def guarantees(systems: Sequence[str]) -> tuple[list[list[str]], list[str]]:
     """Return what each form's certificate says at epsilon 1 and default size, and the reasons that the lines name by number."""
-    rows, reasons = [], []
-    for system, form in product(systems, ("published", "private")):
+    rows: list[list[str]] = []
+    reasons: list[str] = []
+    forms: tuple[Form, ...] = ("published", "private")
+    for system, form in product(systems, forms):
         # A certificate depends on the schema and the parameters, and on no record: two will do.
         model = estimator(Fit("", system, form), TWO_FEATURES, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
         certificate = model.certificate_
@@ -219,9 +221,9 @@ def bullets(texts: Iterable[str]) -> list[str]:
 def wrapped(text: str, mark: str = "") -> list[str]:
     """Return text in lines behind a mark of a list; none begins with a sign that Markdown would read as such a mark."""
     kept = re.sub(r" (?=([-+*#>]|\d+[.)])( |$))", "\N{NO-BREAK SPACE}", text)
-    indents = {"initial_indent": mark, "subsequent_indent": " " * len(mark)}
-    lines = textwrap.wrap(kept, WIDTH, **indents, break_long_words=False, break_on_hyphens=False)
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+    lines = textwrap.wrap(kept, WIDTH - len(mark), break_long_words=False, break_on_hyphens=False)
+    marks = [mark] + [" " * len(mark)] * len(lines)
+    return [at + line.replace("\N{NO-BREAK SPACE}", " ") for at, line in zip(marks, lines, strict=False)]
 
 
 def pipes(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -211,41 +211,6 @@ CLOSER = (
     ),
 )
 
-QUESTIONS = (
-    Case(
-        "lone-value",
-        "Two equal records, and one that alone has its value and its label: what of it is shown is by thresholds.",
-        ONE,
-        (("0", NO),) * 2,
-        ("1", YES),
-        ("0", NO),
-    ),
-    Case(
-        "new-end",
-        "A number inside, and one far outside: the ends of a range follow from noisy counts alone.",
-        LINE,
-        ((0.5, NO),),
-        (9.0, NO),
-        (0.5, NO),
-    ),
-    Case(
-        "one-cell",
-        "A record that a model is wrong about, and one that it is right about: a report card counts each in one cell.",
-        ONE,
-        (("0", YES),),
-        ("1", YES),
-        ("0", NO),
-    ),
-    Case(
-        "one-part",
-        "A record, and one of another label: it may train a candidate, or help to choose among them, but never both.",
-        ONE,
-        (("0", NO),),
-        ("1", YES),
-        ("0", NO),
-    ),
-)  # for operations before and after a fit: released schemas, report cards, searches
-
 PUBLISHED = (
     Case(
         "pure-node",
@@ -347,7 +312,7 @@ def case(name: str) -> Case:
     >>> case("one-leaf").pair("add-remove").words
     'One leaf: one record of class no, and one of class yes that ties with it.'
     """
-    known = {each.name: each for each in (*GENERAL, *CLOSER, *QUESTIONS, *PUBLISHED)}
+    known = {each.name: each for each in (*GENERAL, *CLOSER, *PUBLISHED)}
     if name not in known:
         raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")
     return known[name]

@@ -220,7 +220,7 @@ def check_labels(rows: Sequence[Row], estimator: PrivateEstimator) -> None:
 
 
 def check_neighbors(rows: tuple[Rows, Rows], who: tuple[Ids, Ids], claim: Claim) -> None:
-    """Raise ConfigurationError unless data sets differ in one person: all its records, or, without ids, as many as it may have."""
+    """Raise ConfigurationError unless data sets differ in all records of one person, or, without ids, in as many at most."""
     most = claim.records_per_person
     owned = [list(zip(some, some_ids or some, strict=True)) for some, some_ids in zip(rows, who, strict=True)]
     first, second = map(Counter, owned)

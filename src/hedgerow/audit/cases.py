@@ -49,7 +49,8 @@ class Case:
 
     def pair(self, adjacency: Adjacency) -> NeighborPair:
         first = (*self.base, self.instead) if adjacency == "replace-one" else self.base
-        place = f" It stands in the place of {record_text(self.instead)}." if adjacency == "replace-one" else ""
+        instead = f"({', '.join(map(str, self.instead[:-1]))}; {self.instead[-1]})"
+        place = f" It stands in the place of {instead}." if adjacency == "replace-one" else ""
         return NeighborPair(
             self.name, self.words + place, adjacency, self._data(first), self._data((*self.base, self.record))
         )
@@ -87,10 +88,6 @@ def _column(cells: list[Any]) -> Any:
     if cells and {type(cell) for cell in cells} <= {int}:
         return np.array(cells, dtype=np.int8)  # read faster than objects
     return object_array(cells, len(cells))
-
-
-def record_text(record: Record) -> str:
-    return f"({', '.join(map(str, record[:-1]))}; {record[-1]})"
 
 
 NO, YES = "no", "yes"

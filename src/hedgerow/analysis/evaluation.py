@@ -14,7 +14,7 @@ from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
-from hedgerow.curator.given import promised, read_given
+from hedgerow.curator.given import certified, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (
@@ -29,7 +29,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
-from hedgerow.privacy.certificate import certify, warn_of_delta
+from hedgerow.privacy.certificate import warn_of_delta
 from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (
@@ -145,16 +145,7 @@ def evaluate(
 
     noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
     event = event_of(noise)
-    certificate = certify(
-        "evaluate",
-        event,
-        schema,
-        variant="private",
-        claim=claim,
-        seeded=randomness.seeded,
-        assumptions=ASSUMPTIONS,
-        person=None if persons is None else persons.name,
-    )
+    certificate = certified("evaluate", event, schema, claim, randomness, ASSUMPTIONS, persons)
     warn_of_delta(claim.delta, stacklevel=2)
     if certificate.unit != model.certificate_.unit:
         warnings.warn(

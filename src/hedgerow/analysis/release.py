@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange, entry_of, unread_warnings
-from hedgerow.curator.given import check_alone, promised
+from hedgerow.curator.given import certified, check_alone, promised
 from hedgerow.curator.queryable import Values
 from hedgerow.engines.records import Records
 from hedgerow.engines.values import ValueCounts
@@ -24,7 +24,7 @@ from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
@@ -328,16 +328,7 @@ def private_schema(
     else:
         persons = read_groups(groups, records.n_rows, stand_in.missing, person)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=with_classes, with_outcome=with_outcome)
-    certificate = certify(
-        "private_schema",
-        plan.event,
-        None,
-        variant="private",
-        claim=claim,
-        seeded=randomness.seeded,
-        assumptions=ASSUMPTIONS,
-        person=None if persons is None else persons.name,
-    )
+    certificate = certified("private_schema", plan.event, None, claim, randomness, ASSUMPTIONS, persons)
     warn_of_delta(claim.delta, stacklevel=2)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
         keep = keep_of(persons, claim.records_per_person, randomness)

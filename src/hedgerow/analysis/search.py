@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.readings import Labelled
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.curator.given import RULES, promised, read_given
+from hedgerow.curator.given import RULES, certified, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
@@ -45,8 +45,8 @@ from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim, Start
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
@@ -337,15 +337,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
             for given, one in zip(grid, candidates, strict=True)
         }
         starts = tuple(chain.from_iterable(chains.values()))
-
-        def certified(
-            what: str, event: Event, claim: Claim, assumptions: tuple[str, ...], starts: tuple[Start, ...]
-        ) -> Certificate:
-            person = None if keep is None else keep.groups.name
-            given: dict[str, Any] = {"variant": "private", "seeded": randomness.seeded, "person": person}
-            return certify(what, event, schema, claim=claim, assumptions=assumptions, starts=starts, **given)
-
-        certificate = certified(type(self).__name__, event, whole, ASSUMPTIONS, starts)
+        certificate = certified(type(self).__name__, event, schema, whole, randomness, ASSUMPTIONS, persons, starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
             with closing(Parts(schema, records, labels, randomness, keep)) as parts:
@@ -360,7 +352,9 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
                 source = "its parameters being the choice of certificate {}: what search and fit cost stands there"
             winner = self._candidates(grid, claim)[best]
             assumptions = (*ASSUMPTIONS, source.format(certificate.digest[:16]))
-            own_certificate = certified(type(winner).__name__, own, claim, assumptions, starts_of(winner))
+            own_certificate = certified(
+                type(winner).__name__, own, schema, claim, randomness, assumptions, persons, starts_of(winner)
+            )
             own_certificate = replace(own_certificate, warnings=tuple(warned))
             fitted = with_result(winner, schema, own_certificate, model, named=named, coins=coins)
             self._searched = Searched(grid[best], fitted, certificate)

@@ -299,7 +299,8 @@ class Curve(NamedTuple):
     y: Floats
     thresholds: Floats
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class Calibration(NamedTuple):
@@ -309,7 +310,8 @@ class Calibration(NamedTuple):
     observed: Floats
     records: Floats
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class Band(NamedTuple):
@@ -318,7 +320,8 @@ class Band(NamedTuple):
     x: Floats
     y: Floats
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

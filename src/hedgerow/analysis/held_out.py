@@ -192,7 +192,7 @@ def rows_of(given: Any, chosen: Mask) -> Any:
     listed = as_list(given)  # numpy would convert all cells to one common type
     if listed is not None:
         return [row for row, is_chosen in zip(listed, chosen, strict=True) if is_chosen]
-    table = as_frame(given, "X")
+    table: Any = as_frame(given, "X")
     table = as_series(given) if table is None else table
     if table is not None:  # narwhals needs a row to filter by
         return (table.filter(chosen.tolist()) if len(chosen) else table).to_native()

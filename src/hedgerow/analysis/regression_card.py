@@ -106,7 +106,8 @@ class OutcomeCalibration(NamedTuple):
     observed: Floats
     records: Floats
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -417,7 +417,7 @@ def test_numbers_that_noise_puts_beyond_the_grid_still_give_a_range(cell):
     counts[cell] = 9
     found = plan._range(counts, grid, True)
     assert (found.low, found.high, found.promised) == (16, 64, False)
-    assert found.feature(Numeric(0, 1), "0" * 64).low == 16
+    assert entry_of(Numeric(0, 1), found.low, found.high, found.whole, "0" * 64).low == 16
 
 
 def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_path, run):

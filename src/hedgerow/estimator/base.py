@@ -33,7 +33,7 @@ from hedgerow.estimator.planning import (
 )
 from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.files import Place
-from hedgerow.ledgers.ledger import repeats
+from hedgerow.ledgers.ledger import count_fit
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
@@ -152,7 +152,7 @@ class PrivateEstimator(Exported, Planned):
             )  # an earlier result must not be taken for that of a fit that is interrupted
             repeated = None
             if self.ledger is None and certificate.holds:  # a fit that nothing counts
-                repeated = repeats.count(type(self).__name__, certificate.epsilon, certificate.delta)
+                repeated = count_fit(type(self).__name__, certificate.epsilon, certificate.delta)
             keep = keep_of(persons, claim.records_per_person, randomness)
             model, messages = run(plan, columns, labels, randomness, keep)
             certificate = replace(certificate, warnings=tuple(messages))

@@ -29,7 +29,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
-from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, certify, warn_of_claim
 from hedgerow.privacy.claim import Unit
 from hedgerow.table import Histogram, keep_of
 
@@ -146,7 +146,7 @@ def evaluate(
         assumptions=ASSUMPTIONS,
         person=None if persons is None else persons.name,
     )
-    warn_of_delta(claim.delta, stacklevel=2)
+    warn_of_claim(2, claim.delta)
     if certificate.unit != model.certificate_.unit:
         warnings.warn(
             f"this report card protects {certificate.unit}, but the model protects {model.certificate_.unit}, so the "

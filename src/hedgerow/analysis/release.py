@@ -23,7 +23,7 @@ from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, certify, warn_of_claim
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
@@ -346,7 +346,7 @@ def private_schema(
         assumptions=ASSUMPTIONS,
         person=None if persons is None else persons.name,
     )
-    warn_of_delta(claim.delta, stacklevel=2)
+    warn_of_claim(2, claim.delta)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
         keep = keep_of(persons, claim.records_per_person, randomness)
         answers = plan.run(records, labels, randomness, keep)

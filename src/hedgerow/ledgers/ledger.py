@@ -16,7 +16,7 @@ from typing import Any, Literal
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
 from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.filter import Atomic
 from hedgerow.texts import short_repr
@@ -124,7 +124,7 @@ class Ledger:
         ceiling = Ceiling.of(
             epsilon, delta, adjacency, rho=rho, draws=draws, records_per_person=records_per_person, person=person
         )
-        warn_of_delta(ceiling.delta, stacklevel=2)
+        warn_of_claim(2, ceiling.delta)
         self._booked: Atomic[Booked] = Atomic(({}, Standing(ceiling)))
         self._process = os.getpid()
 

@@ -16,7 +16,7 @@ from hedgerow.ledgers.ceiling import Ceiling, Standing
 from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, entries_of, is_line, unknown, verify, verify_related
 from hedgerow.ledgers.database import Address, Database, identify
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry
-from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.filter import began
 
 LONGEST_REASON = 2000
@@ -108,7 +108,7 @@ class LedgerStore:
         ceiling = Ceiling.of(
             epsilon, delta, adjacency, rho=rho, draws=draws, records_per_person=records_per_person, person=person
         )
-        warn_of_delta(ceiling.delta, stacklevel=2)
+        warn_of_claim(2, ceiling.delta)
         with self._books(writing=True, create=True) as books:
             books.create(name, parent, ceiling)
         self._id = books.store
@@ -153,7 +153,7 @@ class LedgerStore:
             before = standing.ceiling
             kept = {**vars(before), "draws": before.draws or None}
             ceiling = Ceiling.of(**{**kept, **{part: value for part, value in given.items() if value is not None}})
-            warn_of_delta(ceiling.delta, stacklevel=4)
+            warn_of_claim(4, ceiling.delta)
             return replace(standing, ceiling=before.raised_to(ceiling))
 
         self._administer(name, "raised", reason, raised)

@@ -73,7 +73,7 @@ def test_one_ledger_from_the_schema_to_the_report(visits, run):
         assert "one person added or removed, of whom at most 3 records count" in result.stdout
         assert "holds      yes" in result.stdout
     ledger = hr.LedgerStore("b.db").ledger("d")
-    assert (ledger.spent, ledger.person, ledger.records_per_person) == (4, "id", 3)
+    assert (ledger.spent, ledger.ceiling.person, ledger.ceiling.records_per_person) == (4, "id", 3)
     ledger.store.verify("d")
     assert "a person told by column 'id', with at most 3 records" in run("budget", "show", *where).stdout
     options = ("--schema", "s.toml", "--epsilon", "1", "--out", "n.h", "--records-per-person", "2")

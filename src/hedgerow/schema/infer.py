@@ -20,6 +20,8 @@ from hedgerow.reading.cells import (
     as_objects,
     count_values,
     known_key,
+    numbers,
+    numeric_markers,
     object_array,
     public_value,
 )
@@ -85,13 +87,16 @@ def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> 
             number[type(plain), None if plain != plain else plain] += 1
         cells = object_array((cell for _, cell in number), len(number))
         counts = np.array([*number.values()], dtype=np.int64)
-    absent = CategoryReader((), missing)
-    there = absent.codes(cells) != absent.missing
+    plain_numbers, absent = numbers(cells), CategoryReader((), missing)
+    there = ~np.isin(plain_numbers, numeric_markers(missing))
+    odd = np.flatnonzero(np.isnan(plain_numbers))  # a number that is no marker is not missing
+    there[odd] = absent.codes(cells[odd]) != absent.missing
     cells, counts = cells[there], counts[there].astype(np.int64)
     forms = _forms(cells, share)
     form = forms[0] if forms else NumberFormat()
     values = _read(cells, form if isinstance(form, NumberFormat) else NumberFormat())
-    seconds = _read(cells, form if isinstance(form, DateFormat) else None)
+    seconds, odd = np.full(len(cells), np.nan), np.flatnonzero(np.isnan(values))  # no date is a number
+    seconds[odd] = _read(cells[odd], form if isinstance(form, DateFormat) else None)
     truths = np.full(len(cells), cells.dtype.kind == "b")
     if cells.dtype.kind not in MACHINE_NUMBERS:
         for place in np.flatnonzero((values == 0) | (values == 1)).tolist():
@@ -116,7 +121,8 @@ def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
     def count(texts: Cells, form: Form | None) -> int:
         return int(np.isfinite(_read(texts, form)).sum())
 
-    plain = max(count(cells, NumberFormat()), count(cells, None))
+    found = numbers(cells)
+    plain = max(int(np.isfinite(found).sum()), count(cells[np.flatnonzero(np.isnan(found))], None))
     sample = cells[:SAMPLE]
     likely = [form for form in NUMBERS + DATES if count(sample, form) >= share * len(sample) / 2]
     counts = [count(cells, form) for form in likely]
@@ -157,14 +163,15 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
     """
     stray = int(column.counts[np.isnan(column.numbers) | column.are_truths].sum())
     undated = int(column.counts[np.isnan(column.seconds)].sum())
-    values = {} if column.cells.dtype.kind in MACHINE_NUMBERS else count_values(column.cells, (), column.counts)
-    few = bool(values) and len(np.unique(column.numbers)) <= FEW_NUMBERS
+    is_machine = column.cells.dtype.kind in MACHINE_NUMBERS
+    few = len(column.cells) > 0 and not is_machine and len(np.unique(column.numbers)) <= FEW_NUMBERS
     if IN_MOSTLY * stray <= column.present if lenient else not (stray or few):
         return guess_range(column)
     if column.are_truths.all():
         return Boolean(origin="inferred")
     if IN_MOSTLY * undated <= column.present if lenient else not undated:
         return _guess_dates(column)
+    values = {} if is_machine else count_values(column.cells, (), column.counts)
     if not (values and (few or np.isnan(column.numbers).any())):
         return guess_range(column)
     frequent = set(sorted(values, key=lambda key: -values[key])[:max_categories])

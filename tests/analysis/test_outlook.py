@@ -59,7 +59,7 @@ def test_noise_halves_where_epsilon_doubles_and_never_sees_the_number_of_records
 
 def test_it_takes_no_records_and_reads_none(monkeypatch):
     assert not {"X", "y", "path", "data"} & set(inspect.signature(hr.plan).parameters)
-    monkeypatch.setattr("hedgerow.schema.columns.read_columns", lambda *_, **__: pytest.fail("records were read"))
+    monkeypatch.setattr("hedgerow.reading.columns.read_columns", lambda *_, **__: pytest.fail("records were read"))
     assert hr.plan(SCHEMA, records=1000, epsilon=1.0).bins > 1
 
 

@@ -9,7 +9,8 @@ import hedgerow as hr
 from hedgerow.audit import attack
 from hedgerow.audit.attack import Trial
 from hedgerow.audit.cases import NeighborPair
-from hedgerow.ledgers.ledger import Repeats, repeats, uncounted
+from hedgerow.ledgers import ledger
+from hedgerow.ledgers.ledger import count_fit, uncounted
 from hedgerow.privacy.filter import Atomic
 
 X = np.random.default_rng(0).uniform(0, 1, (200, 1))
@@ -20,8 +21,8 @@ PAIR = NeighborPair("one more", "One record more.", "add-remove", (X[1:], Y[1:])
 
 @pytest.fixture(autouse=True)
 def counted(monkeypatch):
-    monkeypatch.setattr(repeats, "told_at", 3)
-    monkeypatch.setattr(repeats, "_fits", Atomic({}))
+    monkeypatch.setattr(ledger, "COUNTED_AT", 3)
+    monkeypatch.setattr(ledger, "private_fits", Atomic({}))
 
 
 def fit(times, kind=hr.ForestClassifier, epsilon=1.0, **parameters):
@@ -71,9 +72,9 @@ def test_audits_do_not_count():
 
 
 def test_fits_on_many_threads_are_told_once():
-    own, told = Repeats(), []
+    told = []
     fits = [
-        threading.Thread(target=lambda: told.append(own.count("A", Fraction(1, 3), Fraction(0)))) for _ in range(40)
+        threading.Thread(target=lambda: told.append(count_fit("A", Fraction(1, 3), Fraction(0)))) for _ in range(40)
     ]
     for one in fits:
         one.start()

@@ -29,7 +29,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
-from hedgerow.privacy.certificate import warn_of_delta
+from hedgerow.privacy.certificate import warn_of_claim
 from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (
@@ -146,7 +146,7 @@ def evaluate(
     noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
     event = event_of(noise)
     certificate = certified("evaluate", event, schema, claim, randomness, ASSUMPTIONS, persons)
-    warn_of_delta(claim.delta, stacklevel=2)
+    warn_of_claim(2, claim.delta)
     if certificate.unit != model.certificate_.unit:
         warnings.warn(
             f"this report card protects {certificate.unit}, but the model protects {model.certificate_.unit}, so the "

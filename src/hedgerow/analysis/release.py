@@ -24,12 +24,12 @@ from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.claim import Claim
+from hedgerow.reading.columns import Columns, check_same_order, read_columns, read_records
+from hedgerow.reading.persons import read_groups, split_groups
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.persons import read_groups, split_groups
 from hedgerow.schema.types import as_outcome
 from hedgerow.table import Keep, keep_of
 from hedgerow.texts import listed
@@ -329,7 +329,7 @@ def private_schema(
         persons = read_groups(groups, records.n_rows, stand_in.missing, person)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=with_classes, with_outcome=with_outcome)
     certificate = certified("private_schema", plan.event, None, claim, randomness, ASSUMPTIONS, persons)
-    warn_of_delta(claim.delta, stacklevel=2)
+    warn_of_claim(2, claim.delta)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
         keep = keep_of(persons, claim.records_per_person, randomness)
         answers = plan.run(records, labels, randomness, keep)

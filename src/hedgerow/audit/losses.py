@@ -16,8 +16,8 @@ from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, pl
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.claim import Claim
+from hedgerow.reading.persons import read_groups
 from hedgerow.schema.encoder import Encoder
-from hedgerow.schema.persons import read_groups
 from hedgerow.table import keep_of
 from hedgerow.texts import counted
 

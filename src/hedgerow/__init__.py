@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, homes_of, imported_on_use
 
 if TYPE_CHECKING:
-    from hedgerow import audit as audit, datasets as datasets, engines as engines, mlflow as mlflow, plots as plots
+    from hedgerow import audit as audit, datasets as datasets, engines as engines, plots as plots
     from hedgerow.analysis import *
     from hedgerow.curator import Curator as Curator
     from hedgerow.engines.records import Records as Records
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0"
 
-_PACKAGES = ("audit", "datasets", "engines", "mlflow", "plots")
+_PACKAGES = ("audit", "datasets", "engines", "plots")
 _HOMES = homes_of(
     {
         "hedgerow.analysis": "FitPlan HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "

@@ -129,14 +129,6 @@ def test_each_system_says_what_its_importances_are_and_how_many_rounds_ran(
     assert found["sizes"].get("rounds_with_cuts", 0) <= rounds.get("rounds_with_cuts", 0)
 
 
-def test_a_model_that_is_no_forest_has_no_sizes(run, model, answer, monkeypatch):
-    monkeypatch.setattr(ForestModel, "to_arrays", lambda self: {})
-    sizes = answer("inspect", "m.hedgerow")["sizes"]
-    assert sizes.pop("file_bytes") > 0
-    assert sizes == {"trees": None, "nodes": None, "leaves": None}
-    assert "trees " not in run("inspect", "m.hedgerow").stdout.partition("Privacy")[0]
-
-
 def test_no_model_file(run, folder, is_refused):
     is_refused(run("inspect", "people.csv"), 2, "people.csv is not a model file")
 

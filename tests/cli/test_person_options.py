@@ -143,7 +143,7 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "has the column 'id', which the schema does not declare"),
+        ((), "has 'id', which the schema does not declare"),
         ((), "is named by --person and not declared"),
         (("--person", "nobody"), "lacks the column 'nobody'"),
         (("--person", "age"), "nothing is learned from ids"),

@@ -36,7 +36,7 @@ def start(*arguments, **options):
 def at(target):
     """Return where in the command a fault falls, by what is called then."""
     home, _, name = target.rpartition(".")
-    return {"train": "hedgerow.cli.training", "spending": "hedgerow.cli.inputs", "os": "os"}[home] + "." + name
+    return {"train": "hedgerow.cli.train", "spending": "hedgerow.cli.inputs", "os": "os"}[home] + "." + name
 
 
 STAGES = [
@@ -282,7 +282,7 @@ def test_a_result_whose_name_was_taken_meanwhile_is_kept_beside_it(ledger, run, 
     """Whoever took the name did so after the command had looked."""
     place = ledger.parent / "result.out"
     place.write_text("somebody else's")
-    module = {"train": "training"}.get(command, "queries")
+    module = "train" if command == "train" else "queries"
     monkeypatch.setattr(f"hedgerow.cli.{module}.refuse_overwriting", lambda *_: None)
     done = run(*WRITERS[command], "--out", "result.out")
     assert done.exit_code == 0, done.output

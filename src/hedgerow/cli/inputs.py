@@ -13,12 +13,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, get_type_hints
 
 import click
 
-from hedgerow.analysis import PrivateSearchCV
 from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
@@ -32,7 +30,6 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
 from hedgerow.sources.tables import is_parquet, open_table, read_table
-from hedgerow.systems import load
 from hedgerow.texts import bar_of, it_or_them, listed
 
 ELSEWHERE = (
@@ -105,21 +102,17 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
         )
     if lacking:
         raise SchemaError(
-            f"{data} lacks {_columns(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
+            f"{data} lacks {listed(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
             f"missing), or pass a schema and a target without {it_or_them(lacking)}."
         )
     check_no_index(extra, table.index, str(data))
     if extra:
         person = "; a column of persons is named by --person and not declared as a feature"
         raise SchemaError(
-            f"{data} has {_columns(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
+            f"{data} has {listed(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
             f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
         )
     table.check_types(schema)
-
-
-def _columns(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def check_records(lines: int, data: Path | str) -> None:
@@ -141,8 +134,7 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
         with open_table(path, form) as table:
             check(table, path)
             records = records or next(table.blocks(), None) is not None
-    place = str(data[0]) if len(data) == 1 else f"{data[0]} and the other files"
-    check_records(int(records), place)
+    check_records(int(records), data[0] if len(data) == 1 else f"{data[0]} and the other files")
 
 
 def given(
@@ -165,18 +157,17 @@ def given(
     return columns, columns.pop(target), None if person is None else {person: columns.pop(person)}
 
 
-def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
-    """Return the parameters that ``--param`` sets, each with its annotation."""
+def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: float | None = None) -> dict[str, Any]:
+    """Return the values of ``name=value`` texts, read by the class's annotations, and the delta, if it is given."""
     types = get_type_hints(kind)  # each base's fields by the names of its own module; names of unions are resolved
     taken = inspect.signature(kind).parameters
-    texts = {name: inspect.formatannotation(types.get(name, each.annotation)) for name, each in taken.items()}
-    return {name: text.replace("typing.", "") for name, text in texts.items() if name not in ELSEWHERE}
-
-
-def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
-    """Return the values of ``name=value`` texts, read by the class's annotations, or raise UsageError."""
-    known = _own_parameters(kind)
     values: dict[str, Any] = {}
+    if delta is not None:
+        if "delta" not in taken:
+            raise click.UsageError(
+                f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
+            )
+        values["delta"] = delta
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
@@ -184,57 +175,14 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[
         if name in ELSEWHERE and name != "ledger":
             way = f"--{name.replace('_', '-')}" + (f" {text}" if name != "public_start" else "")
             raise click.UsageError(f"{name} is no --param but an option; write {way}.")
-        if name not in known:
-            raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+        if name not in taken or name == "ledger":
+            known = ", ".join(other for other in taken if other not in ELSEWHERE)
+            raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {known}.")
         if name in values:
             raise click.UsageError(f"--param {name} is given twice; keep one of them.")
-        values[name] = _value(name, text, known[name])
+        annotation = inspect.formatannotation(types.get(name, taken[name].annotation))
+        values[name] = _value(name, text, annotation.replace("typing.", ""))
     return values
-
-
-def read_variant(kind: type[PrivateEstimator], variant: str) -> dict[str, str]:
-    """Return the variant as a setting. The library's own systems only have the private variant."""
-    if "variant" in inspect.signature(kind).parameters:
-        return {"variant": variant}
-    if variant != "private":
-        raise click.UsageError(f"{kind.__name__} has no variant {variant!r}; it has only the private one.")
-    return {}
-
-
-def read_delta(kind: type[PrivateEstimator], delta: float | None) -> dict[str, float]:
-    """Return the delta as a setting, if it is given. A system without Gaussian noise has none."""
-    if delta is None:
-        return {}
-    if "delta" not in inspect.signature(kind).parameters:
-        raise click.UsageError(
-            f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
-        )
-    return {"delta": delta}
-
-
-def read_init(kind: type[PrivateEstimator], path: Path | None, *, public: bool) -> dict[str, Any]:
-    """Return the model of a file as the setting to start from, if it is given. Most systems do not support it.
-
-    ``public`` says that the user states its records to be public.
-    """
-    if path is None:
-        if public:
-            raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
-        return {}
-    if "init" not in inspect.signature(kind).parameters:
-        raise click.UsageError(
-            f"{kind.__name__} starts from no model; leave out --init, or take hedgerow or hedgerow-regressor."
-        )
-    return {"init": load(path), "public_start": public}
-
-
-def _none(text: str) -> None:
-    if text.lower() != "none":
-        raise ValueError(text)
-
-
-def _truth(text: str) -> bool:
-    return {"true": True, "false": False}[text.lower()]
 
 
 def _json(kind: type) -> Callable[[str], Any]:
@@ -249,8 +197,8 @@ def _json(kind: type) -> Callable[[str], Any]:
 
 # How the text of a parameter is read, by the type in its annotation, and what an error calls the type.
 READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "None": (_none, "none"),
-    "bool": (_truth, "true or false"),
+    "None": (lambda text: {"none": None}[text.lower()], "none"),
+    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
     "int": (int, "a whole number"),
     "float": (float, "a number"),
     "dict[str, int]": (_json(dict), 'an object such as {"age": 1}'),
@@ -264,10 +212,8 @@ def _value(name: str, text: str, annotation: str) -> Any:
     kinds = {kind.strip() for kind in annotation.split("|")}
     readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
     for kind in readable:
-        try:
+        with suppress(ValueError, KeyError, RecursionError):
             return READERS[kind][0](text)
-        except (ValueError, KeyError, RecursionError):
-            continue
     if kinds <= set(READERS):
         wanted = " or ".join(READERS[kind][1] for kind in reversed(readable))
         raise click.UsageError(f"--param {name}={text}: {name} takes {wanted}.")
@@ -337,25 +283,24 @@ class Spending:
     ``out`` is the result's file, if there is one, ``what`` the result, and ``begun`` says what an error may have broken off.
     """
 
+    further: str | None = None  # what a second query costs, such as one about the model, once it is about to be made
+
     def __init__(
         self, claim: str, out: Path | None = None, what: str = "model", begun: str = "The fit had begun"
     ) -> None:
         self._claim, self._out, self._what, self._begun = claim, out, what, begun
         self._watch = Watch()
         self._done = False
-        self._asked: str | None = None
         self._file: os.stat_result | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
-        refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
-        if error is None or (refused and not self._done):
+    def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
+        refused = isinstance(error, REFUSALS)
+        if error is None or (refused and not isinstance(error, EngineError) and not self._done):
             return
-        more = (
-            "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
-        )
+        more = "" if self.further is None or refused else f" Count {self.further} more for the report."
         raise BrokenOff(error, self._outcome() + more) from error
 
     @contextmanager
@@ -364,10 +309,6 @@ class Spending:
         with self._watch, ShareProgress() as progress:
             yield X.with_progress(progress) if y is None else X
         self._done = True
-
-    def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
-        with self.watching(X, y) as records:
-            model.fit(records, y, groups)
 
     def save(self, write: Callable[[Path], Any], *, force: bool) -> Path:
         """Write the result by ``write``, and return where it is, which is said if it is not where it should be."""
@@ -385,10 +326,6 @@ class Spending:
             )
         return self._out
 
-    def ask(self, claim: str) -> None:
-        """Note that a query about the model, whose cost ``claim`` describes, is about to be made."""
-        self._asked = claim
-
     def _outcome(self) -> str:
         if not self._watch.begun:
             return "Nothing was spent."
@@ -397,17 +334,12 @@ class Spending:
             return f"{self._begun}: count {self._claim} as spent.{kept}"
         if self._out is None:
             return f"{self._claim} was spent."
-        if not self._is_there():
-            return f"{self._claim} was spent, but no {self._what} was written."
-        whole = f"{self._claim} was spent, and the {self._what} is whole in {self._out}"
-        return f"{whole}: `hedgerow inspect` shows its certificate." if self._what == "model" else f"{whole}."
-
-    def _is_there(self) -> bool:
-        """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""
-        try:
-            return self._out is not None and self._file is not None and os.path.samestat(self._file, self._out.stat())
-        except OSError:
-            return False
+        # The place of an interruption is not always known, but the file is.
+        with suppress(OSError):
+            if self._file is not None and os.path.samestat(self._file, self._out.stat()):
+                whole = f"{self._claim} was spent, and the {self._what} is whole in {self._out}"
+                return f"{whole}: `hedgerow inspect` shows its certificate." if self._what == "model" else f"{whole}."
+        return f"{self._claim} was spent, but no {self._what} was written."
 
 
 class ShareProgress:
@@ -426,12 +358,10 @@ class ShareProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._write("")
+    def __exit__(self, *_: object) -> None:
         if self._width:
-            sys.stderr.write("\r")
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()
 
     def read(self, share: float | None) -> None:
         self._show("reading" if share is None else f"{bar_of(share)} {int(100 * share):3d} % of the bytes read")
@@ -444,10 +374,6 @@ class ShareProgress:
             return
         with self._lock:
             self._next = time.monotonic() + PAUSE
-            self._write(line)
-
-    def _write(self, line: str) -> None:
-        if self._terminal and (line or self._width):
             sys.stderr.write("\r" + line.ljust(self._width))
             sys.stderr.flush()
-            self._width = len(line) if line else self._width
+            self._width = len(line)

@@ -24,7 +24,6 @@ from hedgerow.cli.inputs import (
     json_text,
     lacking_and_extra,
     load_schema,
-    read_delta,
     read_parameters,
     with_person,
     write_json,
@@ -222,7 +221,8 @@ def search(
     form = CSVFormat.of(schema, query.separator)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
-        spending.fit(searched, X, y, groups)
+        with spending.watching(X, y) as records:
+            searched.fit(records, y, groups)
         out = spending.save(searched.best_estimator_.save, force=query.force)
         click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
@@ -267,9 +267,8 @@ def plan(
     """
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
-    settings: dict[str, Any] = {**read_parameters(kind, pairs), **read_delta(kind, delta)}
-    seed = settings.pop("random_state", None)
-    seed = 0 if seed is None else seed
+    settings = read_parameters(kind, pairs, delta)
+    seed = settings.pop("random_state", None) or 0
     outlook = plan_fit(schema, system=system, made_up=not no_data, seed=seed, **claim, **settings)
     if as_json:
         write_json(outlook.to_dict())

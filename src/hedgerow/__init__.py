@@ -40,12 +40,10 @@ if TYPE_CHECKING:
         ExplanationDisplay as ExplanationDisplay,
         FeatureDisplay as FeatureDisplay,
         ImportancesDisplay as ImportancesDisplay,
-        PrecisionRecallDisplay as PrecisionRecallDisplay,
         PredictionErrorDisplay as PredictionErrorDisplay,
         PrivacyUtilityDisplay as PrivacyUtilityDisplay,
         ResidualDisplay as ResidualDisplay,
         ROCDisplay as ROCDisplay,
-        TreeDisplay as TreeDisplay,
     )
     from hedgerow.privacy.certificate import Certificate as Certificate
     from hedgerow.schema import (
@@ -84,8 +82,8 @@ _HOMES = homes_of(
         "hedgerow.ledgers.ledger": "Ledger",
         "hedgerow.ledgers.store": "LedgerStore",
         "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
-        "FeatureDisplay ImportancesDisplay PrecisionRecallDisplay PredictionErrorDisplay "
-        "PrivacyUtilityDisplay ROCDisplay ResidualDisplay TreeDisplay",
+        "FeatureDisplay ImportancesDisplay PredictionErrorDisplay "
+        "PrivacyUtilityDisplay ROCDisplay ResidualDisplay",
         "hedgerow.privacy.certificate": "Certificate",
         "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",
         "hedgerow.systems": "SystemInfo list_systems load",

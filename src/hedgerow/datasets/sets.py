@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Iterator
-from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.datasets.dataset import Dataset, Published, Source, packaged_schema
+from hedgerow.datasets.dataset import Dataset, Published
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.schema import Categorical, Integer, Numeric, Schema
 
@@ -29,17 +28,14 @@ def _adult_rows(lines: list[str]) -> Iterator[list[str]]:
 
 ADULT = Published(
     "adult",
-    Source(
-        folder="adult",
-        hashes={
-            "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-            "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-        },
-        page=f"{UCI}/dataset/2/adult",
-        url=f"{UCI}/static/public/2/adult.zip",
-    ),
-    _adult_rows,
-    partial(packaged_schema, "adult"),
+    folder="adult",
+    hashes={
+        "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+        "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    },
+    page=f"{UCI}/dataset/2/adult",
+    url=f"{UCI}/static/public/2/adult.zip",
+    rows=_adult_rows,
 )
 
 
@@ -54,8 +50,8 @@ def load_adult(
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``adult/adult.data`` and ``adult/adult.test``. By default the folder in ``HEDGEROW_DATA``,
-        then the cache, then the UCI repository.
+        A folder that holds ``adult/adult.data`` and ``adult/adult.test``. See ``hedgerow.datasets`` for
+        the default.
     us_born : bool
         Keep only the records whose ``native-country`` is ``United-States`` and drop that column, which is then the
         same everywhere: 29 170 and 14 662 records remain.
@@ -97,15 +93,12 @@ def _without(data: Dataset, name: str, only: str | None = None) -> Dataset:
 
 BANK = Published(
     "bank",
-    Source(
-        folder="bank_marketing",
-        # The file as published has \r\n line ends and the SHA-256 74adfc57...; this is the one with \n.
-        hashes={"bank-additional-full.csv": "233e260d5d1d506a2c10381da5b8c2f75f2c08d1b373ca7b825e39ebe1bd30df"},
-        page=f"{UCI}/dataset/222/bank+marketing",
-        url=f"{UCI}/static/public/222/bank+marketing.zip",
-    ),
-    lambda lines: csv.reader(lines[1:], delimiter=";"),
-    partial(packaged_schema, "bank"),
+    folder="bank_marketing",
+    # The file as published has \r\n line ends and the SHA-256 74adfc57...; this is the one with \n.
+    hashes={"bank-additional-full.csv": "233e260d5d1d506a2c10381da5b8c2f75f2c08d1b373ca7b825e39ebe1bd30df"},
+    page=f"{UCI}/dataset/222/bank+marketing",
+    url=f"{UCI}/static/public/222/bank+marketing.zip",
+    rows=lambda lines: csv.reader(lines[1:], delimiter=";"),
 )
 
 
@@ -153,19 +146,16 @@ def _census_rows(lines: list[str]) -> Iterator[list[str]]:
 
 CENSUS_INCOME = Published(
     "census_income",
-    Source(
-        folder="census_income_kdd",
-        hashes={
-            "census-income.data": "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
-            "census-income.test": "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
-        },
-        page=f"{UCI}/dataset/117/census+income+kdd",
-        url=f"{UCI}/static/public/117/census+income+kdd.zip",
-        # The files have 104 and 52 MB, and the zip holds them in a tar.gz, whose tar is unpacked on the way.
-        max_bytes=384 * 2**20,
-    ),
-    _census_rows,
-    partial(packaged_schema, "census_income"),
+    folder="census_income_kdd",
+    hashes={
+        "census-income.data": "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
+        "census-income.test": "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
+    },
+    page=f"{UCI}/dataset/117/census+income+kdd",
+    url=f"{UCI}/static/public/117/census+income+kdd.zip",
+    # The files have 104 and 52 MB, and the zip holds them in a tar.gz, whose tar is unpacked on the way.
+    max_bytes=384 * 2**20,
+    rows=_census_rows,
 )
 
 
@@ -205,13 +195,10 @@ BALANCED_PER_CLASS = 7000  # records of each class that the eDPRF paper draws
 
 DIABETES = Published(
     "diabetes_prediction",
-    Source(
-        folder="diabetes_prediction",
-        hashes={"diabetes_prediction_dataset.csv": "f233fc470e904201f35310d061cb46ca0a6bc7ca5c3e428b769fb4f87f69929b"},
-        page="https://www.kaggle.com/datasets/iammustafatz/diabetes-prediction-dataset",
-    ),
-    lambda lines: csv.reader(lines[1:]),
-    partial(packaged_schema, "diabetes_prediction"),
+    folder="diabetes_prediction",
+    hashes={"diabetes_prediction_dataset.csv": "f233fc470e904201f35310d061cb46ca0a6bc7ca5c3e428b769fb4f87f69929b"},
+    page="https://www.kaggle.com/datasets/iammustafatz/diabetes-prediction-dataset",
+    rows=lambda lines: csv.reader(lines[1:]),
 )
 
 
@@ -259,14 +246,12 @@ MERGED = {"Move-Forward": FORWARD, "Slight-Right-Turn": FORWARD, "Sharp-Right-Tu
 
 WALL_FOLLOWING = Published(
     "wall_following",
-    Source(
-        folder="wall_following",
-        hashes={"sensor_readings_24.data": "1108cbbcac9c119519a3c493358d3084bc619b5aaa688212aa75a777aa7bd5fd"},
-        page=f"{UCI}/dataset/194/wall+following+robot+navigation+data",
-        url=f"{UCI}/static/public/194/wall+following+robot+navigation+data.zip",
-    ),
-    lambda lines: (line.split(",") for line in lines if line),
-    lambda: Schema({f"us{sensor}": Numeric(0, 5) for sensor in range(24)}, classes=MOVES, target="move"),
+    folder="wall_following",
+    hashes={"sensor_readings_24.data": "1108cbbcac9c119519a3c493358d3084bc619b5aaa688212aa75a777aa7bd5fd"},
+    page=f"{UCI}/dataset/194/wall+following+robot+navigation+data",
+    url=f"{UCI}/static/public/194/wall+following+robot+navigation+data.zip",
+    rows=lambda lines: (line.split(",") for line in lines if line),
+    schema=lambda: Schema({f"us{sensor}": Numeric(0, 5) for sensor in range(24)}, classes=MOVES, target="move"),
     dtype=np.float64,
 )
 
@@ -280,8 +265,8 @@ def load_wall_following(data_home: str | os.PathLike[str] | None = None, *, clas
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``wall_following/sensor_readings_24.data``. By default the folder in ``HEDGEROW_DATA``,
-        then the cache, then the UCI repository.
+        A folder that holds ``wall_following/sensor_readings_24.data``. See ``hedgerow.datasets`` for
+        the default.
     classes : {4, 2}
         4: the four moves as published. 2: ``Move-Forward`` and ``Slight-Right-Turn`` become
         ``Move-Forward-or-Slight-Right-Turn``, the other two ``Other-Turn`` (3031 and 2425 records).

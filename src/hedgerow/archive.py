@@ -11,13 +11,13 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.files import OVERHEAD, Place, atomic_file, is_path, place_name, read_object, read_place, write_object
+from hedgerow.files import OVERHEAD, Place, atomic_file, is_path, place_name, read_place, write_object
 from hedgerow.limits import DEEPEST_DOCUMENT, LARGEST_MODEL, LONGEST_NUMBER, MOST_MEMBERS, Allowance
 
 DOCUMENT = "model.json"
@@ -82,7 +82,7 @@ def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, A
 def file_content(path: Place, max_bytes: int | None = None) -> bytes:
     """Return the bytes of a file, of which there are at most ``max_bytes``: what changes it later is not read."""
     if not is_path(path, "read"):
-        return read_object(path, max_bytes)
+        return read_place(path, None if max_bytes is None else max_bytes + OVERHEAD, RAISE)
     if not os.path.lexists(path):
         raise FileNotFoundError(
             errno.ENOENT, "there is no such file; pass the path that model.save wrote", os.fspath(path)
@@ -208,10 +208,19 @@ def read_document(content: bytes, most_values: int) -> dict[str, Any]:
     is not finite, or text that UTF-8 cannot hold.
     """
     _check_size(content, most_values)
+
+    def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(values := dict(pairs)) != len(pairs):
+            raise ValueError("a key stands twice")
+        return values
+
+    def finite(text: str) -> float:
+        if not math.isfinite(value := float(text)):  # inf, which JSON does not have, among them
+            raise ValueError("a number is too large for a float")
+        return value
+
     try:
-        document = json.loads(
-            content.decode(), object_pairs_hook=_object, parse_float=_finite, parse_constant=_no_constant
-        )
+        document = json.loads(content.decode(), object_pairs_hook=of_pairs, parse_float=finite, parse_constant=finite)
         json.dumps(document, ensure_ascii=False).encode()  # a lone half of a surrogate pair is found here
     except (ValueError, RecursionError) as error:
         raise FileFormatError("its document is no JSON that save writes") from error
@@ -231,21 +240,3 @@ def _check_size(content: bytes, most_values: int) -> None:
         raise FileFormatError(f"its document is more than {DEEPEST_DOCUMENT} brackets deep")
     if LONG_NUMBER.search(bare):
         raise FileFormatError(f"its document has a number of more than {LONGEST_NUMBER} digits")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        raise ValueError("a key stands twice")
-    return values
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("a number is too large for a float")
-    return value
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")

@@ -113,7 +113,10 @@ def feature_panels(
             deviation = order.columns(deviation)
         effect = replace(effect, values=order.margins(effect.values), deviation=deviation)
         axes = [FeatureAxis.of(model.encoder, place) for place in places]
-        panels.append(FeaturePanel(*axes, effect) if isinstance(effect, Curve) else PairPanel(*axes, effect))
+        if isinstance(effect, Curve):
+            panels.append(FeaturePanel(axes[0], effect))
+        else:
+            panels.append(PairPanel(axes[0], axes[1], effect))
     return tuple(panels)
 
 
@@ -283,7 +286,7 @@ class FeatureDisplay(Display):
     def _draw_pair(self, ax: Any, panel: PairPanel) -> None:
         """Draw a pair as a map; cells that noise alone may explain are grey. With more than two classes, the last is drawn."""
         axes = panel.first, panel.second
-        cells = (*(slice(axis.values) for axis in axes), -1)
+        cells: Any = (*(slice(axis.values) for axis in axes), -1)
         values, deviation = panel.pair.values[cells], panel.pair.deviation
         ends = [np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in axes]
         most = max(float(np.abs(values).max()), FAINT if self.classes else 0.0) or 1.0

@@ -68,7 +68,7 @@ def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, A
         )
     allowed = Allowance.of_file(len(content), max_bytes)
     try:
-        members = _members(content, allowed)
+        members = Members(content, allowed)
         document = read_document(members.read(DOCUMENT), allowed.values)
     except FileFormatError as error:
         raise FileFormatError(f"{name} is not a model file of hedgerow, or it is damaged: {error}.") from error
@@ -100,10 +100,21 @@ class Members(Mapping[str, npt.NDArray[Any]]):
     ``allowed`` is what the file may take.
     """
 
-    def __init__(self, archive: zipfile.ZipFile, allowed: Allowance) -> None:
+    def __init__(self, content: bytes, allowed: Allowance) -> None:
+        """Look at the directory of an archive, and at nothing else; FileFormatError if it is not as save writes it."""
+        if content.count(ENTRY) > MOST_MEMBERS:
+            raise FileFormatError(f"it has more than {MOST_MEMBERS} members")
         self.allowed = allowed
-        self._archive = archive
-        names = [member.filename for member in archive.infolist()]
+        self._archive = zipfile.ZipFile(io.BytesIO(content))
+        members = self._archive.infolist()
+        names = [member.filename for member in members]
+        if len(set(names)) != len(names):
+            raise FileFormatError("it has a member twice")
+        if any(member.compress_type not in PACKED for member in members):
+            raise FileFormatError("it is packed in another way than save packs")
+        size = sum(member.file_size for member in members)
+        if size > allowed.bytes:
+            raise FileFormatError(f"it unpacks to {size} bytes, and {allowed.bytes} are allowed; {RAISE}")
         self._names = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
 
     def __iter__(self) -> Iterator[str]:
@@ -156,22 +167,6 @@ def array_of(
     ):
         return array
     raise FileFormatError(f"the file's array {name} is damaged; fit the model again.")
-
-
-def _members(content: bytes, allowed: Allowance) -> Members:
-    """Return the members of an archive, after a look at its directory."""
-    if content.count(ENTRY) > MOST_MEMBERS:
-        raise FileFormatError(f"it has more than {MOST_MEMBERS} members")
-    archive = zipfile.ZipFile(io.BytesIO(content))
-    members = archive.infolist()
-    if len({member.filename for member in members}) != len(members):
-        raise FileFormatError("it has a member twice")
-    if any(member.compress_type not in PACKED for member in members):
-        raise FileFormatError("it is packed in another way than save packs")
-    size = sum(member.file_size for member in members)
-    if size > allowed.bytes:
-        raise FileFormatError(f"it unpacks to {size} bytes, and {allowed.bytes} are allowed; {RAISE}")
-    return Members(archive, allowed)
 
 
 def _read_array(file: IO[bytes], size: int) -> npt.NDArray[Any]:

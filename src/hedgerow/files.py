@@ -193,8 +193,9 @@ def read_place(place: Place, most: int | None, remedy: str) -> bytes:
         if len(read) > most:
             raise too_large
         return read
+    file_object: Any = place
     content = bytearray()
-    while part := place.read(CHUNK):
+    while part := file_object.read(CHUNK):
         if not isinstance(part, bytes | bytearray | memoryview):
             raise ConfigurationError(
                 f"the file object returns {type(part).__name__}, but its content is bytes; open it in mode 'rb'."

@@ -8,7 +8,6 @@ from helpers import n_leaves
 import hedgerow as hr
 from hedgerow.cli.models import tree_lines
 from hedgerow.export import Mean
-from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.model import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
@@ -96,15 +95,6 @@ def test_no_such_tree(run, model, is_refused, tree, words):
 def test_a_tree_of_one_leaf_is_written_as_always(run, train):
     train("--param", "n_estimators=1", "--param", "max_depth=0")
     assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("  always: ")
-
-
-def test_importances(run, model, answer, monkeypatch):
-    monkeypatch.setattr(EDPRFClassifier, "feature_importances_", np.array([0.25, 0.75, 0.0]), raising=False)
-    assert answer("inspect", "m.hedgerow")["feature_importances"] == {"age": 0.25, "marital status": 0.75, "code": 0.0}
-    lines = [" ".join(line.split()) for line in run("inspect", "m.hedgerow").stdout.splitlines()]
-    [place] = [place for place, line in enumerate(lines) if line.startswith("feature importances")]
-    assert "share of the tests" in lines[place]
-    assert lines[place + 1 : place + 4] == ["marital status 0.7500", "age 0.2500", "code 0.0000"]
 
 
 @pytest.mark.parametrize(

@@ -116,10 +116,6 @@ def test_local_files_may_be_gzipped(tmp_path, monkeypatch, serve, contents):
     assert asked == []
 
 
-def test_a_plain_file_comes_before_its_gzipped_copy(tmp_path):
-    assert SOURCE.read_files(place(tmp_path, {**CONTENT, "a.data.gz": b"damaged"})) == TEXTS
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -194,15 +190,6 @@ def test_a_wrong_download_is_an_error_and_leaves_no_cache(tmp_path, serve, conte
     assert not (tmp_path / "cache").exists()
 
 
-@pytest.mark.parametrize(
-    "members", [{**CONTENT, "a.data": b"0" * 1000}, {"a.data": b"0", "b.data": bytes(range(256)) * 4}]
-)
-def test_sizes_are_limited(serve, members):
-    serve(archive(members))
-    with pytest.raises(DatasetError, match="unpacks to more than 500 bytes"):
-        replace(SOURCE, max_bytes=500).read_files()
-
-
 def test_a_download_above_the_limit_is_not_unpacked(monkeypatch, serve):
     monkeypatch.setattr(dataset, "MAX_DOWNLOAD", 100)
     serve(archive(CONTENT))
@@ -210,15 +197,7 @@ def test_a_download_above_the_limit_is_not_unpacked(monkeypatch, serve):
         SOURCE.read_files()
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        urllib.error.URLError("no route"),
-        TimeoutError("timed out"),
-        http.client.IncompleteRead(b""),
-        ConnectionResetError(),
-    ],
-)
+@pytest.mark.parametrize("error", [urllib.error.URLError("no route"), TimeoutError(), http.client.IncompleteRead(b"")])
 def test_offline_says_the_way_out(monkeypatch, error):
     def fail(url):
         raise error

@@ -51,41 +51,7 @@ CENSUS_FILES = {
     "census-income.test": CENSUS.format(state="Not in universe", label="50000+."),
 }
 # The distinct values of each categorical feature as the codebook counts them, without "?".
-CENSUS_VALUES = [
-    9,
-    52,
-    47,
-    17,
-    3,
-    7,
-    24,
-    15,
-    5,
-    10,
-    2,
-    3,
-    6,
-    8,
-    6,
-    6,
-    50,
-    38,
-    8,
-    9,
-    8,
-    9,
-    3,
-    3,
-    5,
-    42,
-    42,
-    42,
-    5,
-    3,
-    3,
-    3,
-    2,
-]
+CENSUS_VALUES = "9 52 47 17 3 7 24 15 5 10 2 3 6 8 6 6 50 38 8 9 8 9 3 3 5 42 42 42 5 3 3 3 2".split()
 DIABETES_HEAD = "gender,age,hypertension,heart_disease,smoking_history,bmi,HbA1c_level,blood_glucose_level,diabetes\n"
 DIABETES = "Female,{age},0,1,never,25.19,6.6,140,{label}\n"
 
@@ -227,7 +193,7 @@ def tarred(members):
 def test_census_schema_has_the_codebook_s_values(made_up):
     schema = load_census_income(made_up("CENSUS_INCOME", **CENSUS_FILES)).schema
     counts = [len(feature.values) for feature in schema.features.values() if isinstance(feature, Categorical)]
-    assert counts == CENSUS_VALUES
+    assert counts == list(map(int, CENSUS_VALUES))
     assert len(schema.names) == 40
     assert schema.missing == ("?",)
     assert schema.classes == ("- 50000.", "50000+.")
@@ -291,21 +257,6 @@ def undeclared(X, schema):
     return found
 
 
-def undeclared_cells(X, schema):
-    """How many cells of categorical features the encoder calls undeclared."""
-    encoder = Encoder(schema, 8)
-    categorical = [isinstance(feature, Categorical) for feature in schema.features.values()]
-    last = encoder.n_codes - 1
-    return int(((encoder.transform(X) == last) & categorical).sum())
-
-
-def test_undeclared_cells_are_counted(made_up):
-    data = load_bank(made_up("BANK", one__csv=BANK))
-    assert undeclared_cells(data.X, data.schema) == 0
-    data.X[1, 1:3] = "astronaut"
-    assert undeclared_cells(data.X, data.schema) == 2
-
-
 def test_affairs_fit_their_schema():
     data = load_affairs()
     assert data.X.shape == (6366, 8)
@@ -357,7 +308,6 @@ class TestPublishedFiles:
         assert (data.y == "yes").sum() == 4640
         assert set(data.y) == set(data.schema.classes)
         assert undeclared(data.X, data.schema) == {}
-        assert undeclared_cells(data.X, data.schema) == 0
         assert len(data.split(0.3, 0)[1]) == 12357
 
     @pytest.mark.full
@@ -368,9 +318,7 @@ class TestPublishedFiles:
         assert (data.y == "50000+.").sum() == 12382
         assert (data.y_test == "50000+.").sum() == 6186
         assert set(data.y) == set(data.y_test) == set(data.schema.classes)
-        for part in (data.X, data.X_test):
-            assert undeclared(part, data.schema) == {}
-            assert undeclared_cells(part, data.schema) == 0
+        assert undeclared(data.X, data.schema) == undeclared(data.X_test, data.schema) == {}
 
     def test_robot(self):
         data = load_wall_following()
@@ -380,10 +328,6 @@ class TestPublishedFiles:
         assert data.X.min() >= 0
         assert data.X.max() == 5.087  # above the range of the sensors by 87 mm
         assert len(data.split(0.2, 42)[1]) == 1092
-
-    def test_robot_in_two_classes(self):
-        data = load_wall_following(classes=2)
-        assert (data.y == "Move-Forward-or-Slight-Right-Turn").sum() == 3031
 
     def test_diabetes(self):
         data = load_diabetes_prediction()

@@ -105,10 +105,6 @@ def test_an_infinite_loss_is_red_and_leaves_the_picture():
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == [r"\$a; add-remove", "b; add-remove"]
 
 
-def test_no_finding_is_an_empty_picture():
-    assert AuditDisplay.from_findings([]).plot().rows == ()
-
-
 def test_a_page_is_one_file_that_needs_no_other(tmp_path):
     figure = new_figure(1, 1)
     page = Page("a <b>").text("one & one\n\ntwo").table(["x<y"], [["<script>"]]).figure(figure, 'a "caption"')
@@ -134,10 +130,6 @@ def test_a_page_is_one_file_that_needs_no_other(tmp_path):
 def test_a_long_line_continues_below_its_entry(line, width):
     text = Page("p").lines(line or "\n").html()
     assert f'<span style="padding-left: {width}ch; text-indent: -{width}ch">{line or "<br>"}</span>' in text
-
-
-def test_an_empty_list_is_left_out():
-    assert "<ul>" not in Page("p").items([]).html()
 
 
 def test_a_page_takes_figures_displays_and_bytes():

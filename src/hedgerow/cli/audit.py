@@ -78,7 +78,16 @@ def audit(
     if sum((model is not None, system is not None, everything)) != 1:
         raise click.UsageError("name what to audit: a MODEL file, --system NAME, or --all.")
     context = click.get_current_context()
-    _refuse_ignored(context, model, everything)
+    # Options that would have no effect are refused.
+    given = {
+        name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }
+    if model is not None and given.difference(NEITHER):
+        raise click.UsageError("a MODEL file is checked as it is; the options of an attack require --system or --all.")
+    if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies")):
+        raise click.UsageError("--all attacks every system as it is; claims, --adjacency and --param require --system.")
+    if "force" in given and "page" not in given:
+        raise click.UsageError("--force replaces the file of --page; pass --page FILE, too.")
     if page is not None:  # before any work
         if model is not None and page.exists() and page.samefile(model):
             raise click.UsageError(f"--page {page} is the MODEL under audit; choose another name.")
@@ -89,25 +98,24 @@ def audit(
 
     findings = _attacked(system, request) if model is None else check_model(model)
     about = None if model is None else _about(model, findings)
-    _show(findings, about, as_json)
+    refuted = sum(finding.refuted for finding in findings)
+    if as_json:
+        document = {} if about is None else {"model": about}
+        write_json({**document, "findings": [finding.to_dict() for finding in findings], "refuted": refuted})
+    elif about is None:
+        for finding in findings:
+            click.echo(str(finding))
+        click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
+    else:
+        for finding in findings:
+            verdict = "REFUTED: " if finding.refuted else ""
+            click.echo(f"{printable(finding.subject)}: {verdict}{printable(finding.words)}")
+        click.echo(f"{about['file']}: {about['verdict']}")
     if page is not None:
         write_page(findings, page, about, force=force)
         click.echo(f"wrote {page}", err=True)
-    if any(finding.refuted for finding in findings):
+    if refuted:
         context.exit(AUDIT_REFUTED)
-
-
-def _refuse_ignored(context: click.Context, model: Path | None, everything: bool) -> None:
-    """Raise UsageError if an option was given that has no effect."""
-    given = {
-        name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    }
-    if model is not None and given.difference(NEITHER):
-        raise click.UsageError("a MODEL file is checked as it is; the options of an attack require --system or --all.")
-    if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies")):
-        raise click.UsageError("--all attacks every system as it is; claims, --adjacency and --param require --system.")
-    if "force" in given and "page" not in given:
-        raise click.UsageError("--force replaces the file of --page; pass --page FILE, too.")
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
@@ -132,22 +140,6 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
         ]
     limits = {name: request[name] for name in ("runs", "minutes", "confidence")}
     return attack(trials, **limits, n_jobs=request["jobs"], progress=True)
-
-
-def _show(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
-    refuted = sum(finding.refuted for finding in findings)
-    if as_json:
-        document = {} if about is None else {"model": about}
-        write_json({**document, "findings": [finding.to_dict() for finding in findings], "refuted": refuted})
-    elif about is None:
-        for finding in findings:
-            click.echo(str(finding))
-        click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
-    else:
-        for finding in findings:
-            verdict = "REFUTED: " if finding.refuted else ""
-            click.echo(f"{printable(finding.subject)}: {verdict}{printable(finding.words)}")
-        click.echo(f"{about['file']}: {about['verdict']}")
 
 
 def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:

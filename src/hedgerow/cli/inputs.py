@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 
@@ -49,22 +50,20 @@ def load_schema(path: Path, target: str | None, person: str | None = None) -> Sc
     """Return the schema in a file, with the target and the column of persons that options name, or raise UsageError."""
     schema = Schema.load(path)
     Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
+    return with_options(schema, target, person, path)
+
+
+def with_options(schema: Schema, target: str | None, person: str | None, place: Path) -> Schema:
+    """Return a schema with the target and the column of persons that options name; UsageError if either is not clear."""
     if target is None and schema.target is None:
         raise click.UsageError(
-            f"{path} names no target, so it does not state which column holds the labels; pass --target COLUMN."
+            f"{place} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
-    return with_person(schema if target is None else schema.replace(target=target), person, path)
-
-
-def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
-    """Return a schema with the column of persons that an option names, or raise UsageError if the schema names another."""
-    if person in (None, schema.person):
-        return schema
-    if schema.person is not None:
+    if None not in (person, schema.person) and person != schema.person:
         raise click.UsageError(
             f"--person {person}: {place} says that {schema.person!r} tells persons apart. Leave --person out."
         )
-    return schema.replace(person=person)
+    return schema.replace(target=target, person=person)
 
 
 def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
@@ -277,21 +276,21 @@ def card_values(card: Card) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 
+@dataclass
 class Spending:
     """Make a query that costs ``claim`` and keep its result: an error within the context states what was spent, and what is kept.
 
     ``out`` is the result's file, if there is one, ``what`` the result, and ``begun`` says what an error may have broken off.
     """
 
+    claim: str
+    out: Path | None = None
+    what: str = "model"
+    begun: str = "The fit had begun"
     further: str | None = None  # what a second query costs, such as one about the model, once it is about to be made
-
-    def __init__(
-        self, claim: str, out: Path | None = None, what: str = "model", begun: str = "The fit had begun"
-    ) -> None:
-        self._claim, self._out, self._what, self._begun = claim, out, what, begun
-        self._watch = Watch()
-        self._done = False
-        self._file: os.stat_result | None = None
+    _watch: Watch = field(default_factory=Watch)
+    _done: bool = False
+    _file: os.stat_result | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -312,34 +311,34 @@ class Spending:
 
     def save(self, write: Callable[[Path], Any], *, force: bool) -> Path:
         """Write the result by ``write``, and return where it is, which is said if it is not where it should be."""
-        assert self._out is not None
-        wanted = self._out
+        assert self.out is not None
+        wanted = self.out
 
         def kept(part: Path) -> None:
             write(part)
             self._file = part.stat()
 
-        self._out = write_kept(wanted, kept, replace=force)
-        if self._out != wanted:
+        self.out = write_kept(wanted, kept, replace=force)
+        if self.out != wanted:
             click.echo(
-                f"{wanted} is another file by now, or cannot be written: the {self._what} is in {self._out}", err=True
+                f"{wanted} is another file by now, or cannot be written: the {self.what} is in {self.out}", err=True
             )
-        return self._out
+        return self.out
 
     def _outcome(self) -> str:
         if not self._watch.begun:
             return "Nothing was spent."
         if not self._done:
-            kept = "" if self._out is None else f" No {self._what} was written."
-            return f"{self._begun}: count {self._claim} as spent.{kept}"
-        if self._out is None:
-            return f"{self._claim} was spent."
+            kept = "" if self.out is None else f" No {self.what} was written."
+            return f"{self.begun}: count {self.claim} as spent.{kept}"
+        if self.out is None:
+            return f"{self.claim} was spent."
         # The place of an interruption is not always known, but the file is.
         with suppress(OSError):
-            if self._file is not None and os.path.samestat(self._file, self._out.stat()):
-                whole = f"{self._claim} was spent, and the {self._what} is whole in {self._out}"
-                return f"{whole}: `hedgerow inspect` shows its certificate." if self._what == "model" else f"{whole}."
-        return f"{self._claim} was spent, but no {self._what} was written."
+            if self._file is not None and os.path.samestat(self._file, self.out.stat()):
+                whole = f"{self.claim} was spent, and the {self.what} is whole in {self.out}"
+                return f"{whole}: `hedgerow inspect` shows its certificate." if self.what == "model" else f"{whole}."
+        return f"{self.claim} was spent, but no {self.what} was written."
 
 
 class ShareProgress:

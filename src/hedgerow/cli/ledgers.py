@@ -150,20 +150,11 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
 
 
 @click.command("list")
-@options("ledger", "json")
-def list_(address: str | None, as_json: bool) -> None:
+@options("ledger")
+def list_(address: str | None) -> None:
     """List the ledgers of a store."""
     store = store_of(address)
-    ledgers = [store.ledger(name) for name in store.names()]
-    if as_json:
-        write_json(
-            [
-                {"name": each.name, "ceiling": each.ceiling.to_dict(), "remaining": str(each.remaining)}
-                for each in ledgers
-            ]
-        )
-        return
-    for each in ledgers:
+    for each in map(store.ledger, store.names()):
         click.echo(
             f"{each.name}  {each.ceiling}; left {decimal_text(each.remaining)}" + (", closed" if each.closed else "")
         )

@@ -81,7 +81,7 @@ def predict(
     keep: tuple[str, ...],
     separator: str | None,
 ) -> None:
-    """Predict the records of DATA with the model file MODEL. DATA is a file, a folder or a quoted pattern.
+    """Predict the records of DATA with the model file MODEL. DATA is a file or a quoted pattern.
 
     The schema's features are matched with the columns of DATA by name. Other columns, including the target, are ignored, except
     those that --keep names. (In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do. There,
@@ -96,7 +96,21 @@ def predict(
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
     schema, answers = estimator.schema_, ["prediction"]
-    _check_request(estimator, model, proba, level, report)
+    numbers = isinstance(estimator, PrivateRegressor)
+    if proba and numbers:
+        raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
+    if level is None and report is not None:
+        raise click.UsageError("--report is used for intervals only; pass --interval LEVEL, too, such as 0.9.")
+    if level is not None and not numbers:
+        raise click.UsageError(
+            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
+        )
+    if level is not None and report is None:
+        raise click.UsageError(
+            "--interval follows from a private report card on records that were not used in the fit. Make one by "
+            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
+            "the schema has persons, add --records-per-person 1."
+        )
     card = None if report is None else cast(RegressionCard, read_report(report, model))
     if proba:
         answers = [f"probability_{label}" for label in estimator.classes_]
@@ -158,27 +172,6 @@ def predict(
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
-
-
-def _check_request(
-    estimator: PrivateEstimator, model: Path, proba: bool, level: float | None, report: Path | None
-) -> None:
-    """Raise UsageError if the model does not support the request."""
-    numbers = isinstance(estimator, PrivateRegressor)
-    if proba and numbers:
-        raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
-    if level is None and report is not None:
-        raise click.UsageError("--report is used for intervals only; pass --interval LEVEL, too, such as 0.9.")
-    if level is not None and not numbers:
-        raise click.UsageError(
-            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
-        )
-    if level is not None and report is None:
-        raise click.UsageError(
-            "--interval follows from a private report card on records that were not used in the fit. Make one by "
-            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
-            "the schema has persons, add --records-per-person 1."
-        )
 
 
 @click.command()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from glob import escape, glob, has_magic
+from glob import glob, has_magic
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import LedgerStore
 from hedgerow.limits import LEAST_MEMORY, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.sources.tables import ENDINGS, is_parquet
+from hedgerow.sources.tables import is_parquet
 
 NO_SCHEMA = """\
 --schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \
@@ -40,8 +40,7 @@ read off the records. Write a TOML file such as
 and pass it with --schema FILE. `hedgerow schema init DATA` drafts one; you must confirm each of its entries."""
 
 READS_FILES = """\
-DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by \
-block."""
+DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet". It is read block by block."""
 
 CHARGES_FIRST = """\
 With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is \
@@ -82,19 +81,15 @@ class OutputFile(click.Path):
 
 
 class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic before click 8.2
-    """A file of records, or a folder or pattern for several files of one kind, in the order of their names."""
+    """A file of records, or a pattern for several files of one kind, in the order of their names."""
 
-    name = "file, folder or pattern"
+    name = "file or pattern"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
         one = InputFile()
-        folder = os.path.isdir(value)
-        if not folder and (not has_magic(str(value)) or Path(value).exists()):
+        if not has_magic(str(value)) or Path(value).exists():
             return (one.convert(value, param, ctx),)
-        patterns = [os.path.join(escape(value), f"*{ending}") for ending in ENDINGS] if folder else [value]
-        paths = sorted(path for pattern in patterns for path in glob(pattern))
-        if not paths and folder:
-            self.fail(f"the folder {value!r} has no file that ends in {' or '.join(ENDINGS)}.", param, ctx)
+        paths = sorted(glob(value))
         if not paths:
             self.fail(f"no file is named like {value!r}.", param, ctx)
         if len({is_parquet(path) for path in paths}) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -50,8 +50,7 @@ def load_adult(
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``adult/adult.data`` and ``adult/adult.test``. See ``hedgerow.datasets`` for
-        the default.
+        A folder that holds ``adult/adult.data`` and ``adult/adult.test``. The default is that of ``hedgerow.datasets``.
     us_born : bool
         Keep only the records whose ``native-country`` is ``United-States`` and drop that column, which is then the
         same everywhere: 29 170 and 14 662 records remain.
@@ -113,8 +112,7 @@ def load_bank(data_home: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``bank_marketing/bank-additional-full.csv``, or the same as ``.gz``. By default the folder
-        in ``HEDGEROW_DATA``, then the cache, then the UCI repository.
+        A folder that holds ``bank_marketing/bank-additional-full.csv``. The default is that of ``hedgerow.datasets``.
 
     Raises
     ------
@@ -171,9 +169,8 @@ def load_census_income(data_home: str | os.PathLike[str] | None = None) -> Datas
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``census_income_kdd/census-income.data`` and ``census_income_kdd/census-income.test``, or
-        the same as ``.gz``. By default the folder in ``HEDGEROW_DATA``, then the cache (where the files take 156 MB),
-        then the UCI repository.
+        A folder that holds ``census_income_kdd/census-income.data`` and ``census_income_kdd/census-income.test``. The default
+        is that of ``hedgerow.datasets``; in the cache, the files take 156 MB.
 
     Raises
     ------
@@ -212,8 +209,7 @@ def load_diabetes_prediction(data_home: str | os.PathLike[str] | None = None, *,
     ----------
     data_home : path, optional
         The file ``diabetes_prediction_dataset.csv`` itself, or a folder that holds
-        ``diabetes_prediction/diabetes_prediction_dataset.csv``. By default the folder in ``HEDGEROW_DATA``, then the
-        cache.
+        ``diabetes_prediction/diabetes_prediction_dataset.csv``. The default is that of ``hedgerow.datasets``.
     balanced : bool
         Draw 7000 records of each class without replacement with ``numpy.random.RandomState(42)``: all of class ``0``
         as drawn, then all of class ``1``.
@@ -265,8 +261,7 @@ def load_wall_following(data_home: str | os.PathLike[str] | None = None, *, clas
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``wall_following/sensor_readings_24.data``. See ``hedgerow.datasets`` for
-        the default.
+        A folder that holds ``wall_following/sensor_readings_24.data``. The default is that of ``hedgerow.datasets``.
     classes : {4, 2}
         4: the four moves as published. 2: ``Move-Forward`` and ``Slight-Right-Turn`` become
         ``Move-Forward-or-Slight-Right-Turn``, the other two ``Other-Turn`` (3031 and 2425 records).
@@ -335,7 +330,7 @@ def load_affairs() -> Dataset:
     Raises
     ------
     DatasetError
-        statsmodels is not installed, or its copy lacks a column.
+        statsmodels is not installed.
 
     Examples
     --------
@@ -344,7 +339,7 @@ def load_affairs() -> Dataset:
     >>> survey.X.shape
     (6366, 8)
     """
-    answers = _carried("fair", [*OF_AFFAIRS, "affairs"])
+    answers = _carried("fair")
     X = answers[list(OF_AFFAIRS)].to_numpy(dtype=np.float64)
     y = np.where(answers["affairs"].to_numpy() > 0, "yes", "no")
     return Dataset("affairs", X, y, Schema(OF_AFFAIRS, classes=["no", "yes"], target="affair"))
@@ -366,7 +361,7 @@ def load_doctor_visits() -> Dataset:
     Raises
     ------
     DatasetError
-        statsmodels is not installed, or its copy lacks a column.
+        statsmodels is not installed.
 
     Examples
     --------
@@ -375,7 +370,7 @@ def load_doctor_visits() -> Dataset:
     >>> visits.X.shape, visits.schema.outcome.high == 100
     ((20190, 7), True)
     """
-    years = _carried("randhie", VISITS_COLUMNS)
+    years = _carried("randhie")
     visits, coinsurance, deductible, payment, limit, limitation, diseases, good, fair, poor = (
         years[name].to_numpy(dtype=np.float64) for name in VISITS_COLUMNS
     )
@@ -398,16 +393,10 @@ def _dollars(log: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.where(log > 0, np.exp(log).round(2), 0.0)
 
 
-def _carried(name: str, columns: Iterable[str]) -> Any:
+def _carried(name: str) -> Any:
     try:
-        frame = getattr(import_module("statsmodels.datasets"), name).load_pandas().data
+        return getattr(import_module("statsmodels.datasets"), name).load_pandas().data
     except ImportError as error:
         raise DatasetError(
             'This data set comes with statsmodels, which is not installed: install it with pip install "hedgerow[demo]".'
         ) from error
-    lacking = sorted(set(columns) - set(frame.columns))
-    if lacking:
-        raise DatasetError(
-            f"The set {name} in this statsmodels lacks {', '.join(lacking)}; install the version in hedgerow[demo]."
-        )
-    return frame

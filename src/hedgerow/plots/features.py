@@ -51,28 +51,17 @@ class FeatureAxis:
 
 @dataclass(frozen=True, eq=False)
 class FeaturePanel:
-    """One feature: its axis, and its curve with the uncertainty from the added noise."""
+    """One feature with its curve, or two and what they add together beyond that, with the uncertainty from the added noise."""
 
-    axis: FeatureAxis
-    curve: Curve
-
-    __repr__ = short_repr
-
-
-@dataclass(frozen=True, eq=False)
-class PairPanel:
-    """Two features: their joint contribution beyond the contribution of each by itself."""
-
-    first: FeatureAxis
-    second: FeatureAxis
-    pair: Pair
+    axes: tuple[FeatureAxis, ...]
+    effect: Curve | Pair
 
     __repr__ = short_repr
 
 
 def feature_panels(
     estimator: Any, features: str | Iterable[str | tuple[str, str]] | None = None
-) -> tuple[FeaturePanel | PairPanel, ...]:
+) -> tuple[FeaturePanel, ...]:
     """Return the panels of features, and of pairs of features, of a booster all of whose trees test one feature.
 
     Without ``features`` they are the six of the largest importances. A model without curves is refused. Classes are in the order
@@ -87,7 +76,7 @@ def feature_panels(
     if features is None:
         largest = np.argsort(-estimator.feature_importances_, kind="stable")[:FIRST]
         features = [names[place] for place in largest]
-    panels: list[FeaturePanel | PairPanel] = []
+    panels = []
     for panel in [features] if isinstance(features, str) else features:
         of = (panel,) if isinstance(panel, str) else tuple(panel)
         unknown = [name for name in of if name not in names]
@@ -112,11 +101,7 @@ def feature_panels(
         if deviation is not None and deviation.shape[-1] > 1:
             deviation = order.columns(deviation)
         effect = replace(effect, values=order.margins(effect.values), deviation=deviation)
-        axes = [FeatureAxis.of(model.encoder, place) for place in places]
-        if isinstance(effect, Curve):
-            panels.append(FeaturePanel(axes[0], effect))
-        else:
-            panels.append(PairPanel(axes[0], axes[1], effect))
+        panels.append(FeaturePanel(tuple(FeatureAxis.of(model.encoder, place) for place in places), effect))
     return tuple(panels)
 
 
@@ -141,7 +126,7 @@ class FeatureDisplay(Display):
 
     Parameters
     ----------
-    panels : sequence of FeaturePanel or PairPanel
+    panels : sequence of FeaturePanel
         The panels to draw.
     classes : tuple
         The classes, sorted. For two classes, the log-odds are those of the second. None for a regressor, whose curves are in the
@@ -162,12 +147,12 @@ class FeatureDisplay(Display):
     >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["low", "high"])
     >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit([["x"], ["y"]] * 500, ["low", "high"] * 500)
     >>> [panel] = feature_panels(model, "a")
-    >>> panel.curve.values.shape == panel.curve.deviation.shape == (len(panel.axis.labels), 1)
+    >>> panel.effect.values.shape == panel.effect.deviation.shape == (len(panel.axes[0].labels), 1)
     True
     """
 
     axes_: list[Any] = field(init=False)
-    panels: Sequence[FeaturePanel | PairPanel]
+    panels: Sequence[FeaturePanel]
     classes: Sequence[Any]
     confidence: float = field(default=0.9, kw_only=True)
     target: str | None = field(default=None, kw_only=True)
@@ -209,10 +194,10 @@ class FeatureDisplay(Display):
                 f"there are {len(self.panels)} panels, and {len(self.axes_)} axes to draw them on."
             )
         for axes, panel in zip(self.axes_, self.panels, strict=True):
-            if isinstance(panel, PairPanel):
-                self._draw_pair(axes, panel)
+            if isinstance(panel.effect, Pair):
+                self._draw_pair(axes, panel.axes, panel.effect)
             else:
-                self._draw_curve(axes, panel.axis, panel.curve)
+                self._draw_curve(axes, panel.axes[0], panel.effect)
         self.figure_ = self.axes_[0].figure if self.axes_ else None
         return self
 
@@ -283,11 +268,10 @@ class FeatureDisplay(Display):
         ax.set_yticks(places, labels, fontsize=8)
         ax.invert_yaxis()
 
-    def _draw_pair(self, ax: Any, panel: PairPanel) -> None:
+    def _draw_pair(self, ax: Any, axes: tuple[FeatureAxis, ...], pair: Pair) -> None:
         """Draw a pair as a map; cells that noise alone may explain are grey. With more than two classes, the last is drawn."""
-        axes = panel.first, panel.second
         cells: Any = (*(slice(axis.values) for axis in axes), -1)
-        values, deviation = panel.pair.values[cells], panel.pair.deviation
+        values, deviation = pair.values[cells], pair.deviation
         ends = [np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in axes]
         most = max(float(np.abs(values).max()), FAINT if self.classes else 0.0) or 1.0
         drawn = ax.pcolormesh(*ends, values.T, cmap="RdBu_r", vmin=-most, vmax=most)
@@ -297,9 +281,9 @@ class FeatureDisplay(Display):
         for axis, of, ticks in zip(axes, (ax.xaxis, ax.yaxis), (ax.set_xticks, ax.set_yticks), strict=True):
             name_ticks(of, axis)
             if axis.ends is None:
-                turned = {"rotation": 45, "ha": "right"} if axis is panel.first else {}
+                turned = {"rotation": 45, "ha": "right"} if axis is axes[0] else {}
                 ticks(range(axis.values), [shown(label) for label in axis.labels[: axis.values]], fontsize=7, **turned)
-        first, second = panel.first.name, panel.second.name
+        first, second = (axis.name for axis in axes)
         ax.set_xlabel(wrapped(first, LABEL))
         ax.set_ylabel(wrapped(second, LABEL))
         ax.set_title(wrapped(f"{first} and {second} together", 40), fontsize=10, loc="left")

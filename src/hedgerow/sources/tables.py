@@ -14,7 +14,6 @@ from hedgerow.sources.kernels import OPEN_QUOTE
 from hedgerow.sources.table_file import Columns, TableFile, open_parquet
 
 PARQUET = (".parquet", ".pq")
-ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
 LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each
 

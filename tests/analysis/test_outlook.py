@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.analysis import outlook
-from hedgerow.schema.columns import read_columns
+from hedgerow.reading.columns import read_columns
 
 SCHEMA = hr.Schema(
     {
@@ -54,7 +54,7 @@ def test_noise_halves_where_epsilon_doubles_and_never_sees_the_number_of_records
 
 def test_it_takes_no_records_and_reads_none(monkeypatch):
     assert not {"X", "y", "path", "data"} & set(inspect.signature(hr.plan).parameters)
-    monkeypatch.setattr("hedgerow.schema.columns.read_columns", lambda *_, **__: pytest.fail("records were read"))
+    monkeypatch.setattr("hedgerow.reading.columns.read_columns", lambda *_, **__: pytest.fail("records were read"))
     assert hr.plan(SCHEMA, records=1000, epsilon=1.0, made_up=False).bins > 1
     assert read_columns
 

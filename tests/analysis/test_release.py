@@ -20,8 +20,8 @@ from hedgerow.analysis import ranges as ranges_module
 from hedgerow.analysis.ranges import bounded, entry_of
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
+from hedgerow.reading.cells import count_values, object_array, public_value
 from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
-from hedgerow.schema.cells import count_values, object_array, public_value
 
 from schema.odd_cells import ODD, WORST  # isort: skip
 
@@ -240,7 +240,7 @@ def changes_of_one_record(grids):
     plan = ranges_module.RangePlan(Fraction(1), (0, 1), 0.01, 0.05, schema)
     most = 0
     for value in (0.0, 1.0, -3.5, 1e300, np.nan, np.inf):
-        columns = hr.schema.columns.read_columns({"a": [value], "b": [value]})
+        columns = hr.reading.columns.read_columns({"a": [value], "b": [value]})
         codes, _ = ranges_module.OnGrids(schema, plan.columns, tuple(grids)).read(columns, None)
         most = max(
             most,

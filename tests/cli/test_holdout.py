@@ -5,7 +5,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.papers.edprf import EDPRFClassifier
-from hedgerow.sources.tables import read_table
+from hedgerow.reading.table_file import read_table
 
 
 class Given:

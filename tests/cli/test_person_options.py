@@ -83,7 +83,7 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
     check = ("schema", "check", "visits.csv", "--schema", "visits.toml")
     refused = run(*check)
     assert refused.exit_code == 2
-    assert "is named by --person and not declared" in refused.output
+    assert "--person names a column of persons" in refused.output
     assert run(*check, "--person", "id").exit_code == 0
     lacking = run(*check, "--person", "nobody")
     assert lacking.exit_code == 2
@@ -93,8 +93,8 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "has 'id', which the schema does not declare"),
-        ((), "is named by --person and not declared"),
+        ((), "has the column 'id', which the schema does not declare"),
+        ((), "--person names a column of persons"),
         (("--person", "nobody"), "lacks the column 'nobody'"),
         (("--person", "age"), "nothing is learned from ids"),
         (("--person", "ill"), "nothing is learned from ids"),

@@ -20,8 +20,8 @@ import hedgerow as hr
 from hedgerow.audit import check_model
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Geometric, PassesThreshold
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.persons import person_text
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.persons import person_text
 from hedgerow.systems import system_class
 
 from schema.odd_cells import CELLS  # isort: skip

@@ -18,8 +18,8 @@ from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import Link, ScoringForm, Trees
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_columns
 from hedgerow.scores import multiway_or_binary
 from hedgerow.survey import merged_encoder, merged_to_arrays
 from hedgerow.texts import short_repr

@@ -14,10 +14,10 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.columns import as_frame, as_list, as_series, check_same_order, read_columns, read_labels
+from hedgerow.reading.persons import person_ids, read_groups, split_groups
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.columns import as_frame, as_list, as_series, check_same_order, read_columns, read_labels
-from hedgerow.schema.persons import person_ids, read_groups, split_groups
 
 # What numpy and pandas write for a missing cell. Other kinds of numpy have no such value: their cells are masked.
 ABSENT = {"f": np.nan, "c": np.nan, "M": "NaT", "m": "NaT"}

@@ -28,7 +28,7 @@ from hedgerow.privacy.accounting import (
 )
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.schema import Numeric, Schema
+from hedgerow.schema import Date, Numeric, Schema
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import html_table, short_repr
 
@@ -316,10 +316,11 @@ def _made_up(
             place = rng.random(size)
             numbers = feature.low * (1 - place) + feature.high * place
             effect = np.outer(2 * place - 1, rng.normal(size=len(schema.classes)))
-            if isinstance(feature.cell(feature.low), str):
-                columns[name] = np.array([feature.cell(number) for number in numbers.tolist()], dtype=object)
-            else:
-                columns[name] = numbers
+            columns[name] = numbers
+            if isinstance(feature, Date):
+                columns[name] = np.array(
+                    [feature.count_text(math.floor(one)) for one in numbers.tolist()], dtype=object
+                )
         else:
             code = rng.integers(0, len(feature.values), size)
             effect = rng.normal(size=(len(feature.values), len(schema.classes)))[code]

@@ -20,12 +20,12 @@ from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Event, cost
+from hedgerow.reading.cells import Cells
+from hedgerow.reading.columns import Columns, read_labels
+from hedgerow.reading.formats import SECONDS, DateFormat, DateReader, date_text
 from hedgerow.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.schema import Date, Integer, Numeric, Schema
-from hedgerow.schema.cells import Cells
-from hedgerow.schema.columns import Columns, read_labels
 from hedgerow.schema.features import Feature
-from hedgerow.schema.formats import SECONDS, DateFormat, DateReader, date_text
 from hedgerow.table import Histogram, Keep
 from hedgerow.table.reading import Codes, Labels
 

@@ -25,10 +25,10 @@ from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
+from hedgerow.reading.columns import Columns, check_same_order, read_columns, read_records
+from hedgerow.reading.persons import read_groups, split_groups
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.persons import read_groups, split_groups
 from hedgerow.schema.types import as_outcome
 from hedgerow.table import Keep, keep_of
 from hedgerow.texts import listed

@@ -47,8 +47,8 @@ from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim, Start
+from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
 from hedgerow.table.reading import Codes, Labels
 from hedgerow.texts import html_table

@@ -37,7 +37,7 @@ from hedgerow.ledgers.ledger import uncounted
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import rules_of
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.schema.columns import read_records
+from hedgerow.reading.columns import read_records
 from hedgerow.systems import list_systems, system_class
 from hedgerow.texts import Progress
 

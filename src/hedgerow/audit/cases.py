@@ -13,8 +13,8 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.reading.cells import object_array
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.schema.cells import object_array
 
 Record = tuple[Any, ...]  # the cells in the schema's order, then the label
 Data = tuple[Any, Any]  # columns by name, and labels

@@ -15,8 +15,8 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.reading.persons import read_groups
 from hedgerow.schema.encoder import Encoder
-from hedgerow.schema.persons import read_groups
 from hedgerow.table import keep_of
 from hedgerow.texts import counted
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import ShareProgress, lacking_and_extra, model_values, write_json
+from hedgerow.cli.inputs import ShareProgress, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -27,19 +27,18 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.cli.queries import read_report
-from hedgerow.errors import SchemaError, UnreadColumnWarning
+from hedgerow.errors import UnreadColumnWarning
 from hedgerow.estimator import PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
-from hedgerow.schema.check import UnreadColumns
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import unread
-from hedgerow.sources.tables import open_table
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
+from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import listed, printable
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
@@ -121,45 +120,29 @@ def predict(
             raise click.UsageError(
                 f"--keep {name} names a column that the predictions have, too; rename it in the file."
             )
-    kept, look = tuple(dict.fromkeys(keep)), UnreadColumns(schema.features, schema.missing)
+    kept, look = tuple(dict.fromkeys(keep)), Checker(schema.features, schema.missing, quick=True)
+    columns = [*schema.names, *kept]
 
     def rows() -> Iterator[list[Any]]:
-        """Yield one row per record. One block of records is in memory at a time."""
-        sizes = [path.stat().st_size for path in data]
-        for place, table in enumerate(tables):
-            for block in table.blocks():
-                share = table.share
-                read = None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
-                progress.read(read)
-                X = {name: block[name] for name in schema.names}
-                look.add(X)
-                with warnings.catch_warnings():
-                    warnings.simplefilter(
-                        "ignore", UnreadColumnWarning
-                    )  # of a single block: all are reported at the end
-                    predicted = estimator.predict_proba(X) if proba else estimator.predict(X)[:, None]
-                    if level is not None:
-                        predicted = np.column_stack([predicted, estimator.predict_interval(X, level, card=card)])
-                cells = zip(*(block[name].tolist() for name in kept), strict=True) if kept else repeat(())
-                yield from ([*own, *row] for own, row in zip(cells, predicted.tolist(), strict=False))
+        """Yield one row per record. One batch of records is in memory at a time."""
+        for batch, share in batches_of(tables, [path.stat().st_size for path in data], columns):
+            progress.read(share)
+            X = {name: batch[name] for name in schema.names}
+            look.add(X)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single batch: all are reported at the end
+                predicted = estimator.predict_proba(X) if proba else estimator.predict(X)[:, None]
+                if level is not None:
+                    predicted = np.column_stack([predicted, estimator.predict_interval(X, level, card=card)])
+            cells = zip(*(map(_cell, batch[name]) for name in kept), strict=True) if kept else repeat(())
+            yield from ([*own, *row] for own, row in zip(cells, predicted.tolist(), strict=False))
 
     with ExitStack() as stack:
-        form = CSVFormat.of(schema, separator)
+        form = CSVFormat.of(separator or schema.delimiter, schema.encoding)
         tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
-            lacking, _ = lacking_and_extra(table.header, schema.names, path)
-            if lacking:
-                wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
-                raise SchemaError(
-                    f"{path} lacks {listed(lacking)} of the model's features, which every record needs. Add {wanted} "
-                    "(empty cells are read as missing), or pass the right --separator."
-                )
-            table.check_types(schema)
-            lacking, _ = lacking_and_extra(table.header, keep, path)
-            if lacking:
-                raise SchemaError(
-                    f"{path} has no column {listed(lacking)}, which --keep names. Name one of its columns."
-                )
+            check_header(table, columns, path, more=True)
+            check_types(table, schema.features)
         # On a terminal, the predictions themselves show the progress.
         shown = out is not None or sys.stdout is None or not sys.stdout.isatty()
         progress = stack.enter_context(ShareProgress(shown=shown))
@@ -172,6 +155,14 @@ def predict(
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
+
+
+def _cell(cell: Any) -> Any:
+    """Return a cell as Python's; None for one of Arrow's that is no Python object."""
+    try:
+        return cell.as_py() if hasattr(cell, "as_py") else cell
+    except Exception:
+        return None
 
 
 @click.command()

@@ -20,7 +20,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import LedgerStore
 from hedgerow.limits import LEAST_MEMORY, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.sources.tables import is_parquet
+from hedgerow.reading.table_file import is_parquet
 
 NO_SCHEMA = """\
 --schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \

@@ -22,7 +22,6 @@ from hedgerow.cli.inputs import (
     file_digest,
     given,
     json_text,
-    lacking_and_extra,
     load_schema,
     read_parameters,
     with_options,
@@ -42,9 +41,9 @@ from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import TableFile, compare_header
 from hedgerow.schema import Schema
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import TableFile, check_no_index
 from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
 
@@ -86,7 +85,7 @@ def evaluate(model: Path, query: Query, target: str | None) -> None:
     refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
     schema = with_options(estimator.schema_, target, query.person, model)
-    claim, form = query.claim(), CSVFormat.of(schema, query.separator)
+    claim, form = query.claim(), CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
     check_stdout(query.out)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
@@ -138,10 +137,9 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
 
     def check(table: TableFile, data: Path) -> None:
         """Raise SchemaError unless the columns are those that the options name."""
-        lacking, others = lacking_and_extra(table.header, wanted, data)
+        lacking, others = compare_header(table.header, wanted, data)
         if lacking:
             raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
-        check_no_index(others, table.index, str(data))
         if others:
             raise SchemaError(
                 f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "
@@ -215,7 +213,7 @@ def search(
         grid[name.strip()] = [value for one in each for value in read_parameters(kind, [one]).values()]
     searched = PrivateSearchCV(start, grid, refit=refit, **query.claim())
     check_stdout(query.out)
-    form = CSVFormat.of(schema, query.separator)
+    form = CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         with spending.watching(X, y) as records:

@@ -27,10 +27,10 @@ from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, Whole
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.reading.cells import category_key
+from hedgerow.reading.columns import check_same_order, read_records
+from hedgerow.reading.persons import Groups, read_groups, split_groups, split_target
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import category_key
-from hedgerow.schema.columns import check_same_order, read_records
-from hedgerow.schema.persons import Groups, read_groups, split_groups, split_target
 
 RULES: Mapping[str, Constraint] = {
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm
 from hedgerow.export.readings import SPACE, WORDS, ValueReading
-from hedgerow.schema.formats import SECONDS
+from hedgerow.reading.formats import SECONDS
 
 DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 LARGEST_POWER = 62  # of two that is a whole number of 64 bits

@@ -96,8 +96,7 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], e
 
     Of a folder these are the files of that ending. ConfigurationError if there is none, or one is named twice.
     """
-    one = isinstance(paths, str | os.PathLike)
-    named = [paths] if one else list(paths) if isinstance(paths, Sequence) else [None]
+    named: list[Any] = list(paths) if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
     if not all(isinstance(path, str | os.PathLike) for path in named):
         raise wrong_kind("from_parquet" if ending == ".parquet" else "from_csv", "a path or a sequence of paths", paths)
     files = [Path(path) for path in named]

@@ -193,7 +193,7 @@ def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str
     """
     places = places_of(header)
     for name in places if names is None else names:
-        if len(found := places.get(name, ())) > 1:
+        if len(found := places.get(name, [])) > 1:
             raise SchemaError(
                 f"{data} has {'the same name' if names is None else repr(name)} over its columns {found[0]} and {found[1]}, so "
                 "either could be meant. Rename or drop one."

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.reading.cells import (
-    HASHABLE_IDS,
+    HASHABLE,
     MACHINE_NUMBERS,
     SPACE,
     CategoryReader,
@@ -81,7 +81,7 @@ def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> 
     else:
         number: Counter[tuple[type, Any]] = Counter()
         for cell in as_objects(cells).tolist():
-            plain = cell if id(type(cell)) in HASHABLE_IDS else known_key(cell)
+            plain = cell if id(type(cell)) in HASHABLE else known_key(cell)
             number[type(plain), None if plain != plain else plain] += 1
         cells = object_array((cell for _, cell in number), len(number))
         counts = np.array([*number.values()], dtype=np.int64)
@@ -201,7 +201,7 @@ def _guess_dates(column: Column) -> Date:
 def guess_classes(column: Column, *, plain: bool = False) -> list[Value]:
     """Return the sorted distinct labels as ``numpy.unique`` does, or each as the ``plain`` value of its category."""
     cells = np.unique(column.cells) if column.cells.dtype.kind in MACHINE_NUMBERS else column.cells
-    first: dict[float | str, Value] = {}
+    first: dict[float | str, Any] = {}
     for label in cells.tolist():
         key = known_key(label)
         if key is not None and not (isinstance(key, float) and np.isinf(key)):

@@ -282,7 +282,7 @@ def test_a_wrong_option(folder, train, is_refused, options, words):
         ("age,marital status,code,income", "age,marital status,code,income,id", ("'id'", "Drop it")),
         ("age,marital status,code,income", "age,age,code,income", ("'age' over its columns 1 and 2",)),
         ("age,marital status,code,income", "age,income,code,income", ("'income' over its columns 2 and 4",)),
-        ("age,marital status,code,income", "age,marital status,code,income,id,id", ("has 'id',", "Drop it")),
+        ("age,marital status,code,income", "age,marital status,code,income,id,id", ("the column 'id',", "Drop it")),
     ],
 )
 def test_wrong_columns_are_refused_and_no_model_is_written(people, folder, train, is_refused, old, new, words):

@@ -49,7 +49,7 @@ def test_one_ledger_from_the_schema_to_the_report(visits, run):
         assert "one person added or removed, of whom at most 3 records count" in result.stdout
         assert "holds      yes" in result.stdout
     ledger = hr.LedgerStore("b.db").ledger("d")
-    assert (ledger.spent, ledger.person, ledger.records_per_person) == (4, "id", 3)
+    assert (ledger.spent, ledger.ceiling.person, ledger.ceiling.records_per_person) == (4, "id", 3)
     ledger.store.verify("d")
     assert "a person told by column 'id', with at most 3 records" in run("budget", "show", *where).stdout
     options = ("--schema", "s.toml", "--epsilon", "1", "--out", "n.h", "--records-per-person", "2")
@@ -75,7 +75,7 @@ def test_the_promise_needs_no_column(visits, run):
     result = run(*TRAIN, *PERSON[2:])
     assert result.exit_code == 0, result.output
     assert "promises that no person has more than 3 records" in result.stdout
-    outlook = run(*"plan --schema visits.toml --records 3000 --epsilon 1 --no-data --json".split(), *PERSON[2:])
+    outlook = run(*"plan --schema visits.toml --records 3000 --epsilon 1 --json".split(), *PERSON[2:])
     assert json.loads(outlook.stdout)["claim"]["records_per_person"] == 3
 
 
@@ -131,7 +131,7 @@ def test_a_schema_that_names_persons_is_all_that_commands_need(visits, run):
         assert "for one person added or removed, of whom at most 3 records count" in result.stdout
     assert hr.load("m.h").schema_ == schema
     assert run("schema", "check", "visits.csv", "--schema", "persons.toml").exit_code == 0
-    outlook = run("plan", "--schema", "persons.toml", "--records", "3000", "--epsilon", "1", "--no-data", "--json")
+    outlook = run("plan", "--schema", "persons.toml", "--records", "3000", "--epsilon", "1", "--json")
     assert json.loads(outlook.stdout)["claim"]["records_per_person"] == 3
     assert run("predict", "m.h", "visits.csv").exit_code == 0
 

@@ -70,14 +70,6 @@ def test_without_matplotlib_it_ends_well(run, monkeypatch):
     assert sorted(path.name for path in Path("hedgerow-demo").iterdir()) == ["card.html", "model.hedgerow", MARK]
 
 
-@pytest.mark.full
-def test_the_splits_are_the_same_at_each_run(run):
-    pages = [run("demo", "--splits", "2", "--seed", "3").stdout.splitlines() for _ in range(2)]
-    for name in ("  majority rule  ", "  logistic regression, not private"):
-        [first], [second] = ([line for line in page if line.startswith(name) and "+-" in line] for page in pages)
-        assert first == second
-
-
 def test_without_statsmodels(run, is_refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
     is_refused(run("demo"), 1, "hedgerow[demo]")

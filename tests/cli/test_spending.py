@@ -3,7 +3,6 @@
 import errno
 import os
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -225,21 +224,6 @@ def test_interrupts_and_kills_at_any_time(folder, people, rounds):
             assert "Traceback" not in said
             assert ("m.hedgerow" in left) == (AT_WRITTEN in said)
             assert any(words in said for words in (AT_NOTHING, AT_BEGUN, AT_FITTED, AT_WRITTEN))
-
-
-def test_a_folder_that_cannot_be_written_is_known_before_the_fit(folder, people, monkeypatch):
-    """As a user whom permissions bind."""
-    shelf = folder / "shelf"
-    shelf.mkdir()
-    shelf.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    if os.access(shelf, os.W_OK):
-        pytest.skip("permissions do not bind this user")
-    process = start(*TRAIN[:-1], "shelf/m.hedgerow")
-    assert "cannot be written (Permission denied)" in process.communicate()[1]
-    assert process.returncode == 2
-
-
-# results that were paid for
 
 
 LEDGER = ("--ledger", "budget.db", "--dataset", "people")

@@ -4,8 +4,6 @@ import io
 import json
 import os
 import stat
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -451,23 +449,6 @@ def test_predictions_that_cannot_be_made_or_written_are_refused(folder, run, tra
     is_refused(run("predict", "people.csv", "people.csv"), 2, "people.csv is not a model file")
     is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "people.csv"), 2, "people.csv")
     is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "no/p.csv"), 2, "does not exist")
-
-
-def hedgerow(*arguments, **extra):
-    command = [sys.executable, "-m", "hedgerow", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **extra)
-
-
-def test_training_and_predicting_work_as_processes_and_errors_go_to_stderr(folder):
-    options = ["--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
-    trained = hedgerow("train", "people.csv", *options)
-    assert (trained.returncode, trained.stderr) == (0, f"wrote {folder / 'm.hedgerow'}\n")
-    assert "holds      yes" in trained.stdout
-    predicted = hedgerow("predict", "m.hedgerow", "people.csv")
-    assert (predicted.returncode, predicted.stderr, predicted.stdout.count("\n")) == (0, "", 61)
-    refused = hedgerow("train", "people.csv", *options, "--epsilon", "0")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("Error: ")
 
 
 def test_a_pipe_is_read_once(people, folder, run, train):

@@ -137,12 +137,6 @@ def test_partial_dependence_reads_the_numbers_of_a_set_with_words(made_up, as_fr
     assert partial_dependence(model, X, [0])["grid_values"][0].tolist() == [25, 56]
 
 
-def test_bank_declares_months_without_a_call_and_unknown_as_a_value(made_up):
-    schema = load_bank(made_up("BANK", one__csv=BANK)).schema
-    assert len(schema.features["month"].values) == 12
-    assert "unknown" in schema.features["job"].values
-
-
 def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):
     made_up("BANK", one__csv=BANK)
     inner = zipped({"bank-additional/one.csv": BANK, "__MACOSX/bank-additional/._one.csv": "x"})
@@ -236,11 +230,6 @@ def test_diabetes_is_never_fetched():
     assert sets.DIABETES.url is None
     with pytest.raises(DatasetError, match="no licence"):
         load_diabetes_prediction()
-
-
-def test_fetched_sets_are_fetched_over_https():
-    for one in (sets.ADULT, sets.BANK, sets.CENSUS_INCOME, sets.WALL_FOLLOWING):
-        assert one.url.startswith("https://archive.ics.uci.edu/static/public/")
 
 
 def undeclared(X, schema):

@@ -12,7 +12,7 @@ from PIL import Image
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots import AuditDisplay, Page, PrivacyUtilityDisplay
-from hedgerow.plots.axes import new_figure, png_bytes, shown
+from hedgerow.plots.axes import new_figure, png_bytes
 from hedgerow.plots.utility import Line
 
 matplotlib.use("Agg")
@@ -138,10 +138,6 @@ def test_a_page_takes_figures_displays_and_bytes():
     figure.set_size_inches(4, 3)
     pages = [Page("p").figure(picture, "c").html() for picture in (figure, display, png_bytes(figure))]
     assert pages[0] == pages[1] == pages[2]
-
-
-def test_dollar_signs_are_no_formulas():
-    assert shown("$1 to $2\n") == r"\$1 to \$2\n"
 
 
 def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hedgerow.cli.inputs import write_json
 from hedgerow.cli.options import delta_option, options, required, store_of
-from hedgerow.ledgers.store import LedgerStore
+
+if TYPE_CHECKING:
+    from hedgerow.ledgers.store import LedgerStore
 
 reason_option = click.option("--reason", required=True, help="The reason, which is recorded permanently.")
 

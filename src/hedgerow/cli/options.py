@@ -11,16 +11,18 @@ from functools import wraps
 from glob import glob, has_magic
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.ledgers.ledger import Ledger
-from hedgerow.ledgers.store import LedgerStore
 from hedgerow.limits import LEAST_MEMORY, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.reading.table_file import is_parquet
+
+if TYPE_CHECKING:
+    from hedgerow.ledgers.ledger import Ledger
+    from hedgerow.ledgers.store import LedgerStore
 
 NO_SCHEMA = """\
 --schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \
@@ -286,6 +288,8 @@ def required(value: str | None, option: str, variable: str) -> str:
 
 
 def store_of(address: str | None) -> LedgerStore:
+    from hedgerow.ledgers.store import LedgerStore  # SQLAlchemy takes its time, and most commands need none
+
     return LedgerStore(required(address, "--ledger", "HEDGEROW_LEDGER"))
 
 

@@ -24,7 +24,6 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
 from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.ledgers.store import StoredLedger
 from hedgerow.plots.axes import new_figure, png_bytes
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
 from hedgerow.plots.model import ImportancesDisplay
@@ -207,6 +206,8 @@ def write_card(
             page.text(f"Pictures of {content} are missing: {error}")
         page.lines(report.certificate_.details())
     if ledger is not None:
+        from hedgerow.ledgers.store import StoredLedger  # SQLAlchemy takes its time
+
         page.heading("What was spent on these records")
         sums = (("epsilon spent", decimal_text(ledger.spent)), ("epsilon left", decimal_text(ledger.remaining)))
         page.table(("what", "value"), sums)

@@ -41,17 +41,21 @@ def changed() -> EngineError:
     )
 
 
-def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
-    """Return the codes and the classes of some records, and the input of their checksum.
+def encoded(
+    reading: Reading, block: Block, check: Checksum, persons: PersonIds | None
+) -> tuple[Codes, Labels, Ids | None]:
+    """Return the codes, the classes and the ids of some records, which are added to the checksum.
 
     A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
     the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
     """
-    columns = read_columns(X, reading.schema.features, check_types=False)
-    if len(y) != columns.n_rows:
+    columns = read_columns(block.X, reading.schema.features, check_types=False)
+    if len(block.y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
-    found = reading.read(columns, y)
-    return found, reading.witness(columns, y, found)
+    found = reading.read(columns, block.y)
+    ids, counting = (None, None) if persons is None else persons.read(block, reading.schema.missing)
+    check.update(*reading.witness(columns, block.y, found), ids)
+    return *found, counting
 
 
 class Checksum:
@@ -209,16 +213,14 @@ def partitions_of(
         check_number(first)
 
     for block in blocks:
-        (codes, labels), witness = encoded(reading, block.X, block.y)
-        own, ids = {"codes": codes, "labels": labels}, None
-        if persons is not None:
-            ids, own["ids"] = persons.read(block, reading.schema.missing)
-        check.update(*witness, ids)
-        start, count = 0, len(labels)
+        own: dict[str, Any] = dict(
+            zip(("codes", "labels", "ids"), encoded(reading, block, check, persons), strict=True)
+        )
+        start, count = 0, len(block.y)
         while start < count:
             taken = min(rows - filled, count - start)
-            for name, array in own.items():
-                buffers[name][filled : filled + taken] = array[start : start + taken]
+            for name, buffer in buffers.items():
+                buffer[filled : filled + taken] = own[name][start : start + taken]
             filled, start = filled + taken, start + taken
             if filled == rows:
                 finish()
@@ -333,14 +335,10 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
     counting, check = [NO_IDS], Checksum(key)
     with single():
         for batch in batches:
-            block, ids = layout.block(batch, None), None
-            found, witness = encoded(reading, block.X, block.y)
+            found = encoded(reading, layout.block(batch, None), check, persons)
             codes.append(found[0])
             labels.append(found[1])
-            if persons is not None:
-                ids, own = persons.read(block, reading.schema.missing)
-                counting.append(own)
-            check.update(*witness, ids)
+            counting.append(NO_IDS if found[2] is None else found[2])
     return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(counting))
 
 

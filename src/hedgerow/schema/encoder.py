@@ -13,8 +13,9 @@ from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers, numeric_markers
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers
 from hedgerow.reading.columns import Columns, read_columns, read_labels
+from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
 from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Numeric
@@ -87,7 +88,7 @@ class Encoder:
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
-        self._markers = numeric_markers(schema.missing)
+        self._markers = PLAIN.markers(schema.missing)
         self._readers = [
             CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
             for feature in schema.features.values()

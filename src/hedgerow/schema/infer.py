@@ -262,8 +262,8 @@ def _same(texts: Cells, one: Form, other: Form) -> bool:
 
 
 def _iso(cell: Any, form: DateFormat) -> Any:
-    text = form.iso(cell.strip()) if isinstance(cell, str) else None
-    return cell if text is None else text.removesuffix(" 00:00:00")
+    moment = form.moment(cell.strip()) if isinstance(cell, str) else None
+    return cell if moment is None else str(moment).removesuffix(" 00:00:00")
 
 
 def _named(form: Form) -> str:

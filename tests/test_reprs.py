@@ -109,8 +109,8 @@ def test_the_longest_summary_of_a_guarantee_has_twelve_lines():
 
 
 WITH_TABLES = (
-    *("Certificate", "ReportCard", "RegressionCard", "FitPlan", "Explanation", "Ledger"),
-    *("StoredLedger", "Curator", "PrivateSearchCV", "HedgerowClassifier", "Finding"),
+    *("Certificate", "ReportCard", "RegressionCard", "FitPlan", "Explanation"),
+    *("Curator", "PrivateSearchCV", "HedgerowClassifier", "Finding"),
 )
 
 

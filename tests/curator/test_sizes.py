@@ -10,13 +10,13 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
-from hedgerow.scores import multiway_or_binary
+from hedgerow.scores import binary
 from hedgerow.table import ClassCounts, MemoryTable, Sizes
 
 N_CODES = np.array([2, 3])
 NOISE = Geometric(Fraction(1, 8), 1)
 VOTES = Term((), 0, np.ones((1, 2, 1), dtype=np.int64))
-TESTS = multiway_or_binary(N_CODES, (False, False))
+TESTS = binary(N_CODES, (False, False))
 
 
 def opened(monkeypatch, broken):

@@ -28,9 +28,8 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
-from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.csv_file import Columns, CSVFormat
 from hedgerow.reading.table_file import (
-    Columns,
     TableFile,
     check_header,
     check_types,

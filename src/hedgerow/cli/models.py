@@ -33,8 +33,8 @@ from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.model import leaf_text, tree_values
-from hedgerow.reading.csv_file import CSVFormat
-from hedgerow.reading.table_file import Columns, batches_of, check_header, check_types, open_table, unread
+from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier

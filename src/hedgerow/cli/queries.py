@@ -248,27 +248,22 @@ def _grid(kind: type[PrivateEstimator], tried: Sequence[str]) -> dict[str, list[
 @click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
 @epsilon_option("The budget to plan for.", required=True)
 @delta_option("The delta, if the system has one.")
-@click.option("--no-data", is_flag=True, help="Do not try the fit on synthetic records.")
 def plan(
     schema_path: Path,
     system: str | None,
     pairs: Sequence[str],
     delta: float | None,
-    no_data: bool,
     as_json: bool,
     **claim: Any,
 ) -> None:
     """Show what a fit would cost and how large its noise would be, before anything is spent.
 
-    It reads a schema and no records. The scores of a trial fit on synthetic records of that shape do not predict the scores on
-    other records.
+    It reads a schema and no records.
     """
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
     settings: dict[str, Any] = {**read_parameters(kind, pairs), **read_delta(kind, delta)}
-    seed = settings.pop("random_state", None)
-    seed = 0 if seed is None else seed
-    outlook = plan_fit(schema, system=system, made_up=not no_data, seed=seed, **claim, **settings)
+    outlook = plan_fit(schema, system=system, **claim, **settings)
     if as_json:
         write_json(outlook.to_dict())
     else:

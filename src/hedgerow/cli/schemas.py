@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.cli import NOTHING_READ
 from hedgerow.cli.inputs import ShareProgress, check_columns, check_records, columns_of, load_schema, write_json
 from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
-from hedgerow.cli.schema_review import Arrays, Note, draft_schema
+from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.reading.cells import numbers
@@ -96,10 +96,19 @@ def init(
     refuse_overwriting(out, force, *data)
     forms = [guess_format(path, separator) for path in data]
     form = next((form for form in forms if not form.is_utf8), forms[0])
-    tables, columns = _read(data, form)
-    target = _checked_target(columns, target, data[0])
-    labels = columns.pop(target)
-    draft, notes = draft_schema(columns, labels, target, missing, outcome=outcome)
+    with ExitStack() as stack:
+        progress = stack.enter_context(ShareProgress())
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        for table, path in zip(tables, data, strict=True):
+            _check_header(table.header, path)
+            if set(table.header) != set(tables[0].header):
+                raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
+        target = _checked_target(tables[0].header, target, data[0])
+        columns = read_columns(whole(tables, [path.stat().st_size for path in data], progress.read), check_types=False)
+    if not columns.n_rows:
+        raise ConfigurationError(f"{data[0]} has no records, so nothing can be read off them. Add records.")
+    cells = {name: columns.cells(place) for place, name in enumerate(columns.names)}
+    draft, notes = draft_schema(cells, target, missing, outcome=outcome)
     if form != CSVFormat():
         draft = draft.replace(
             delimiter=None if form.separator == "," else form.separator,
@@ -119,18 +128,6 @@ def init(
         click.echo(f"wrote {out}", err=True)
 
 
-def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Arrays]:
-    """Return files that were read, and their columns one after another."""
-    with ExitStack() as stack:
-        tables = [stack.enter_context(open_table(path, form)) for path in data]
-        for table, path in zip(tables, data, strict=True):
-            _check_header(table.header, path)
-            if set(table.header) != set(tables[0].header):
-                raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
-        columns = read_columns(whole(tables), check_types=False)
-    return tables, {name: np.asarray(columns.cells(place)) for place, name in enumerate(columns.names)}
-
-
 def _check_header(header: Sequence[str], data: Path) -> None:
     check_no_name_twice(header, str(data))
     values = numbers(np.array(header, dtype=object))
@@ -143,22 +140,20 @@ def _check_header(header: Sequence[str], data: Path) -> None:
         )
 
 
-def _checked_target(columns: Arrays, target: str | None, data: Path) -> str:
-    """Return the column of labels, after a check that there are records with features and a label."""
-    if len(columns) < 2:
+def _checked_target(header: Sequence[str], target: str | None, data: Path) -> str:
+    """Return the column of labels, after a check that there is one, and a feature."""
+    if len(header) < 2:
         raise ConfigurationError(
             f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
         )
     if target is None:
-        target = list(columns)[-1]
+        target = header[-1]
         click.echo(
             f"note: the last column, {target!r}, is read as the label; if this is wrong, pass --target COLUMN.",
             err=True,
         )
-    if target not in columns:
+    if target not in header:
         raise click.UsageError(f"--target {target}: {data} has no such column in its first line.")
-    if not len(columns[target]):
-        raise ConfigurationError(f"{data} has no records, so nothing can be read off them. Add records.")
     return target
 
 

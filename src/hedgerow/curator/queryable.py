@@ -168,7 +168,7 @@ class Queryable:
         release = Noisy(query) if isinstance(query, Query) else query
         state = self._state.value
         state.check_open(release.of)
-        unit = state.filter.unit(release.of.generation)  # the largest weight of a record in nodes of one assignment
+        unit = state.filter.generations[release.of.generation].unit  # the largest weight of a record
         charged = self._charge(release.event(mechanism, unit, self._table), release.of)
         frontier = charged.frontier(release.of, self._table)
         statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)

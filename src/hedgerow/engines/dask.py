@@ -32,8 +32,7 @@ from hedgerow.engines.encode import (
     other_unicode,
     unicode_version,
 )
-from hedgerow.engines.local import Partial, Total, combined
-from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.engines.workers import (
     GATHER,

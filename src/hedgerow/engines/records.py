@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from hedgerow.engines.local import LocalSource
-from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.cluster import ClusterSource
+from hedgerow.engines.local import LocalSource, Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.reading.csv_file import CSVFormat
@@ -23,23 +23,6 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 DEFAULT_MEMORY = 1 << 30
 DEFAULT_TIMEOUT = 300.0  # seconds
-
-
-class Source(Protocol):
-    """The location of records, and the engine that counts them there."""
-
-    @property
-    def again(self) -> bool:
-        """Whether the records can be read more than once."""
-
-    def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types match the schema's. Cells are not read."""
-
-    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a table for a reading. Records that ``keep`` excludes have no class."""
-
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return the number of records with each value, without those that ``keep`` excludes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +56,7 @@ class Records:
     ['yes', 'no']
     """
 
-    _source: Source
+    _source: LocalSource | ClusterSource
     _shown: str
     _label: str | None
     _group: str | None

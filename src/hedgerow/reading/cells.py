@@ -347,7 +347,9 @@ class CategoryReader:
         return codes
 
 
-def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str, int]:
+def count_values(
+    cells: Cells, missing: Sequence[str] = (), weights: npt.NDArray[Any] | None = None
+) -> dict[float | str, int]:
     """Return how many cells have each value, as categories are compared; numbers come before text.
 
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on
@@ -366,8 +368,7 @@ def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str,
             has_value, key = math.isfinite(key), key + 0.0
         return places.setdefault(key, len(places)) if has_value else -1
 
-    weights = None
-    if cells.dtype.kind in MACHINE_NUMBERS:
+    if weights is None and cells.dtype.kind in MACHINE_NUMBERS:
         cells, weights = np.unique(numbers(cells), return_counts=True)
     codes = CellCache(place).of(cells, np.int64)
     counts = np.bincount(codes + 1, weights, minlength=len(places) + 1)[1:].astype(np.int64)

@@ -96,8 +96,7 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], e
 
     Of a folder these are the files of that ending. ConfigurationError if there is none, or one is named twice.
     """
-    one = isinstance(paths, str | os.PathLike)
-    named = [paths] if one else list(paths) if isinstance(paths, Sequence) else [None]
+    named: list[Any] = list(paths) if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
     if not all(isinstance(path, str | os.PathLike) for path in named):
         raise wrong_kind("from_parquet" if ending == ".parquet" else "from_csv", "a path or a sequence of paths", paths)
     files = [Path(path) for path in named]
@@ -248,6 +247,10 @@ def _stored_as(column: Any) -> str | None:
         return None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "numbers"
+    if types.is_timestamp(kind):
+        return "moments" if kind.tz is None else f"moments in {kind.tz}"
+    if types.is_date(kind):
+        return "days"
     texts = (types.is_string, types.is_large_string, types.is_string_view)
     return "text" if any(is_one(kind) for is_one in texts) else str(kind)
 

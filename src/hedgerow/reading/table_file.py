@@ -118,17 +118,20 @@ def read_table(
         return whole([table])
 
 
-def whole(tables: Iterable[TableFile]) -> Columns:
+def whole(
+    tables: Sequence[TableFile],
+    sizes: Sequence[int] = (0,),
+    progress: Callable[[float | None], None] = lambda share: None,
+) -> Columns:
     """Return the remaining records of open files with the same columns, one after another."""
     batches: list[Columns] = []
-    empty: Columns = {}
-    for table in tables:
-        types = table.types()
-        empty = empty or {name: types[name] for name in single(table.header)}
-        batches += table.batches()
+    for batch, share in batches_of(tables, sizes):
+        batches.append(batch)
+        progress(share)
     if not batches:
-        return empty
-    if isinstance(table, CSVFile):
+        types = tables[0].types()
+        return {name: types[name] for name in single(tables[0].header)}
+    if isinstance(tables[0], CSVFile):
         return dict(joined(batches))
     stacked = import_module("pyarrow").chunked_array
     return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
@@ -191,7 +194,7 @@ def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str
     """
     places = places_of(header)
     for name in places if names is None else names:
-        if len(found := places.get(name, ())) > 1:
+        if len(found := places.get(name, [])) > 1:
             raise SchemaError(
                 f"{data} has {'the same name' if names is None else repr(name)} over its columns {found[0]} and {found[1]}, so "
                 "either could be meant. Rename or drop one."
@@ -217,7 +220,7 @@ def check_header(table: TableFile, wanted: Iterable[str], data: object, *, more:
     if lacking:
         raise SchemaError(
             f"{data} lacks {_columns(lacking)}, which every record needs. Add {it_or_them(lacking)} (empty cells are read as "
-            f"missing), or declare a schema without {it_or_them(lacking)}."
+            f"missing), or leave {it_or_them(lacking)} out of the schema and the options."
         )
     if more or not others:
         return

@@ -28,7 +28,7 @@ from hedgerow.schema.features import (
     check_origin,
     distinct_values,
 )
-from hedgerow.schema.infer import guess_classes, guess_feature, guess_range
+from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
 from hedgerow.schema.toml import (
     check_keys,
     dump_toml,
@@ -256,12 +256,15 @@ class Schema:
                 f"max_categories is {max_categories}, but a feature needs a value. Pass 1 or more."
             )
         columns = read_columns(X, allow_empty=False)
-        features = {name: guess_feature(columns.cells(i), max_categories) for i, name in enumerate(columns.names)}
+        features = {
+            name: guess_feature(column_of(columns.cells(i)), max_categories) for i, name in enumerate(columns.names)
+        }
         name = getattr(y, "name", None)
         target = name if isinstance(name, str) and name and name not in features else None
+        labels = column_of(read_labels(y))
         if outcome:
-            return cls(features, outcome=guess_range(read_labels(y)), target=target)
-        return cls(features, guess_classes(read_labels(y)), target=target, classes_origin="inferred")
+            return cls(features, outcome=guess_range(labels), target=target)
+        return cls(features, guess_classes(labels), target=target, classes_origin="inferred")
 
     def check_text(self) -> None:
         """Raise SchemaError if the schema contains text that cannot be encoded in UTF-8, and so cannot be written to a file."""

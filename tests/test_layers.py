@@ -36,7 +36,7 @@ RANKS = (
     {"systems", "datasets"},
     {"papers"},
     {"analysis"},
-    {"plots", "mlflow"},
+    {"plots"},
     {"papers.reproduce"},
     {"cli"},
     {"__main__"},

@@ -298,7 +298,7 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
     counting, check = [NO_IDS], Checksum(key)
     with single():
         for batch in batches:
-            found = encoded(reading, layout.block(batch, None), check, persons)
+            found = encoded(reading, layout.block(batch), check, persons)
             codes.append(found[0])
             labels.append(found[1])
             counting.append(NO_IDS if found[2] is None else found[2])
@@ -310,7 +310,7 @@ def read_persons(asked: ValueCounts, layout: Layout, persons: PersonIds, batches
     each, counting = [NO_IDS], [NO_IDS]
     with single():
         for batch in batches:
-            ids, own = persons.read(layout.block(batch, None), asked.schema.missing)
+            ids, own = persons.read(layout.block(batch), asked.schema.missing)
             each.append(ids)
             counting.append(own)
     ids = np.concatenate(each)
@@ -335,11 +335,12 @@ def count_values(
 ) -> Counts:
     """Return how many of a partition's records have each value, of those that count; all do where nothing is ``mine``."""
     if persons is None or mine is None:
-        return reduce(asked.sum, (asked(*layout.split(batch)) for batch in batches), asked.nothing)
+        blocks = map(layout.block, batches)
+        return reduce(asked.sum, (asked(block.X, block.y) for block in blocks), asked.nothing)
     total, each, masks = asked.nothing, [NO_IDS], unpacked(mine.bits)
     with single():
         for batch in batches:
-            block = layout.block(batch, None)
+            block = layout.block(batch)
             each.append(persons.read(block, asked.schema.missing)[0])
             mask, masks = masks[: len(each[-1])], masks[len(each[-1]) :]
             if len(mask) < len(each[-1]):

@@ -14,9 +14,9 @@ from hedgerow.additive.curves import curve_of, explained, pair_of
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rules
-from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_signed_residuals
+from hedgerow.additive.round import Term
+from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_residuals
 from hedgerow.additive.starts import MOST_VOTES, StartVotes, start_on, together
-from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
 from hedgerow.parameters import UNIT
@@ -42,7 +42,7 @@ def loss_of(classes):
 
 
 def margins_of(model, X):
-    return model.margins(model.encoder.transform(X))
+    return model.packed.margins(model.encoder.transform(X))
 
 
 @pytest.mark.parametrize("classes", CLASSES)
@@ -141,14 +141,14 @@ def test_a_record_adds_no_more_than_the_norms_say_wherever_a_start_puts_it(rule,
 @pytest.mark.parametrize("margin", [-MOST_VOTES, 0, 500, MOST_VOTES])
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_record_is_in_one_bin_of_residuals_wherever_a_start_puts_it(signed, margin):
-    rule = counts_of_signed_residuals(1000) if signed else Counts((0, 5, 1001), True)
+    rule = counts_of_residuals(1000, signed=True) if signed else Counts((0, 5, 1001), True)
     added = rule(np.full((4, 1), margin, dtype=np.int32), np.array([-1, 0, 500, 1000]))
     assert added.sum(axis=1).tolist() == [0, 1, 1, 1]
     assert added.min() == 0
 
 
 def test_signed_residuals_are_told_apart_by_their_sign():
-    rule = counts_of_signed_residuals(1000)
+    rule = counts_of_residuals(1000, signed=True)
     added = rule(np.array([[600], [400]], dtype=np.int32), np.array([500, 500]))
     below, above = added.argmax(axis=1).tolist()
     assert rule.edges[below] <= -100 < rule.edges[below + 1]

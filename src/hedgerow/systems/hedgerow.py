@@ -11,12 +11,11 @@ from typing import Any, Self, cast
 from sklearn.base import clone
 
 from hedgerow.additive.curves import condition, explained
-from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.model import AdditiveModel, joined
+from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
-from hedgerow.additive.round import signs_of
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
-from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
 from hedgerow.curator.given import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
@@ -173,15 +172,12 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     interaction_cst : {"no_interactions", "pairwise"} or None
         Which features may interact, as in ``HedgerowClassifier``.
     monotonic_cst : dict of str to int, list of int, or None
-        How the outcome may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a list has all
-        features in the schema's order. It is post-processing of released steps, so it costs nothing. It must be public knowledge.
+        How the outcome may change with a feature, as in ``HedgerowClassifier``: 1 increasing, -1 decreasing, 0 either.
     init : HedgerowRegressor or None
         A fitted model to start from, as in ``HedgerowClassifier``. It must have the same ``loss`` and ``outcome_transform``. The
         range of its outcome may differ.
     public_start : bool, default False
-        Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
-        it under "rests on". Without ``init`` it has no effect.
-
+        As in ``HedgerowClassifier``.
 
     Examples
     --------
@@ -214,7 +210,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
             rounds=self.n_estimators,
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=signs_of(self.monotonic_cst, schema),
+            signs=() if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
             init=self._initial(),
             started=coins == STARTED,
         )
@@ -316,7 +312,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
 
-
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
@@ -341,7 +336,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        signs = signs_of(self.monotonic_cst, schema)
+        signs = () if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema)
         return AdditivePlan(
             RULES,
             schema,

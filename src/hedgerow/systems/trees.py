@@ -251,8 +251,5 @@ class SmoothBoostClassifier(BoostedSystem):
         votes = EQUAL_VOTES if self.weights == "smoothboost" else VOTES["real"]
         return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
 
-    def _size(self, default: Size) -> Size:
-        return super()._size(default).given(max_depth=self.max_depth)
-
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 8, 20, 60), 1, 10)

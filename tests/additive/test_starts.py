@@ -16,7 +16,7 @@ from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.round import Term
 from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_residuals
-from hedgerow.additive.starts import MOST_VOTES, StartVotes, start_on, together
+from hedgerow.additive.starts import MOST_VOTES, StartVotes, codes_in, start_on, together
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
 from hedgerow.parameters import UNIT
@@ -41,6 +41,10 @@ def loss_of(classes):
     return Logistic(classes, normal=True)
 
 
+def votes_of(start, fine):
+    return StartVotes(start.packed, codes_in(start.encoder, fine))
+
+
 def margins_of(model, X):
     return model.packed.margins(model.encoder.transform(X))
 
@@ -52,13 +56,13 @@ def test_a_start_says_of_each_record_what_it_said(classes, seed):
     start = start_on(model, fine, loss_of(classes))
     assert np.array_equal(margins_of(start, X), margins_of(model, X))
     said = np.zeros((500, loss_of(classes).columns), dtype=np.int32)
-    StartVotes.of(start, fine)(fine.transform(X), said)
+    votes_of(start, fine)(fine.transform(X), said)
     assert np.array_equal(said, margins_of(model, X))
 
 
 def test_votes_add_to_margins_and_leave_codes_as_they_are():
     model, fine, X = model_of(), fine_encoder(), records()
-    votes, codes = StartVotes.of(start_on(model, fine, loss_of(2)), fine), fine.transform(X)
+    votes, codes = votes_of(start_on(model, fine, loss_of(2)), fine), fine.transform(X)
     before, said = codes.copy(), np.full((500, 1), 17, dtype=np.int32)
     votes(codes, said)
     assert np.array_equal(said - 17, margins_of(model, X))
@@ -68,7 +72,7 @@ def test_votes_add_to_margins_and_leave_codes_as_they_are():
 @pytest.mark.parametrize("row", [0, 3, 77])
 def test_what_a_start_says_of_a_record_follows_from_that_record_alone(row):
     fine, X = fine_encoder(), records()
-    votes, codes = StartVotes.of(start_on(model_of(), fine, loss_of(2)), fine), fine.transform(X)
+    votes, codes = votes_of(start_on(model_of(), fine, loss_of(2)), fine), fine.transform(X)
     together_said, alone = np.zeros((500, 1), dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
     votes(codes, together_said)
     votes(codes[row : row + 1], alone)

@@ -18,7 +18,7 @@ from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound
-from hedgerow.additive.starts import MOST_TERMS, StartVotes, start_on, together
+from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
@@ -197,7 +197,9 @@ class AdditivePlan:
         self._loss = self._initial_queries.loss
         self._start = None if init is None else start_on(init, self.encoder, self._loss, signs, most_cuts)
         # What the start says of records as they are read.
-        self._votes = None if self._start is None else StartVotes.of(self._start, self.encoder)
+        self._votes: StartVotes | None = None
+        if self._start is not None:
+            self._votes = StartVotes(self._start.packed, codes_in(self._start.encoder, self.encoder))
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""

@@ -132,7 +132,13 @@ class RegressionPlan(AdditivePlan):
         outcome = initial.outcome(curator)
         snr = self._snr(outcome.clear)
         loss = initial.loss.about(outcome.mean)
-        start, spread = self._begin(curator, loss, outcome)
+        # The margin that every record begins with beyond the start's, and how absolute residuals spread then
+        start, spread = loss.link.margin(outcome.mean), outcome.around(outcome.mean)
+        if self._votes is not None:
+            start, left = 0, initial.left_by(curator, self._votes, outcome)
+            if left is not None:
+                steps = loss.link.grid.steps
+                start, spread = replace(loss, clip=steps).shift(left.mean / steps, 1.0), left.around(left.mean)
         encoder = initial.merge(curator, self._bins_for(snr), outcome.records)
         samples = self._draw_samples(curator, outcome.records)
         fit = Fit(encoder, np.array([outcome.records]), np.array([start]), *samples)
@@ -154,16 +160,6 @@ class RegressionPlan(AdditivePlan):
         total, mass = curator.open_round(last, whole=True).whole_sums(noise)
         start += last.shift(total / UNIT, max(max(mass, noise.deviation) / (UNIT * last.curvature), 1.0))
         return self._model(fit, loss, np.array([start]))
-
-    def _begin(self, curator: Queryable, loss: Squared, outcome: Spread) -> tuple[int, Spread]:
-        """Return the margin that every record begins with beyond the start's, and how absolute residuals spread then."""
-        if self._votes is None:
-            return loss.link.margin(outcome.mean), outcome.around(outcome.mean)
-        spread = self._initial_queries.left_by(curator, self._votes, outcome)
-        if spread is None:
-            return 0, outcome.around(outcome.mean)
-        steps = loss.link.grid.steps
-        return replace(loss, clip=steps).shift(spread.mean / steps, 1.0), spread.around(spread.mean)
 
 
 class ResidualClip:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import norm
 
 from hedgerow.additive import kernels
@@ -24,7 +23,6 @@ from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema.types import STEPS, OutcomeGrid
 from hedgerow.table.table import Margins
 
-Signed = npt.NDArray[np.signedinteger]
 Scale = Literal["outcome", "log outcome"]
 
 LOWEST = 14 * VOTE_STEPS  # votes below the log of the range's high end: counts a millionth of it are told apart
@@ -49,18 +47,18 @@ class Link:
         exported = OutcomeRange(low, high, self.grid.steps)
         vars(self).update(vote_steps=1 / self.grid.step, origin=self.grid.low, exported=exported)
 
-    def read(self, labels: Signed) -> Signed:
+    def read(self, labels: Labels) -> Labels:
         """Return what residuals are taken of, (records,; -1: none), of the codes of outcomes."""
         return labels
 
-    def expected(self, margins: Signed) -> Integers:
+    def expected(self, margins: Labels) -> Integers:
         """Return the predicted codes of margins (records,)."""
         return margins.astype(np.int64)
 
     def margin(self, mean: float) -> int:
         return round(mean)
 
-    def outcomes(self, margins: Signed) -> Floats:
+    def outcomes(self, margins: Labels) -> Floats:
         """Return the predicted outcomes of margins (records,), in the outcome's unit and within its range."""
         return self.exported(margins[:, None])
 
@@ -97,10 +95,10 @@ class LogOutcome(Link):
         codes = np.clip(np.rint(logs * self.vote_steps), 0, self.grid.steps).astype(np.int64)
         return np.append(codes, -1)
 
-    def read(self, labels: Signed) -> Signed:
+    def read(self, labels: Labels) -> Labels:
         return np.asarray(self._logs[labels])
 
-    def outcomes(self, margins: Signed) -> Floats:
+    def outcomes(self, margins: Labels) -> Floats:
         within = np.clip(margins, 0, self.grid.steps)
         return np.clip(np.exp(self.origin + within / self.vote_steps), self.grid.low, self.grid.high)
 
@@ -127,7 +125,7 @@ class LogLink(Link):
         counts = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
         return np.asarray(np.maximum(np.rint(counts), 1).astype(np.int64))
 
-    def expected(self, margins: Signed) -> Integers:
+    def expected(self, margins: Labels) -> Integers:
         return np.asarray(self.table[np.clip(margins, -LOWEST, 0) + LOWEST])
 
     def margin(self, mean: float) -> int:
@@ -173,6 +171,9 @@ class Squared(Loss):
     constant: int = field(init=False, repr=False, compare=False)  # c UNIT
     longest: float = field(init=False, repr=False, compare=False)  # votes of a step
 
+    cap: ClassVar[int] = 0  # M of ``Poisson``
+    expected: ClassVar[Integers] = np.empty(0, dtype=np.int64)  # its table of expected counts
+
     columns = scored = 1
     scored_l1 = UNIT
     prior = RESIDUALS
@@ -194,7 +195,8 @@ class Squared(Loss):
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
-        kernels.squared_channels(margins, self.link.read(labels), self.clip, UNIT, self.constant, out)
+        known, c = self.link.read(labels), self.constant
+        kernels.residual_channels(margins, known, self.expected, self.clip, self.cap, UNIT, c, out)
         return out
 
     def about(self, mean: float) -> Squared:
@@ -218,22 +220,13 @@ class Poisson(Squared):
 
     mean: float = 1.0  # the released mean of the outcome, in steps of the grid; others as in ``Squared``
 
-    cap: int = field(init=False, repr=False, compare=False)  # M
-
     linear = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         unit = VOTE_STEPS * self.spread / (self.mean * self.inside)
-        cap = max(round(REACH * self.mean), 1)
-        vars(self).update(cap=cap, curvature=self.constant / UNIT / REACH, unit=unit, longest=LONGEST_LOG)
-
-    def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        check_shape(margins, (len(labels), 1), "margins (records, columns)")
-        out = np.empty((len(labels), self.channels), dtype=np.int64)
-        expected = cast(LogLink, self.link).table
-        kernels.poisson_channels(margins, labels, expected, self.clip, self.cap, UNIT, self.constant, out)
-        return out
+        vars(self).update(curvature=self.constant / UNIT / REACH, unit=unit, longest=LONGEST_LOG)
+        vars(self).update(cap=max(round(REACH * self.mean), 1), expected=cast(LogLink, self.link).table)
 
     def about(self, mean: float) -> Poisson:
         return replace(self, mean=max(mean, 1.0))
@@ -366,9 +359,8 @@ class Spread:
         records, least, best = self.records / cells, math.inf, (1, 1.0, 1.0)
         for clip in self.edges[1:].tolist():
             square, inside = self.clipped(clip)
-            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (
-                skew * self.cut_off(clip)
-            ) ** 2
+            bias = skew * self.cut_off(clip)
+            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + bias**2
             if error < least:
                 least, best = error, (clip, math.sqrt(square), inside)
         clip, spread, inside = best

@@ -36,11 +36,6 @@ class StartVotes:
     packed: Packed  # the start
     into: list[Integers]  # (codes,): for each feature the start's code of each finer one
 
-    @classmethod
-    def of(cls, start: AdditiveModel, fine: Encoder) -> StartVotes:
-        """Return what a model says of records that ``fine`` reads, whose cut points include the model's."""
-        return cls(start.packed, codes_in(start.encoder, fine))
-
     @property
     def columns(self) -> int:
         return len(self.packed.start)

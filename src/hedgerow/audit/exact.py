@@ -24,7 +24,6 @@ from hedgerow.mechanisms import (
     Coin,
     Coins,
     Geometric,
-    Mechanism,
     PerRecordCoin,
     RandomBits,
     Randomness,
@@ -136,7 +135,7 @@ class Replay(Randomness):
         """Return the probability of all outcomes before the last batch, and the laws of its items."""
         return self._probability(self._open_from), tuple(self.laws[self._open_from :])
 
-    def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[Any]:
+    def draw(self, mechanism: Any, *statistics: Any) -> npt.NDArray[Any]:
         if isinstance(mechanism, RESAMPLES):
             self._batch = None
             return self._resample(mechanism, *statistics)

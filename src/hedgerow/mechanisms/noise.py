@@ -33,8 +33,6 @@ MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 class Geometric:
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
 
-    Notes
-    -----
     Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
     dyadic number. Ghosh, Roughgarden and Sundararajan 2009; docs/proofs/geometric.md.
     """
@@ -87,10 +85,7 @@ class AtMost:
     threshold: int
 
     def sample(self, stream: Stream, values: Integers) -> npt.NDArray[np.bool_]:
-        rate = self.noise.rate
-        below = np.empty(len(values), dtype=np.bool_)
-        kernels.at_most(stream, rate.numerator, rate.bits, values, self.threshold, below)
-        return below
+        return self.noise.sample(stream, values) <= self.threshold
 
     def law(self, value: int) -> npt.NDArray[np.float64]:
         rate = float(self.noise.rate.fraction)
@@ -140,8 +135,6 @@ class PassesThreshold:
 class RoundedNormal:
     """Normal noise rounded to integers: exactly Gaussian-DP when it is added to integers.
 
-    Notes
-    -----
     The standard deviation is sensitivity / mu, rounded up to a dyadic number. round(x + N) = x + round(N) for an integer
     x, so this is post-processing of the continuous Gaussian mechanism. The sampler's law is within a total variation of
     2**-62 per draw; the event counts the draws, and accounting adds them to delta. docs/proofs/gaussian.md.
@@ -205,8 +198,6 @@ SELECTION_RATE_BITS = 120
 class Selection(ABC):
     """A mechanism that chooses by integer scores.
 
-    Notes
-    -----
     The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``event`` states what the rounded
     rate costs. One record replaced costs twice as much.
     """

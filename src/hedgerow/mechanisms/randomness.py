@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -74,16 +74,6 @@ Coin = PerRecordCoin | WeightedCoin
 Draw = Callable[..., Any]  # of a ``Randomness``, or of a curator's public draws
 
 
-class Mechanism(Protocol):
-    """What every mechanism has: a sampler over a batch, and its exact law for one item of the batch."""
-
-    def sample(self, stream: Stream, *statistics: Any) -> Any:
-        """Draw an outcome for every item of the batch."""
-
-    def law(self, *statistics: Any) -> Any:
-        """Return the probabilities of the outcomes for one item."""
-
-
 @dataclass(frozen=True, eq=False)
 class Coins:
     """The coins of one assignment of records to parts, read at each record's row number among all records.
@@ -133,7 +123,7 @@ class Randomness:
         self._draws = Atomic(0)
         self._process = os.getpid()
 
-    def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
+    def draw(self, mechanism: Any, *statistics: Any) -> Any:
         return mechanism.sample(open_stream(self._key, self._number()), *statistics)
 
     def coins(self, coin: Coin) -> Coins:

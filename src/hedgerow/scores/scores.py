@@ -191,7 +191,7 @@ class InformationGain(Score):
         return f"{self.name} of up to {self.cap} records in steps of 1/{1 << FRACTION_BITS}"
 
     @lazy
-    def table(self) -> Integers:  # type: ignore[override]
+    def table(self) -> Integers:
         """The steps of n log2 n, for n from 0 to the cap, with increments that never descend."""
         n = np.arange(1, self.cap, dtype=np.float64)
         increments = (n + 1) * np.log2(n + 1) - n * np.log2(n)

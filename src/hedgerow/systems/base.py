@@ -17,7 +17,7 @@ from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.trees import ForestPlan, Recipe
+from hedgerow.trees import Binary, CandidateRule, ForestPlan, Multiway, Recipe
 
 
 class BoostingClassifier(PrivateClassifier):
@@ -58,6 +58,7 @@ class BoostingClassifier(PrivateClassifier):
 LITTLE, ENOUGH, PLENTY = Fraction(1, 4), Fraction(1, 2), Fraction(10)
 
 VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
 
 
 def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:

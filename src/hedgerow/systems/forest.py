@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
+from hedgerow import trees
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.mechanisms import SELECTIONS
@@ -14,33 +15,16 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini, Max, Score
 from hedgerow.survey import FINE, SurveyRecipe
-from hedgerow.systems.base import ENOUGH, LITTLE, Size
-from hedgerow.trees import (
-    AllRecords,
-    Assignment,
-    Binary,
-    CandidateRule,
-    ForestPlan,
-    Harmonic,
-    LeafShare,
-    Levels,
-    Multiway,
-    NoisyCounts,
-    NoisyMinority,
-    PerRecord,
-    Recipe,
-    SelectLabel,
-    SelectTest,
-    Stop,
-    SurveyedForestPlan,
-    Uniform,
-)
+from hedgerow.systems.base import CANDIDATES, ENOUGH, LITTLE, Size
 
-ASSIGNMENTS: Mapping[str, Assignment] = {"per-record": PerRecord(), "all-records": AllRecords()}
-CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+ASSIGNMENTS: Mapping[str, trees.Assignment] = {"per-record": trees.PerRecord(), "all-records": trees.AllRecords()}
 SCORES: Mapping[str, Score] = {"gini": Gini(), "max": Max()}
-LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": Uniform(), "leaf-half": LeafShare()}
-STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority()}
+LEVELS: Mapping[str, trees.Levels] = {
+    "harmonic": trees.Harmonic(),
+    "uniform": trees.Uniform(),
+    "leaf-half": trees.LeafShare(),
+}
+STOPS: Mapping[str, trees.Stop | None] = {"none": None, "noisy-minority": trees.NoisyMinority()}
 
 
 class ForestClassifier(PrivateClassifier):
@@ -125,17 +109,17 @@ class ForestClassifier(PrivateClassifier):
         else:
             default = Size(1, 2 if epsilon < LITTLE else 5 if epsilon < ENOUGH else 6, 10)
         selection = SELECTIONS[self.selection]
-        recipe = Recipe(
+        recipe = trees.Recipe(
             assign=ASSIGNMENTS[self.assignment],
             candidates=CANDIDATES[candidates],
             levels=LEVELS[self.levels],
-            split=SelectTest(selection, SCORES[self.criterion]),
-            leaf=NoisyCounts() if self.leaf == "counts" else SelectLabel(selection),
+            split=trees.SelectTest(selection, SCORES[self.criterion]),
+            leaf=trees.NoisyCounts() if self.leaf == "counts" else trees.SelectLabel(selection),
             stop=STOPS[self.stop],
             soft=self.voting == "soft",
             weights=weights,
         )
         size = asdict(default.of(self))
         if self.bins == "survey" and any(schema.is_numeric):
-            return SurveyedForestPlan(recipe, SurveyRecipe(), schema, epsilon, **size)
-        return ForestPlan(recipe, schema, epsilon, **size)
+            return trees.SurveyedForestPlan(recipe, SurveyRecipe(), schema, epsilon, **size)
+        return trees.ForestPlan(recipe, schema, epsilon, **size)

@@ -19,27 +19,9 @@ from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
 from hedgerow.arrays import Floats
 from hedgerow.curator.given import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import (
-    ClassOrder,
-    Draw,
-    Explanation,
-    Plan,
-    PrivateEstimator,
-    PrivateRegressor,
-    PublicCoins,
-    result_of,
-)
-from hedgerow.parameters import (
-    VOTE_STEPS,
-    Choice,
-    ClassNumbers,
-    ClassWeights,
-    Flag,
-    Instance,
-    Signs,
-    WholeNumber,
-    parameter,
-)
+from hedgerow.estimator import ClassOrder, Explanation, Plan, PrivateEstimator, PrivateRegressor, PublicCoins, result_of
+from hedgerow.mechanisms import Draw
+from hedgerow.parameters import Choice, ClassNumbers, ClassWeights, Flag, Instance, Signs, WholeNumber, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
@@ -370,7 +352,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             total += (spread := float(term.spread().sum()))
             if term.cuts:
                 votes = term.votes.reshape(*(2 for _ in term.cuts), -1, term.columns)
-                curves = self._order.margins(model.shown(votes / VOTE_STEPS))
+                curves = self._order.margins(model.shown(votes / model.vote_steps))
                 conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
                 part = CellCurves(names[term.feature], conditions, tuple(self._labels(term.feature)), curves)
                 by_features[tuple(sorted(term.features))].append((spread, part))
@@ -383,13 +365,3 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             for features, parts in by_features.items()
         ]
         return sorted(groups, key=lambda group: -group.share)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """The share of the model that each feature accounts for, of shape (features,).
-
-        For each feature, the spread of its curves around the mean of their cell, and the spread between the sides of its cuts.
-        Shares sum to 1. They are all zero if no round distinguishes any records. Cells have equal weight, whatever their number
-        of records. Computed from released values: no cost.
-        """
-        return self._model.importances()

@@ -95,7 +95,7 @@ def test_a_lack_of_memory_while_records_are_read_names_no_size(operation, lacks_
         X = {"a": X[:, 0] if lacks_for == "records" else np.array([0.1, 0.9])}
     if operation == "division":  # which leaves the cells of labels as they are
         monkeypatch.setattr("hedgerow.analysis.held_out.read_labels", lacks)
-    monkeypatch.setattr("hedgerow.schema.columns.typed_objects", lacks)
+    monkeypatch.setattr("hedgerow.reading.columns.as_objects", lacks)
     with pytest.raises(MemoryError, match="not enough memory") as caught:
         OPERATIONS[operation](X, y)
     assert "1234" not in str(caught.value)

@@ -43,7 +43,7 @@ def law_of(plan, records):
         replay = CountsSeen(script, known)
         model = plan.fit(Queryable(make_table(records, N_CODES), cost(plan.event), replay))
         before = law.get(model.steps, (0.0, None))[0]
-        law[model.steps] = (before + replay.probability, model.counts)
+        law[model.steps] = (before + replay.probability(), model.counts)
         script = replay.next_script()
     assert sum(p for p, _ in law.values()) == pytest.approx(1, abs=1e-12)
     return law, replay.rate

@@ -21,8 +21,8 @@ from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import ScoringForm, Trees
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_columns
 from hedgerow.scores import Candidates, binary, multiway
 from hedgerow.survey import merged_encoder, merged_to_arrays
 from hedgerow.texts import short_repr
@@ -67,14 +67,14 @@ class Packed:
     @lazy
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """What the kernel reads of terms."""
-        steps, counts, votes = [], [], []
+        steps, counts, votes = list[tuple[int, int, int]](), [], []
         for term in self.terms:
             before = len(steps)
             for (
                 cut
             ) in term.cuts:  # steps turn a digit, side[0] at first, into the side of a code: last code before it, shift
                 turns = np.flatnonzero(np.diff(cut.side)).tolist() or [len(cut.side) - 1]
-                steps += [(cut.by, turn, place == 0) for place, turn in enumerate(turns)]
+                steps += [(cut.by, turn, int(place == 0)) for place, turn in enumerate(turns)]
             counts.append(len(steps) - before)
             turned = sum(int(cut.side[0]) << digit for digit, cut in enumerate(reversed(term.cuts)))
             votes.append(term.votes[np.arange(len(term.votes)) ^ turned].reshape(-1, term.columns))
@@ -297,7 +297,8 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     for (j, count, height, many, known, deviation), scale in zip(of_terms, units, strict=True):
         shape = (height, n_codes[j], -1)
         own, votes = votes[:many], votes[many:]
-        of_cells, sums = (sums[:many].reshape(shape), sums[many:]) if known else (None, sums)
+        of_cells = sums[:many].reshape(shape) if known else None
+        sums = sums[known * many :]
         made = tuple(Cut.at(k, last, n_codes[k], ordered=bool(numeric[k])) for k, last in islice(cut_list, count))
         yield Term(made, j, own.reshape(shape), of_cells, deviation, *scale)
 

@@ -18,6 +18,7 @@ from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound
+from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
@@ -180,7 +181,13 @@ class AdditivePlan:
         started: bool = False,
         fine: Encoder | None = None,
     ) -> None:
-        given = {"rounds": rounds, "bins": bins, "most_cuts": most_cuts, "signs": signs, "weights": weights}
+        given: dict[str, Any] = {
+            "rounds": rounds,
+            "bins": bins,
+            "most_cuts": most_cuts,
+            "signs": signs,
+            "weights": weights,
+        }
         self._on_fine_bins = partial(type(self), rules, schema, claim, **given, init=init, started=started)
         self._rules, self._rounds, self._bins, self._signs, self._weights = rules, rounds, bins, signs, weights
         self._started = started or init is not None
@@ -264,7 +271,7 @@ class AdditivePlan:
                 term = projected(term, self._signs, fit.curves[term.feature][:, 0])
             fit.add(term)
 
-    def _model(self, fit: Fit, loss: Loss, margins: Integers) -> AdditiveModel:
+    def _model(self, fit: Fit, loss: Logistic | Squared, margins: Integers) -> AdditiveModel:
         own = AdditiveModel(fit.encoder, loss, margins, tuple(fit.terms), self._signs)
         return own if self._start is None else together(self._start, own)
 

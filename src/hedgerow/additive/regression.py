@@ -61,6 +61,8 @@ class RegressionRules(Rules):
 class OutcomeQueries(InitialQueries):
     """Everything that is asked beside rounds: histograms of the outcome, of features, and of residuals between rounds."""
 
+    loss: Squared  # type: ignore[assignment]  # its rounds' loss before there is a clip
+
     def __init__(
         self,
         loss: Squared,
@@ -70,8 +72,7 @@ class OutcomeQueries(InitialQueries):
         start_share: Fraction,
         grid: OutcomeGrid,
     ) -> None:
-        self.loss = loss  # its rounds' loss before there is a clip
-        self.survey, self.renewals = survey, rules.max_residual_queries
+        self.loss, self.survey, self.renewals = loss, survey, rules.max_residual_queries
         noise = max(budget.noise().deviation, LEAST_NOISE)
         share = min(rules.max_initial_share, rules.initial_share * Fraction(noise**0.75).limit_denominator(1 << 10))
         self.final_share = float(share)

@@ -21,8 +21,8 @@ from hedgerow.additive.squared import Squared
 from hedgerow.arrays import Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
+from hedgerow.reading.cells import category_key
 from hedgerow.schema import Categorical, Encoder, Schema
-from hedgerow.schema.cells import category_key
 from hedgerow.table.table import Margins
 
 MOST_TERMS = 1 << 16  # of a start in a file, which is as many as 1000 fits of 60 rounds have

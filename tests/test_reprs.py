@@ -109,7 +109,7 @@ def test_the_longest_summary_of_a_guarantee_has_twelve_lines():
 
 
 WITH_TABLES = (
-    *("Certificate", "Schema", "ReleasedSchema", "ReportCard", "RegressionCard", "FitPlan", "Explanation"),
+    *("Certificate", "ReportCard", "RegressionCard", "FitPlan", "Explanation"),
     *("Curator", "PrivateSearchCV", "HedgerowClassifier", "Finding"),
 )
 

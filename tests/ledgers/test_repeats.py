@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit import attack
+from hedgerow.audit.attack import Trial
+from hedgerow.audit.cases import NeighborPair
 from hedgerow.ledgers import ledger
 from hedgerow.ledgers.ledger import count_fit, uncounted
 from hedgerow.privacy.filter import Atomic
@@ -13,6 +16,7 @@ from hedgerow.privacy.filter import Atomic
 X = np.random.default_rng(0).uniform(0, 1, (200, 1))
 Y = np.where(X[:, 0] > 0.5, "high", "low")
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, ["low", "high"])
+PAIR = NeighborPair("one more", "One record more.", "add-remove", (X[1:], Y[1:]), (X, Y))
 
 
 @pytest.fixture(autouse=True)
@@ -59,11 +63,10 @@ def test_published_fits_do_not_count():
 
 
 def test_audits_do_not_count():
-    model = hr.ForestClassifier(1.0, schema=SCHEMA)
+    trial = Trial("forest", hr.ForestClassifier(1.0, schema=SCHEMA).fit, vars, PAIR, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(4):
-            hr.audit.membership_attack(model, X, Y, epsilon=1.0, random_state=0)
+        attack._batch(trial, 0, 4)
         with uncounted():
             assert fit(4) == []
 

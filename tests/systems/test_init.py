@@ -280,7 +280,7 @@ def test_the_certificate_says_where_the_start_comes_from(task):
     assert "a start that promises nothing; " in str(certificate)
     assert type(certificate).from_dict(certificate.to_dict()) == certificate
     name = "hedgerow" if kind is hr.HedgerowClassifier else "hedgerow-regressor"
-    planned = hr.plan(init.schema_, records=1000, epsilon=1.0, system=name, made_up=False, init=init)
+    planned = hr.plan(init.schema_, records=1000, epsilon=1.0, system=name, init=init)
     assert planned.certificate.digest == certificate.digest
     again = kind(2.0, schema=init.schema_, init=model).fit(some(4000, 5000), y[4000:5000])
     assert again.certificate_.starts[1:] == certificate.starts

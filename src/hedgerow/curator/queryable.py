@@ -20,9 +20,9 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import Coin, Mechanism, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, Pure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
+from hedgerow.reading.cells import public_value
 from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
-from hedgerow.schema.cells import public_value
 from hedgerow.schema.features import Value
 from hedgerow.scores import Candidates
 from hedgerow.table import (

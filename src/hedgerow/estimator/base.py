@@ -45,11 +45,11 @@ from hedgerow.privacy.accounting import NONE
 from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.reading.columns import read_columns
+from hedgerow.reading.persons import without_column
 from hedgerow.schema import Schema
-from hedgerow.schema.check import UnreadColumns
-from hedgerow.schema.columns import read_columns
+from hedgerow.schema.check import Checker
 from hedgerow.schema.encoder import check_size
-from hedgerow.schema.persons import without_column
 from hedgerow.table import keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
@@ -432,7 +432,7 @@ class PrivateEstimator(Exported, Planned):
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
         answers = answer(X)
-        look = UnreadColumns(self.schema_.features, self.schema_.missing)
+        look = Checker(self.schema_.features, self.schema_.missing, quick=True)
         look.add(X)
         for text in look.findings():
             warnings.warn(text, UnreadColumnWarning, stacklevel=3)

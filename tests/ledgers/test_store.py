@@ -5,7 +5,6 @@ import os
 import pickle
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
@@ -16,7 +15,6 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.ledgers import chain
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.privacy.accounting import Pure, Thresholded, Unprotected
 
@@ -418,7 +416,7 @@ def test_threads_never_overdraw(made):
     assert ledger.spent == 1
 
 
-# versions, pickles, clocks
+# versions, pickles
 
 
 def test_a_pickle_never_makes_a_store_and_refuses_another_one(tmp_path):
@@ -460,18 +458,6 @@ def test_a_charge_of_a_duller_accountant_stays_sound(made, monkeypatch):
             assert ledger.spent == Fraction(1, 5)
     with pytest.raises(hr.LedgerDamaged, match="link 2: its sums do not follow"):
         made.verify("a")
-
-
-def test_a_clock_that_runs_backwards_is_told_and_nothing_is_lost(made, monkeypatch):
-    ledger = some(made)
-    past = datetime.now(UTC) - timedelta(hours=1)
-    monkeypatch.setattr(chain, "_now", lambda: past)
-    with pytest.warns(UserWarning, match=r"this machine's clock reads .* one of two clocks is wrong"):
-        ledger.reserve(fit("0.1"))
-    monkeypatch.undo()
-    assert len(ledger.entries) == 4
-    assert ledger.entries[-1].time == past
-    made.verify("a")
 
 
 def test_sqlite_writes_ahead_and_syncs_at_every_commit(tmp_path):

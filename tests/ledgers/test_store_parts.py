@@ -4,7 +4,6 @@ import os
 import pickle
 import sqlite3
 import warnings
-from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.ledgers import chain, database
+from hedgerow.ledgers import database
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.ledgers.database import Address, Database
 from hedgerow.limits import DEEPEST_EVENT
@@ -211,19 +210,6 @@ def test_an_end_that_cannot_be_noted_is_told_where_the_plan_ran(made, path):
 
 
 # links
-
-
-@pytest.mark.parametrize(("behind", "told"), [(-60, 0), (0, 0), (60, 0), (60 + 1e-6, 1)])
-def test_clocks_may_differ_by_a_minute(made, monkeypatch, behind, told):
-    ledger = made.create("a", epsilon=1)
-    now = datetime.fromisoformat(ledger.history[0]["time"]) - timedelta(seconds=behind)
-    monkeypatch.setattr(chain, "_now", lambda: now)
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        ledger.reserve(fit("0.1"))
-    assert len(found) == told
-    assert datetime.fromisoformat(ledger.history[-1]["time"]) == now
-    made.verify("a")
 
 
 def test_whoever_looks_at_a_ledger_keeps_nobody_waiting(made):

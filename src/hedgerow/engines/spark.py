@@ -62,9 +62,9 @@ class SparkSource(ClusterSource):
 
     def check(self, schema: Schema, layout: Layout) -> None:
         arrow = import_module("pyspark.sql.pandas.types").to_arrow_schema(self.frame.schema)
-        X, y = layout.split(arrow.empty_table())
-        read_columns(X, schema.features)
-        read_labels(y, schema.labels)
+        block = layout.block(arrow.empty_table())
+        read_columns(block.X, schema.features)
+        read_labels(block.y, schema.labels)
 
     @property
     def _context(self) -> Any:

@@ -31,13 +31,14 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.limits import LONGEST_WORDS
 from hedgerow.reading.cells import MACHINE_NUMBERS, SPACE, CellCache, Cells, is_read, plain_cell
-from hedgerow.reading.columns import Columns, as_frame, one_column
+from hedgerow.reading.columns import Columns, as_native, one_column
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
 
@@ -158,17 +159,11 @@ def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
     if isinstance(X, Mapping):
         if name not in X:
             return X, None
-        return {other: column for other, column in X.items() if other != name}, {name: X[name]}
-    frame = as_frame(X, "X")
-    if frame is None or name not in frame.columns:
+        return {other: column for other, column in X.items() if other != name}, X[name]
+    frame = as_native(X, "X")
+    if not isinstance(frame, nw.DataFrame) or name not in frame.columns:
         return X, None
     return frame.drop([name]).to_native(), frame[name].to_native()
-
-
-def split_target(X: Any, target: str | None) -> tuple[Any, Any]:
-    """Return records without the column of labels, and its cells; None if X has no such column."""
-    X, column = without_column(X, target)
-    return X, column[target] if isinstance(column, dict) else column
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
@@ -214,8 +209,7 @@ def read_groups(
         raise ConfigurationError(
             f"groups is a {type(groups).__name__}, but it holds an id for each record; pass the column, and leave it out of X."
         )
-    frame = as_frame(groups, "groups")
-    if frame is not None:
+    if isinstance(frame := as_native(groups, "groups"), nw.DataFrame):
         name = next(iter(frame.columns), None)
     column = one_column(groups, "groups")
     if len(column) != rows:

@@ -17,7 +17,7 @@ from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, CSVFormat, cell_counts, unpacked
-from hedgerow.reading.csv_kernels import OPEN_QUOTE
+from hedgerow.reading.kernels import OPEN_QUOTE
 from hedgerow.reading.text_cells import joined
 from hedgerow.texts import counted, it_or_them, listed
 

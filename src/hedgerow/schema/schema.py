@@ -16,7 +16,7 @@ from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.reading.columns import read_columns, read_labels, read_records
 from hedgerow.reading.formats import check_delimiter, checked_encoding
-from hedgerow.reading.persons import split_target, without_column
+from hedgerow.reading.persons import without_column
 from hedgerow.schema.check import Checker, SchemaReport
 from hedgerow.schema.features import (
     NO_RANGE,
@@ -306,7 +306,7 @@ class Schema:
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
         """
-        X, own = split_target(without_column(X, self.person)[0], self.target)
+        X, own = without_column(without_column(X, self.person)[0], self.target)
         y = own if y is None else y
         if y is None:
             columns, labels = read_columns(X, self.features, allow_empty=False), None

@@ -339,7 +339,7 @@ def test_bands_of_curves_cover_what_the_counts_without_noise_say():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_display_draws_what_the_report_card_released(n_classes):
     card = evaluate(MODELS[n_classes], *sample(MODELS[n_classes].schema_, 800, 13), epsilon=1, random_state=0)
-    for kind in (hr.ROCDisplay, hr.CalibrationDisplay, hr.ConfusionMatrixDisplay):
+    for kind in (hr.ROCDisplay, hr.PrecisionRecallDisplay, hr.CalibrationDisplay, hr.ConfusionMatrixDisplay):
         display = kind.from_report(card).plot()
         assert len(display.lines) == (n_classes if kind is hr.ConfusionMatrixDisplay or n_classes > 2 else 1)
     drawn = hr.ROCDisplay.from_report(card).plot().ax_.lines[1]
@@ -361,16 +361,3 @@ def test_the_evaluate_command_books_in_a_ledger_and_ends_where_it_refuses(folder
     assert document["certificate"]["holds"]
     assert set(document["figures"]) == set(FIGURES)
     assert run("evaluate", "m.hedgerow", "people.toml", "--epsilon", 2).exit_code == 2
-
-
-def test_a_holdout_with_a_budget_of_its_own(folder, answer, train):
-    hr.LedgerStore("budgets.db").create("people", epsilon=4)
-    booked = ["--ledger", "budgets.db", "--dataset", "people"]
-    result = train("--holdout", 0.4, "--holdout-epsilon", 2, *booked)
-    assert result.exit_code == 0, result.output
-    assert "Report card on about" in result.stdout
-    assert hr.LedgerStore("budgets.db").ledger("people").spent == 3
-    (folder / "m.hedgerow").unlink()
-    result = train("--holdout", 0.4, "--holdout-epsilon", 2, *booked)
-    assert result.exit_code == 3
-    assert train("--holdout-epsilon", 2).exit_code == 2

@@ -289,6 +289,6 @@ class PaperBooster(BoostedSystem):
             return super()._plan(schema, claim, coins)
         if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
-        size = self._size(self._published_size)
+        size = self._published_size.of(self)
         rounds, bins = size.n_estimators, size.max_bins
         return PrintedBoostingPlan(self._published(), schema, claim.epsilon, rounds=rounds, max_bins=bins, marked=coins)

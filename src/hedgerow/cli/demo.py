@@ -128,8 +128,8 @@ def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
     means, errors = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1) / math.sqrt(splits)
     width = max(map(len, rules))
     table = [f"  {'':<{width}}   {'   '.join(f'{name:<14}' for name in FIGURES)}".rstrip()]
-    for name, mean, error in zip(rules, means.tolist(), errors.tolist(), strict=True):
-        figures = "   ".join(f"{figure:.3f} +- {off:.3f}" for figure, off in zip(mean, error, strict=True))
+    for name, mean, deviation in zip(rules, means.tolist(), errors.tolist(), strict=True):
+        figures = "   ".join(f"{figure:.3f} +- {off:.3f}" for figure, off in zip(mean, deviation, strict=True))
         table.append(f"  {name:<{width}}   {figures}")
     facts = {"title": TITLE, "size": records.X.shape, "splits": splits, "table": "\n".join(table), "fits": 2 * splits}
     click.echo(PAGE.format(**facts, certificate=model.certificate_, out=out))

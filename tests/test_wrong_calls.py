@@ -14,20 +14,6 @@ def test_a_schema_without_classes_says_what_to_pass():
         hr.Schema({"a": hr.Numeric(0, 1)})
 
 
-@pytest.mark.parametrize(
-    ("given", "named", "what"),
-    [
-        ((SCHEMA, 5000, 1.0), {}, "too many positional arguments"),
-        ((SCHEMA,), {"epsilon": 1.0}, "missing a required.* argument: 'records'"),
-        ((), {}, "missing a required argument: 'schema'"),
-    ],
-)
-def test_a_plan_that_is_called_otherwise_says_how_to_call_it(given, named, what):
-    with pytest.raises(TypeError, match=what) as caught:
-        hr.plan(*given, **named)
-    assert str(caught.value).endswith("Call it as hr.plan(schema, records=5000, epsilon=1.0).")
-
-
 def test_a_file_that_is_not_there_is_no_riddle(tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"no such file; pass the path that model\.save wrote: .*none\.hedgerow"

@@ -15,7 +15,6 @@ from sklearn.metrics import roc_auc_score
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import called_as
 from hedgerow.privacy.accounting import (
     Event,
     Gaussian,
@@ -173,7 +172,6 @@ class FitPlan:
         return "\n".join(rows)
 
 
-@called_as("hr.plan(schema, records=5000, epsilon=1.0)")
 def plan(
     schema: Schema,
     *,

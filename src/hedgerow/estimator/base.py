@@ -36,11 +36,7 @@ from hedgerow.files import Place
 from hedgerow.ledgers.ledger import repeats
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import (
-    checks_keywords,
-    rules_of,
-    stored_parameters,
-)
+from hedgerow.parameters import check_parameters, checks_keywords, rules_of, stored_parameters
 from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
 from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.exact import decimal_text
@@ -245,7 +241,7 @@ class PrivateEstimator(Exported, Planned):
 
     def _stored(self) -> dict[str, Any]:
         """Return the parameters as they are stored in a model file."""
-        return stored_parameters(self.get_params(deep=False), rules_of(type(self)))
+        return stored_parameters(check_parameters(self.get_params(deep=False), rules_of(type(self))))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")

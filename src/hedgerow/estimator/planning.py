@@ -134,7 +134,9 @@ class Planned(ShowsResult):
 
         Python's error names the class whose ``__init__`` receives them, often a parent class that the caller does not know.
         """
-        check_keywords(cls.__name__, parameters, list(rules_of(cls)))
+        known = rules_of(cls)
+        if not parameters.keys() <= known.keys():
+            check_keywords(cls.__name__, parameters, list(known))
         made: Self = super().__new__(cls)
         return made
 

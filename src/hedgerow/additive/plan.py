@@ -25,7 +25,7 @@ from hedgerow.parameters import UNIT, ClassWeights
 from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
-from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
+from hedgerow.survey import FINE, Ones, Survey, fine_encoder, too_few
 
 # Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
 BUDGET_UNITS = 240
@@ -130,8 +130,8 @@ class InitialQueries:
         ``records`` is the sum of ``n_counts`` noisy counts.
         """
         histograms = self.survey.histograms(curator.open_round(Ones()))
-        deviation = self._noise.deviation * math.sqrt(n_counts)
-        curator.warnings += self.survey.column_warnings(histograms, records, deviation)
+        total = records, self._noise.deviation * math.sqrt(n_counts)
+        curator.warnings += self.survey.column_warnings(histograms, total)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
@@ -257,7 +257,7 @@ class AdditivePlan:
         return self._known[budget]
 
     def _initial_queries_of(self, budget: Budget) -> InitialQueries:
-        survey = SurveyRecipe().survey(budget, self.encoder)
+        survey = Survey(budget, self.encoder)
         return InitialQueries(self._loss_of(budget), budget, self._rules.initial_share, survey, self._start_share)
 
     def _loss_of(self, budget: Budget) -> Logistic:

@@ -30,7 +30,7 @@ from hedgerow.mechanisms import Budget, Noise
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.released_warnings import outcome_warnings
-from hedgerow.survey import SurveyRecipe, too_few
+from hedgerow.survey import Survey, too_few
 
 LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the initial queries falls no more
 OUTCOME = "an outcome that can be read"
@@ -150,7 +150,7 @@ class RegressionPlan(AdditivePlan):
         noise = max(budget.noise().deviation, LEAST_NOISE)
         share = min(rules.max_initial_share, rules.initial_share * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
-        survey = SurveyRecipe(histograms=rules.survey_share).survey(budget, self.encoder)
+        survey = Survey(budget, self.encoder, rules.survey_share)
         loss = self._loss_of(budget)
         return OutcomeQueries(
             loss=loss,

@@ -415,8 +415,7 @@ async def _answered(
 
 async def _prepare() -> None:
     """Import what answers take, which otherwise waits for the first query."""
-    for package in ("hedgerow.boosting", "hedgerow.trees"):
-        import_module(package)
+    import_module("hedgerow.trees")
 
 
 def _combined(query: Query, *partials: Partial) -> Partial:

@@ -124,7 +124,7 @@ def _repeated(counts: Integers) -> tuple[Integers, Integers]:
     return feature, np.arange(len(feature)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def multiway(n_codes: npt.ArrayLike) -> Candidates:
+def multiway(n_codes: npt.ArrayLike, is_cut: Sequence[bool] = ()) -> Candidates:
     """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
     codes = np.array(n_codes, dtype=np.int64)
     none = np.zeros_like(codes)

@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
 from hedgerow.curator.given import RULES
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.trees import ForestPlan, Recipe
+from hedgerow.trees import BoostingPlan, BoostingRecipe, Discrete, ForestPlan, Real, Recipe, Votes
 
 
 class BoostingClassifier(PrivateClassifier):

@@ -12,19 +12,18 @@ from hedgerow.mechanisms import SELECTIONS
 from hedgerow.parameters import Choice, ClassNumbers, ClassWeights, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.scores import Gini, Max, Score
-from hedgerow.survey import FINE, SurveyRecipe
+from hedgerow.scores import Gini, Max, Score, binary, multiway
+from hedgerow.survey import FINE
 from hedgerow.systems.base import ENOUGH, LITTLE
 from hedgerow.trees import (
+    UNIFORM,
     AllRecords,
     Assignment,
-    Binary,
     CandidateRule,
     ForestPlan,
     Harmonic,
     LeafShare,
     Levels,
-    Multiway,
     NoisyCounts,
     NoisyMinority,
     PerRecord,
@@ -33,13 +32,12 @@ from hedgerow.trees import (
     SelectTest,
     Stop,
     SurveyedForestPlan,
-    Uniform,
 )
 
 ASSIGNMENTS: Mapping[str, Assignment] = {"per-record": PerRecord(), "all-records": AllRecords()}
-CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": multiway, "binary": binary}
 SCORES: Mapping[str, Score] = {"gini": Gini(), "max": Max()}
-LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": Uniform(), "leaf-half": LeafShare()}
+LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": UNIFORM, "leaf-half": LeafShare()}
 STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority()}
 
 
@@ -132,7 +130,7 @@ class ForestClassifier(PrivateClassifier):
             "max_bins": bins if self.max_bins is None else self.max_bins,
         }
         if self.bins == "survey" and any(schema.is_numeric):
-            return SurveyedForestPlan(recipe, SurveyRecipe(), schema, claim.pure, **size)
+            return SurveyedForestPlan(recipe, schema, claim.pure, **size)
         return ForestPlan(recipe, schema, claim.pure, **size)
 
     def _weights(self, schema: Schema) -> ClassWeights:

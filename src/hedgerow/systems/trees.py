@@ -7,20 +7,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
-from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.schema import Schema
-from hedgerow.scores import SCORES
+from hedgerow.scores import SCORES, binary, mixed, multiway
 from hedgerow.systems.base import VOTES, BoostedSystem, ForestSystem, Size, TreeSystem, by_budget
 from hedgerow.trees import (
+    UNIFORM,
     AllRecords,
-    Binary,
+    BoostingRecipe,
     CandidateRule,
+    Discrete,
     LeafShare,
     Levels,
-    Mixed,
-    Multiway,
+    MadaBoost,
     NoisyCounts,
     NoisyHistograms,
     NoisySize,
@@ -30,21 +30,22 @@ from hedgerow.trees import (
     Recipe,
     SelectLabel,
     SelectTest,
+    SmoothBoost,
     Subspace,
-    Uniform,
+    WeightFamily,
 )
 
 GAIN = SelectTest(Exponential, SCORES["information-gain"])
 # A branch for each code, and levels of one budget; a single tree returns the class shares of its leaf, not one vote.
 ID3 = Recipe(
-    assign=AllRecords(), soft=True, candidates=Multiway(), levels=Uniform(), leaf=NoisyCounts(), split=NoisyHistograms()
+    assign=AllRecords(), soft=True, candidates=multiway, levels=UNIFORM, leaf=NoisyCounts(), split=NoisyHistograms()
 )
 
 
 def interval_forest(levels: Levels) -> Recipe:
     """Return a forest that cuts numeric features by the exponential mechanism, for any level budgets."""
     return Recipe(
-        assign=AllRecords(), candidates=Mixed(), levels=levels, split=SelectTest(Exponential), leaf=NoisyCounts()
+        assign=AllRecords(), candidates=mixed, levels=levels, split=SelectTest(Exponential), leaf=NoisyCounts()
     )
 
 
@@ -123,7 +124,7 @@ class DiffPC45Classifier(TreeSystem):
         return Recipe(
             assign=AllRecords(),
             soft=True,
-            candidates=Mixed(),
+            candidates=mixed,
             levels=LeafShare(
                 Fraction(2, 2 * depth + 2)
             ),  # a node has two queries, its size and its test, and so has a leaf
@@ -152,8 +153,8 @@ class DiffPRFClassifier(ForestSystem):
     _private_size = Size(3, 3, 5)
     _recipe = Recipe(
         assign=AllRecords(),
-        candidates=Multiway(),
-        levels=Uniform(),
+        candidates=multiway,
+        levels=UNIFORM,
         split=GAIN,
         subspace=Subspace(),
         leaf=NoisyCounts(),
@@ -176,7 +177,7 @@ class DiffPRFsClassifier(ForestSystem):
     """
 
     _private_size = Size(3, 4, 128)
-    _recipe = interval_forest(Uniform())
+    _recipe = interval_forest(UNIFORM)
     _former: ClassVar[Mapping[str, object]] = {"split": "merged", "assignment": "all-records"}
 
 
@@ -199,7 +200,7 @@ class RandomTreesClassifier(ForestSystem):
     _private_size = Size(10, 5, 32)
     _recipe = Recipe(
         assign=PerRecord(),
-        candidates=Binary(),
+        candidates=binary,
         levels=LeafShare(Fraction(1)),  # tests cost nothing
         split=RandomTest(),
         leaf=SelectLabel(),
@@ -207,7 +208,7 @@ class RandomTreesClassifier(ForestSystem):
     _former: ClassVar[Mapping[str, object]] = {"rule": "chunks"}
 
 
-CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": multiway, "binary": binary}
 WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
 EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses have equal votes
 

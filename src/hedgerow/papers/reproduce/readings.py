@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -22,7 +21,6 @@ from hedgerow.parameters import Choice, Flag, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
-from hedgerow.trees.parts import RoundSchedule
 
 ALLOCATIONS: Mapping[str, Levels] = {"deng": Geometric(), "tpdprf": Harmonic(), "linear": Linear()}
 
@@ -129,20 +127,6 @@ class EqualRoundsCART(CARTDPsAdaBoostClassifier):
         return PrintedBoosting(printed.learner, holdout=printed.holdout)
 
 
-@dataclass(frozen=True)
-class EveryRound(RoundSchedule):
-    """Every round, the first one too."""
-
-    def marked(self, rounds: int, draw: Draw) -> npt.NDArray[np.bool_]:
-        return np.ones(rounds, dtype=np.bool_)
-
-    def most(self, rounds: int) -> int:
-        return rounds
-
-    def expected(self, rounds: int) -> Fraction:
-        return Fraction(rounds)
-
-
 class FromRoundOne(DPAdaClassifier):
     """DPAda with noise after every round, published form only: algorithm 3 instead of equation 21."""
 
@@ -150,7 +134,7 @@ class FromRoundOne(DPAdaClassifier):
         return tuple(range(1, self._rounds(claim) + 1))
 
     def _published(self) -> PrintedBoosting:
-        return PrintedDPAda(ExactStump(), EveryRound(), cast(Ties, self.ties))
+        return PrintedDPAda(ExactStump(), cast(Ties, self.ties), from_first=True)
 
 
 READINGS: Mapping[str, type[Any]] = {

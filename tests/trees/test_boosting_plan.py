@@ -12,20 +12,16 @@ from costs import SUMS, cost_of, stated, sums
 from helpers import fit_plan
 
 import hedgerow as hr
-from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
-from hedgerow.boosting.plan import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable, SelectSpecializations, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.scores import Error, Majority, Max, Specializations
+from hedgerow.scores import Error, Majority, Max, Specializations, binary, multiway
 from hedgerow.table import ClassCounts, MemoryTable, Sizes
 from hedgerow.trees import (
     AllRecords,
-    Binary,
     LeafShare,
-    Multiway,
     NoisyCounts,
     NoisySize,
     RandomTest,
@@ -34,6 +30,16 @@ from hedgerow.trees import (
     SelectTest,
     Subspace,
     Weighted,
+)
+from hedgerow.trees.boosting import (
+    UNIT,
+    VOTE_STEPS,
+    BoostingPlan,
+    BoostingRecipe,
+    Discrete,
+    MadaBoost,
+    Real,
+    SmoothBoost,
 )
 
 HALF = Fraction(1, 2)
@@ -54,12 +60,12 @@ REAL, MADABOOST = Real(), MadaBoost()
 
 
 def recipe(votes=REAL, weights=MADABOOST, **parts):
-    tree = {"assign": AllRecords(), "candidates": Binary(), "levels": LeafShare(HALF), "leaf": NoisyCounts()} | parts
+    tree = {"assign": AllRecords(), "candidates": binary, "levels": LeafShare(HALF), "leaf": NoisyCounts()} | parts
     return BoostingRecipe(Recipe(**{"split": SelectTest(score=Max()), **tree}), votes, weights)
 
 
 RECIPES = {
-    "stumps": recipe(candidates=Multiway()),
+    "stumps": recipe(candidates=multiway),
     "binary, discrete": recipe(Discrete(), split=SelectTest(Exponential, Error())),
     "smooth": recipe(Discrete(level=2.0), SmoothBoost()),
     "random": recipe(split=RandomTest(), levels=LeafShare(Fraction(1))),

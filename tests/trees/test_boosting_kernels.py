@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hedgerow.boosting import kernels
+from hedgerow.table import kernels
 
 STEPS = range(-3, 4)
 

@@ -13,8 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hedgerow.boosting import MadaBoost, SmoothBoost
-from hedgerow.boosting.plan import UNIT, VOTE_STEPS, Lookup
 from hedgerow.curator import CompareMinorities, Queryable, SelectLabels, SelectTests
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import (
@@ -28,6 +26,7 @@ from hedgerow.mechanisms import (
 )
 from hedgerow.scores import Error, Gini, Max, multiway
 from hedgerow.table import ClassCounts, Histogram, Sizes
+from hedgerow.trees.boosting import UNIT, VOTE_STEPS, Lookup, MadaBoost, SmoothBoost
 
 FAMILIES = [MadaBoost(), SmoothBoost(), SmoothBoost(0.5), SmoothBoost(0.01)]
 ROUNDS = [0, 1, 7, 100]

@@ -1,7 +1,5 @@
 """A wrong call in bare Python says what is wrong and what to write instead."""
 
-import re
-
 import pytest
 
 import hedgerow as hr
@@ -23,10 +21,3 @@ def test_a_file_that_is_not_there_is_no_riddle(tmp_path):
         hr.load(tmp_path)
     with pytest.raises(FileNotFoundError, match="no such file; pass a TOML file"):
         hr.Schema.load(tmp_path / "none.toml")
-
-
-def test_set_output_says_what_an_estimator_returns():
-    model = hr.HedgerowClassifier(schema=SCHEMA)
-    assert not hasattr(model, "set_output")  # as scikit-learn asks of what does not transform
-    with pytest.raises(AttributeError, match=re.escape("predicts and does not transform, and predictions are arrays")):
-        model.set_output(transform="pandas")

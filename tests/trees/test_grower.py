@@ -11,8 +11,7 @@ from helpers import grow, make_table, n_leaves
 
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
-from hedgerow.mechanisms import Budget, PerRecordCoin, Randomness
-from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.scores import multiway
 from hedgerow.trees import Forest, Grower, NoisyMinority, Recipe
@@ -39,13 +38,6 @@ def paths(forest: Forest):
             below = (*features, int(forest.candidates.feature[test]))
             arity = int(forest.candidates.arity[test])
             stack += [(int(forest.first_child[node]) + branch, below) for branch in range(arity)]
-
-
-@pytest.mark.parametrize("levels", range(1, 9))
-def test_harmonic_budgets_sum_to_epsilon_exactly_and_grow(levels):
-    budgets = Harmonic().budgets(Fraction(7, 10), levels)
-    assert sum(budgets) == Fraction(7, 10)
-    assert budgets == sorted(budgets)
 
 
 def test_harmonic_budgets_are_those_of_the_papers_figure_3():
@@ -110,37 +102,6 @@ def test_a_signal_is_found():
     assert forest.test[0] == 1
     votes = forest.trees.sums_of(np.array([[0, 0], [0, 1]], dtype=np.uint8), forest.label, 2)
     assert votes.tolist() == [[1, 0], [0, 1]]
-
-
-def test_votes_agree_with_a_plain_walk():
-    n_codes = (3, 2, 4)
-    forest = grow(random_records(300, n_codes, 3), Randomness(2), trees=6, n_codes=n_codes, n_classes=3)
-    codes = np.array([record[:3] for record in random_records(100, n_codes, 3, seed=9)], dtype=np.uint8)
-    expected = np.zeros((100, 3), dtype=int)
-    for row, record in enumerate(codes):
-        for node in forest.roots:
-            while forest.test[node] >= 0:
-                node = forest.first_child[node] + record[forest.candidates.feature[forest.test[node]]]
-            expected[row, forest.label[node]] += 1
-    assert np.array_equal(forest.trees.sums_of(codes, forest.label, 3), expected)
-
-
-def test_removing_a_record_moves_no_other_record_to_another_tree():
-    # Record i reads word i of the stream, so the assignment of the first n - 1 records is the same with n records.
-    key = bytes(range(32))
-    coin = PerRecordCoin(7)
-    longer = coin.sample(open_stream(key, 1), 1000)
-    shorter = coin.sample(open_stream(key, 1), 999)
-    assert np.array_equal(longer[:999], shorter)
-    assert np.all(np.bincount(longer, minlength=7) > 90)
-
-
-def test_the_same_seed_grows_the_same_forest():
-    records = random_records(200, (2, 2), 2)
-    first, second, other = (grow(records, Randomness(seed), trees=3, depth=1) for seed in (4, 4, 5))
-    assert np.array_equal(first.test, second.test)
-    assert np.array_equal(first.label, second.label)
-    assert not (np.array_equal(first.test, other.test) and np.array_equal(first.label, other.label))
 
 
 def test_trees_survive_arrays_and_damaged_arrays_are_refused():

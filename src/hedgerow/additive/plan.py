@@ -21,7 +21,7 @@ from hedgerow.additive.terms import Term
 from hedgerow.arrays import lazy
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Budget, Noise, PublicChoice
-from hedgerow.parameters import UNIT, ClassWeights
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
@@ -202,7 +202,7 @@ class AdditivePlan:
         bins: int | None,
         most_cuts: int | None = None,
         signs: tuple[int, ...] = (),
-        weights: ClassWeights | None = None,
+        weights: tuple[float, ...] | None = None,
         init: AdditiveModel | None = None,
         started: bool = False,
         fine: Encoder | None = None,
@@ -285,8 +285,8 @@ class AdditivePlan:
         )
         self._boost(curator, fit, snr, schedule, self._stage.one)
         margins = start.margins
-        if self._weights:
-            margins = margins + self._loss.weighted(self._weights.array())
+        if self._weights and min(self._weights) < 1:
+            margins = margins + self._loss.weighted(np.array(self._weights))
         own = AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs)
         return own if self._start is None else together(self._start, own)
 

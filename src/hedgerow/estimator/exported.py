@@ -25,9 +25,8 @@ PRINTED = (
 )
 SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would ignore
 
-SORTED = {
-    "class_order": "sorted"
-}  # in files whose schema has another order, which those of version 0.3 and before followed
+# In files whose schema has another order, which those of version 0.3 and before followed
+SORTED = {"class_order": "sorted"}
 
 
 def format_of(names: Iterable[str]) -> int:

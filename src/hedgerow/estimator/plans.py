@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.features import Value
-from hedgerow.texts import MOST_COLUMNS, html_table, short_repr, shortened
+from hedgerow.texts import short_repr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,28 +79,6 @@ class Explanation:
         return np.asarray(self.baseline + self.contributions.sum(axis=1))
 
     __repr__ = short_repr
-
-    def _repr_html_(self) -> str:
-        """Return a table with a row per record: the largest contributions and the total."""
-        several = self.contributions.ndim == 3
-        place = self.total.argmax(axis=1) if several else np.zeros(len(self.contributions), dtype=np.int64)
-        added, total = self.contributions, self.total
-        if several:
-            added = np.take_along_axis(added, place[:, None, None], axis=2)[:, :, 0]
-            total = np.take_along_axis(total, place[:, None], axis=1)[:, 0]
-        top = np.argsort(-np.abs(added).mean(axis=0), kind="stable")[: MOST_COLUMNS - 3].tolist() if len(added) else []
-        rows = []
-        for record, sums in enumerate(added):
-            cells = [f"{sums[i]:+.3g}\n{shortened(str(self.cells[record, i]), 40)}" for i in top]
-            kind = [self.classes[place[record]]] if several else []
-            rows.append((record, *kind, *cells, f"{total[record]:.4g}"))
-        headers = ("record", *(["class"] if several else []), *(self.names[i] for i in top), "total")
-        title = f"What the features add to the {self.scale}" + (
-            " of the class with the largest total" if several else ""
-        )
-        hidden = len(self.names) - len(top)
-        note = f"{hidden} features with smaller contributions are not shown. " * (hidden > 0) + self.rule
-        return html_table(title, rows, headers, note=note)
 
 
 def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:
@@ -207,21 +185,6 @@ class Model(ABC):
         )
 
 
-class RawModel(Protocol):
-    """What a published form leaves behind: it predicts, and is neither saved nor exported."""
-
-    importance_rule: ClassVar[str]
-
-    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class."""
-
-    def importances(self) -> npt.NDArray[np.float64]:
-        """Return one share per feature, which sum to 1, or zeros."""
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what is released as named arrays, which audits compare."""
-
-
 def model_digest(model: Model) -> str:
     """Return the SHA-256 of all that a model released, in hexadecimal."""
     digest = hashlib.sha256()
@@ -249,14 +212,6 @@ class Plan(Protocol):
         """Return the model that ``to_arrays`` wrote."""
 
 
-@runtime_checkable
-class FineBins(Protocol):
-    """A plan whose survey merges fine bins of its own, and may merge an analyst's in their place."""
-
-    def on(self, encoder: Encoder) -> Plan:
-        """Return the plan that reads records as an encoder does, as far as it can."""
-
-
 class RawPlan(ABC):
     """A plan of a published form, which reads the records as they are and protects nothing.
 
@@ -271,8 +226,8 @@ class RawPlan(ABC):
         return Sequence(tuple(map(Unprotected, self.reasons)))
 
     @abstractmethod
-    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> RawModel:
-        """Return what is released."""
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> Any:
+        """Return a model: ``probabilities``, ``importances`` with their rule, and ``to_arrays``, which audits compare."""
 
 
 PublicCoins = tuple[int, ...]  # what public coins decided of a plan, before any record was read

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.mechanisms import SELECTIONS
-from hedgerow.parameters import Choice, ClassNumbers, ClassWeights, WholeNumber, parameter
+from hedgerow.parameters import Choice, ClassNumbers, WholeNumber, class_weights, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini, Max, Score, binary, multiway
@@ -109,6 +109,12 @@ class ForestClassifier(PrivateClassifier):
             raise ConfigurationError(
                 "voting is 'soft', but leaves that release a label have no shares; pass leaf='counts' or voting='hard'."
             )
+        weights = class_weights(self.class_weight, schema)
+        if min(weights) < 1 and self.leaf == "label":
+            raise ConfigurationError(
+                "class_weight multiplies noisy class counts, but leaves that release a label have none; pass leaf='counts' or "
+                "class_weight=None."
+            )
         candidates = self.candidates
         if candidates == "auto":
             candidates = "multiway" if claim.pure < LITTLE else "binary"
@@ -122,7 +128,7 @@ class ForestClassifier(PrivateClassifier):
             leaf=NoisyCounts() if self.leaf == "counts" else SelectLabel(selection),
             stop=STOPS[self.stop],
             soft=self.voting == "soft",
-            weights=self._weights(schema),
+            weights=weights,
         )
         size: dict[str, Any] = {
             "n_estimators": 1 if self.n_estimators is None else self.n_estimators,
@@ -132,15 +138,6 @@ class ForestClassifier(PrivateClassifier):
         if self.bins == "survey" and any(schema.is_numeric):
             return SurveyedForestPlan(recipe, schema, claim.pure, **size)
         return ForestPlan(recipe, schema, claim.pure, **size)
-
-    def _weights(self, schema: Schema) -> ClassWeights:
-        weights = ClassWeights.of(self.class_weight, schema)
-        if weights and self.leaf == "label":
-            raise ConfigurationError(
-                "class_weight multiplies noisy class counts, but leaves that release a label have none; pass leaf='counts' or "
-                "class_weight=None."
-            )
-        return weights
 
 
 def _default_size(candidates: str, epsilon: Fraction) -> tuple[int, int]:

@@ -34,11 +34,11 @@ from hedgerow.parameters import (
     VOTE_STEPS,
     Choice,
     ClassNumbers,
-    ClassWeights,
     Flag,
     Instance,
     Signs,
     WholeNumber,
+    class_weights,
     parameter,
 )
 from hedgerow.privacy.certificate import Certificate, starts_from
@@ -350,7 +350,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
             signs=ClassOrder.of(schema).signs(signs) if signs else (),
-            weights=None if self.class_weight is None else ClassWeights.of(self.class_weight, schema),
+            weights=None if self.class_weight is None else class_weights(self.class_weight, schema),
             init=self._initial(),
             started=coins == STARTED,
         )

@@ -149,12 +149,10 @@ def _fixed(votes: Floats, forest: Forest) -> Integers:
 
 @dataclass(frozen=True)
 class BoostingRecipe:
-    """Boosting of trees on records that weigh what the votes so far leave to do.
+    """Boosting of trees on records that weigh what the votes so far leave to do."""
 
-    ``tree`` is the weak learner, whose leaves release counts. Its assignment says whether a record weighs (``AllRecords``), or is
-    sampled as probably as it weighs (``Weighted``, at most so probably as that allows).
-    """
-
+    # The weak learner, whose leaves release counts. Its assignment says whether a record weighs (``AllRecords``), or is sampled
+    # as probably as it weighs (``Weighted``, at most so probably as that allows)
     tree: Recipe
     votes: Votes
     weights: WeightFamily
@@ -191,11 +189,7 @@ class BoostedModel(ForestModel):
 
 
 class BoostingPlan:
-    """Private boosting that is about to be fitted.
-
-    Every round reads all records and spends an equal part of the budget: of epsilon, or with a delta of the rho of
-    zero-concentrated DP (docs/proofs/boosting.md).
-    """
+    """Private boosting whose rounds read all records and spend equal parts of the budget: of epsilon, or with a delta of rho."""
 
     def __init__(
         self, recipe: BoostingRecipe, schema: Schema, claim: Claim, *, rounds: int, max_depth: int, max_bins: int

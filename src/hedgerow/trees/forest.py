@@ -15,7 +15,6 @@ from hedgerow.curator import Queryable
 from hedgerow.estimator import Model
 from hedgerow.export import Link, Mean, ScoringForm, Trees
 from hedgerow.mechanisms import Budget
-from hedgerow.parameters import ClassWeights
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, Survey, fine_encoder, merged_encoder, merged_to_arrays
@@ -30,17 +29,13 @@ OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 @dataclass(frozen=True, eq=False)
 class ForestModel(Model):
-    """A grown forest that reads raw records by its schema.
-
-    ``votes`` (nodes, classes) are those of each leaf, of whose sums ``link`` makes probabilities; None: each tree has one vote.
-    ``surveyed`` says whether the encoder's cut points were released by a survey.
-    """
+    """A grown forest that reads raw records by its schema."""
 
     encoder: Encoder
     forest: Forest
-    votes: Integers | None
-    link: Link
-    surveyed: bool = False
+    votes: Integers | None  # (nodes, classes): those of each leaf; None: each tree has one vote
+    link: Link  # from their sums to probabilities
+    surveyed: bool = False  # whether the encoder's cut points were released by a survey
 
     importance_rule: ClassVar[str] = OF_TESTS
 
@@ -67,7 +62,7 @@ class ForestModel(Model):
         return self.forest.to_arrays() | (merged_to_arrays(self.encoder) if self.surveyed else {})
 
 
-def smoothed_votes(forest: Forest, pseudo_count: float, weights: ClassWeights | None = None) -> tuple[Integers, Mean]:
+def smoothed_votes(forest: Forest, pseudo_count: float, weights: tuple[float, ...] = (1.0,)) -> tuple[Integers, Mean]:
     """Return as votes (nodes, classes) the class shares of every leaf from its released counts, and the link to probabilities.
 
     Each leaf gets ``pseudo_count`` records more, divided as the classes are over all leaves together: few records behind
@@ -77,8 +72,7 @@ def smoothed_votes(forest: Forest, pseudo_count: float, weights: ClassWeights | 
     assert forest.counts is not None, "leaves with counts"
     overall = np.maximum(forest.counts.sum(axis=0, dtype=np.float64), 1)  # a sum of integers could pass their range
     counts = np.maximum(forest.counts, 0) + pseudo_count * overall / overall.sum()
-    if weights:
-        counts = counts * weights.array()
+    counts = counts * np.array(weights)
     trees = len(forest.roots)
     unit = 1 << (52 - (trees - 1).bit_length())  # floats add up so many shares of this unit exactly, in any order
     votes = np.rint(counts / counts.sum(axis=1, keepdims=True) * unit).astype(np.int64)
@@ -100,12 +94,13 @@ class ForestPlan:
 
     def model(self, forest: Forest) -> ForestModel:
         soft, weights = self.schedule.recipe.soft, self.schedule.recipe.weights
+        weighted = min(weights) < 1
         trees, n_classes = len(forest.roots), len(self.encoder.schema.classes)
         one_vote = Mean(trees * n_classes * (trees + 1))
-        if forest.counts is None or not (soft or weights):
+        if forest.counts is None or not (soft or weighted):
             return ForestModel(self.encoder, forest, None, one_vote)
         votes, link = smoothed_votes(forest, PSEUDO_COUNT / float(self.schedule.sampling.budget.amount), weights)
-        if weights:  # a leaf's label is what it says
+        if weighted:  # a leaf's label is what it says
             forest = replace(forest, label=np.where(forest.test < 0, votes.argmax(axis=1), -1).astype(np.int32))
         return ForestModel(self.encoder, forest, *((votes, link) if soft else (None, one_vote)))
 

@@ -1,8 +1,7 @@
 """A private forest in its parts, the schedule that they make of a budget, and growing all its trees by the schedule.
 
-A schedule is fixed before anything reads a record: it holds the parts of every level with their budgets, and the event of the
-whole fit. The grower runs exactly these, level by level for all trees at once: ask, select, partition. So what is charged is
-what is spent.
+A schedule is fixed before anything reads a record. The grower runs exactly its parts, level by level for all trees at once:
+ask, select, partition. So what is charged is what is spent.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
-from hedgerow.parameters import ClassWeights
 from hedgerow.privacy.accounting import Event, Parallel, Sequence
 from hedgerow.scores import Candidates, multiway
 from hedgerow.table import RecordRule, WeightRule
@@ -73,8 +71,7 @@ class Recipe:
     split: Split = SelectTest()  # how a node chooses its test
     leaf: Leaf = SelectLabel()  # what a leaf releases
     soft: bool = False  # whether leaves with counts vote with class shares instead of one vote; post-processing
-    # The weights of the classes in leaves with counts; None: equal weights. Post-processing
-    weights: ClassWeights | None = None
+    weights: tuple[float, ...] = (1.0,)  # of the classes in leaves with counts, at most 1; post-processing
     stop: Stop | None = None  # when a node becomes a leaf early; None grows every path to its end
     subspace: Subspace | None = None  # the random rule for which tests a node is offered; None offers all
     prune: PessimisticPruning | None = None  # how grown trees are pruned, by released counts alone
@@ -140,17 +137,13 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """All nodes of one level of the forest; the first stands at ``start`` in it.
-
-    ``released`` (nodes, columns) holds what leaves released, and ``size`` the noisy sizes that a stop released; -1 stands for
-    nothing.
-    """
+    """All nodes of one level of the forest; the first stands at ``start`` in it."""
 
     start: int
     test: Integers
     first_child: Integers
-    released: Integers
-    size: Integers
+    released: Integers  # (nodes, columns): what leaves released; -1: nothing
+    size: Integers  # the noisy sizes that a stop released; -1: none
 
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
@@ -160,17 +153,13 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
-    """Unfinished nodes of one layer.
-
-    ``row`` is the place of each in the layer, ``alive`` (nodes, codes of all features) marks the codes that the tests above it
-    leave, and ``allowance`` is the number of descendants that it may have.
-    """
+    """Unfinished nodes of one layer."""
 
     layer: Layer
-    row: Integers
+    row: Integers  # the place of each in the layer
     nodes: Nodes
-    alive: Truth
-    allowance: Integers
+    alive: Truth  # (nodes, codes of all features): the codes that the tests above leave
+    allowance: Integers  # the number of descendants that each may have
 
     def __getitem__(self, chosen: Truth) -> OpenNodes:
         return OpenNodes(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
@@ -179,8 +168,7 @@ class OpenNodes:
 class Grower:
     """Grows a forest from a curator's answers, its only access to the records.
 
-    ``rule`` is for samples by weighted coins: the probability of each record. ``weights`` are those of the records; None: equal
-    weights. Both follow from released values.
+    ``rule`` is the probability of each record in samples by weighted coins. ``weights``: None for equal ones.
     """
 
     def __init__(

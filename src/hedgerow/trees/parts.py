@@ -176,7 +176,7 @@ class Linear(Levels):
 UNIFORM = Linear(0, 1)
 
 
-# Stops and leaves.
+# Stops, leaves and splits. ``event`` is the cost of one node; ``ask`` and ``choose`` act by it.
 
 
 @dataclass(frozen=True)
@@ -186,26 +186,13 @@ class Part:
     budget: Budget = field(default=Budget(Fraction(0)), kw_only=True, repr=False)
 
 
-@dataclass(frozen=True)
-class Stop(Part, ABC):
-    """A noisy query that makes a node a leaf before its path ends; it may cost ``share`` of its level's budget."""
-
-    share: Fraction = Fraction(1, 2)
-
-    @abstractmethod
-    def event(self, level: int) -> Event:
-        """Return the cost of one query."""
-
-    @abstractmethod
-    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
-        """Return which nodes are leaves, and their noisy sizes where these are released.
-
-        ``widest`` is the largest number of branches of a test that each node may take.
-        """
+# A stop is a noisy query that makes a node a leaf before its path ends; it costs ``share`` of its level's budget. ``ask`` returns
+# which nodes are leaves, and their noisy sizes where these are released. ``widest`` is the largest number of branches of a test
+# that each node may take.
 
 
 @dataclass(frozen=True)
-class NoisyMinority(Stop):
+class NoisyMinority(Part):
     """Make a node a leaf if its noisy minority count is at most theta / b, where b is the share of the level's budget it spends.
 
     It replaces a test of purity, which would read the records without protection (docs/proofs/edprf.md). The count itself is not
@@ -233,11 +220,13 @@ class NoisyMinority(Stop):
 
 
 @dataclass(frozen=True)
-class NoisySize(Stop):
+class NoisySize(Part):
     """Release a node's noisy size, and make it a leaf if it has fewer records per branch and class than the noise's deviation.
 
     Friedman and Schuster, KDD 2010: N / (t K) < sqrt(2) / epsilon, t the largest number of branches.
     """
+
+    share: Fraction = Fraction(1, 2)
 
     @lazy
     def noise(self) -> Noise:
@@ -251,23 +240,14 @@ class NoisySize(Stop):
         return sizes < self.noise.deviation * widest * curator.n_classes, sizes
 
 
-@dataclass(frozen=True)
-class Leaf(Part, ABC):
-    """What a leaf releases."""
+Stop = NoisyMinority | NoisySize
 
-    releases_counts: ClassVar[bool]
-
-    @abstractmethod
-    def event(self, level: int, cells: int) -> Event:
-        """Return the cost of one leaf if all leaves of a level have at most this many cells by class."""
-
-    @abstractmethod
-    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
-        """Return what each node releases: one column of labels, or one column of counts per class."""
+# A leaf releases a column of labels, or a column of counts for each class. Its event is the cost of one leaf if all leaves of a
+# level have at most so many ``cells`` by class.
 
 
 @dataclass(frozen=True)
-class SelectLabel(Leaf):
+class SelectLabel(Part):
     """Release one label per leaf, chosen by a selection mechanism with the class counts as scores."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -287,7 +267,7 @@ class SelectLabel(Leaf):
 
 
 @dataclass(frozen=True)
-class NoisyCounts(Leaf):
+class NoisyCounts(Part):
     """Release the noisy class counts of every leaf."""
 
     releases_counts: ClassVar[bool] = True
@@ -304,25 +284,17 @@ class NoisyCounts(Leaf):
         return counts
 
 
+Leaf = SelectLabel | NoisyCounts
+
+# A split chooses a test for each node, one of those ``offered`` (nodes, tests) to it. Its events are the cost of one node; where
+# nodes divide their budget in several ways, that of the most expensive way.
+
 # Noisy counts in memory at once; a public number, so that the draws do not depend on the records.
 CELLS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Split(Part, ABC):
-    """How a node's test is chosen."""
-
-    @abstractmethod
-    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
-        """Return the cost of one node; where nodes divide their budget in several ways, that of the most expensive way."""
-
-    @abstractmethod
-    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
-
-
-@dataclass(frozen=True)
-class SelectTest(Split):
+class SelectTest(Part):
     """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -346,7 +318,7 @@ class SelectTest(Split):
 
 
 @dataclass(frozen=True)
-class NoisyHistograms(Split):
+class NoisyHistograms(Part):
     """Release noisy counts of every feature that a node may still test, and take the test with the largest information gain.
 
     It is only for tests with a branch for each code. The budget is divided among the features. The use of the counts is
@@ -378,7 +350,7 @@ class NoisyHistograms(Split):
 
 
 @dataclass(frozen=True)
-class RandomTest(Split):
+class RandomTest(Part):
     """Choose a feature at random among those that can still be tested, then one of its tests. No record is read."""
 
     def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
@@ -389,6 +361,9 @@ class RandomTest(Split):
         of_feature = offered & (candidates.feature == feature[:, None])
         chosen: Integers = curator.draw_public(PublicChoice(), np.where(of_feature, candidates.weight, 0))
         return chosen
+
+
+Split = SelectTest | NoisyHistograms | RandomTest
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -238,14 +238,15 @@ def parameter(rule: Constraint, *, default: Any, kw_only: bool = True) -> Any:
     return field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
 
-@cache
-def rules_of(kind: type) -> Mapping[str, Constraint]:
+def rules_of(kind: type) -> dict[str, Constraint]:
+    rules: dict[str, Constraint] = {}
     for each in fields(kind):
         if "rule" not in each.metadata:
             raise TypeError(
                 f"{kind.__name__}.{each.name} has no rule, so nothing checks it. Declare it as parameter(rule, default=...)."
             )
-    return {each.name: each.metadata["rule"] for each in fields(kind)}
+        rules[each.name] = each.metadata["rule"]
+    return rules
 
 
 SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)  # a numpydoc heading

@@ -59,7 +59,8 @@ class FittedInstance(Instance):
 
     def plain(self, value: PrivateEstimator | None) -> PrivateEstimator | None:
         """Return a shallow copy, so that a plan and its certificate read one model: later fits of ``value`` do not change it."""
-        return copy(super().plain(value))
+        fitted: PrivateEstimator | None = copy(super().plain(value))
+        return fitted
 
 
 class StartingEstimator(PrivateEstimator):

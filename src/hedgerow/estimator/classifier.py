@@ -27,8 +27,6 @@ def _column(X: Any, y: Any) -> Any:
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """The base class of every classifier: its labels are the schema's classes.
 
-    Parameters are those of ``PrivateEstimator``.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -87,10 +85,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):
-    """The base class of every regressor: its labels are the schema's outcome, a number with a public range.
-
-    Parameters are those of ``PrivateEstimator``.
-    """
+    """The base class of every regressor: its labels are the schema's outcome, a number with a public range."""
 
     def _inferred(self, X: Any, y: Any) -> Schema:
         y = _column(X, y)

@@ -108,10 +108,7 @@ class Planned(_Attributes):
         describe(cls, Planned)
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse unknown parameters with an error that names the called class and the alternatives.
-
-        Python's error names the class whose ``__init__`` receives them, often a parent class that the caller does not know.
-        """
+        # Python's error would name the class whose ``__init__`` receives them, often a parent that the caller does not know.
         known = rules_of(cls)
         if not parameters.keys() <= known.keys():
             check_keywords(cls.__name__, parameters, list(known))
@@ -159,10 +156,7 @@ def starts_of(estimator: Planned) -> tuple[Start, ...]:
 
 
 def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-    """Return the plan of a fit: the one place where a fit is planned.
-
-    The plan depends on these arguments alone, and not on earlier fits of the estimator.
-    """
+    """Return the plan of a fit, which depends on these arguments alone: the one place where a fit is planned."""
     name, of_numbers = type(estimator).__name__, isinstance(estimator, RegressorMixin)
     if of_numbers and schema.outcome is None:
         raise ConfigurationError(
@@ -196,10 +190,7 @@ def certificate_of(
 def run(
     plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None
 ) -> tuple[Model, Sequence[str]]:
-    """Return the model that a plan makes of records, and the warnings for its user; ``X`` and ``y`` may be read already.
-
-    If records have persons, ``keep`` selects the records of each person that are read.
-    """
+    """Return the model that a plan makes of records, of which ``keep`` selects, and the warnings for its user."""
     if isinstance(plan, RawPlan):
         return plan.fit_raw(X, y, randomness), ()
     reading = Coded(plan.encoder)

@@ -97,14 +97,10 @@ PATHS = "a test on a record's path adds what its branch says more than the mean 
 
 
 class Model(ABC):
-    """What a fit leaves behind: trees over codes whose leaves give whole votes, and a link that answers by their sums.
-
-    ``importance_rule`` says in words what ``importances`` are shares of. ``vote_steps`` is how many votes a unit of ``decision``
-    is, here a log-odds of 1.
-    """
+    """What a fit leaves behind: trees over codes whose leaves give whole votes, and a link that answers by their sums."""
 
     encoder: Encoder
-    importance_rule: ClassVar[str]
+    importance_rule: ClassVar[str]  # says in words what ``importances`` are shares of
 
     @property
     @abstractmethod
@@ -121,6 +117,7 @@ class Model(ABC):
 
     @property
     def vote_steps(self) -> float:
+        """How many votes a unit of ``decision`` is, here a log-odds of 1."""
         return VOTE_STEPS
 
     def sums(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
@@ -143,9 +140,7 @@ class Model(ABC):
         """Return a classifier's probabilities, (records, classes)."""
         return self.answers(X, self.answer)
 
-    def predictions(self, X: Any) -> Floats:
-        """Return a regressor's outcomes, (records,), within the schema's range."""
-        return self.answers(X, self.answer)
+    predictions = probabilities  # a regressor's outcomes, (records,), within the schema's range
 
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes as log-odds, (records, classes), or for two classes the second's, (records,)."""
@@ -198,12 +193,10 @@ class Plan(Protocol):
     """What a private fit will do, fixed by the configuration and the schema before any record is read."""
 
     @property
-    def event(self) -> Event:
-        """Everything that will read records."""
+    def event(self) -> Event: ...
 
     @property
-    def encoder(self) -> Encoder:
-        """How records are read."""
+    def encoder(self) -> Encoder: ...
 
     def fit(self, curator: Queryable) -> Model:
         """Return what is released; the curator's records were read by ``encoder``."""
@@ -213,12 +206,9 @@ class Plan(Protocol):
 
 
 class RawPlan(ABC):
-    """A plan of a published form, which reads the records as they are and protects nothing.
+    """A plan of a published form, which reads the records as they are and protects nothing."""
 
-    ``reasons`` says of each raw read what it loses; there is at least one.
-    """
-
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # of each raw read what it loses; there is at least one
 
     @property
     def event(self) -> Event:
@@ -235,17 +225,13 @@ PublicCoins = tuple[int, ...]  # what public coins decided of a plan, before any
 
 @dataclass(frozen=True)
 class Fitted:
-    """Everything that a fit leaves behind, as one value: a model never stands beside the certificate of another fit.
-
-    ``parameters`` are those of the fit: ``set_params`` after it must not change what is saved. ``named`` says whether the
-    records had column names. ``coins`` are what public coins decided before any record was read.
-    """
+    """Everything that a fit leaves behind, as one value: a model never stands beside the certificate of another fit."""
 
     schema: Schema
     certificate: Certificate
     model: Model
-    parameters: Mapping[str, Any]
-    named: bool
+    parameters: Mapping[str, Any]  # those of the fit: ``set_params`` after it must not change what is saved
+    named: bool  # whether the records had column names
     coins: PublicCoins = ()
 
     __repr__ = short_repr

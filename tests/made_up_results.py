@@ -4,7 +4,7 @@ from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel,
 from hedgerow.papers.reproduce.fits import Fit
 
 PANEL = Panel("data")
-AXIS = Axis("epsilon", "epsilon", (0.1, 0.5, 1.0), (1.0,))
+AXIS = Axis("epsilon", "epsilon", (0.1, 0.5, 1.0))
 NOISE = 0.01
 SIGNS = ((-1, 1, -1, 1), (1, 1, -1, -1), (1, -1, -1, 1))
 

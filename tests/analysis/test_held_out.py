@@ -15,8 +15,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.columns import read_columns, read_labels
 
 SCHEMA = hr.Schema(
     {"row": hr.Numeric(0, 1000)},

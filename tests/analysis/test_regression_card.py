@@ -76,7 +76,7 @@ def test_a_record_is_in_one_cell_where_it_can_be():
     assert codes.shape == (5000, 1)
     assert grid.possible.ravel()[codes[:, 0]].all()
     assert not grid.possible.all()
-    assert codes.max() < grid.cells
+    assert codes.max() < grid.n_codes[0]
     place, residual = np.divmod(codes[:, 0], 64)
     distance = outcomes - np.clip(predictions, -10, 30)
     assert np.all(grid.residuals[residual] - 1e-9 <= distance)

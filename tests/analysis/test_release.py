@@ -20,8 +20,8 @@ from hedgerow.analysis import ranges as ranges_module
 from hedgerow.analysis.ranges import bounded, entry_of
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
+from hedgerow.reading.cells import count_values, object_array, public_value
 from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
-from hedgerow.schema.cells import count_values, object_array, public_value
 
 from schema.odd_cells import ODD, WORST  # isort: skip
 
@@ -240,7 +240,7 @@ def changes_of_one_record(grids):
     plan = ranges_module.RangePlan(Fraction(1), (0, 1), 0.01, 0.05, schema)
     most = 0
     for value in (0.0, 1.0, -3.5, 1e300, np.nan, np.inf):
-        columns = hr.schema.columns.read_columns({"a": [value], "b": [value]})
+        columns = hr.reading.columns.read_columns({"a": [value], "b": [value]})
         codes, _ = ranges_module.OnGrids(schema, plan.columns, tuple(grids)).read(columns, None)
         most = max(
             most,
@@ -383,7 +383,7 @@ def test_ledgers_book_before_anything_is_drawn(tmp_path, monkeypatch):
     for ledger in ledgers(tmp_path, epsilon=4, delta=1e-6):
         people_schema(ledger=ledger)
         entry = ledger.entries[0]
-        assert (entry.label, entry.state, ledger.spent, ledger.spent_delta) == (
+        assert (entry.label, entry.state, ledger.spent, ledger.total.delta) == (
             "private_schema",
             "finished",
             3,
@@ -417,7 +417,7 @@ def test_numbers_that_noise_puts_beyond_the_grid_still_give_a_range(cell):
     counts[cell] = 9
     found = plan._range(counts, grid, True)
     assert (found.low, found.high, found.promised) == (16, 64, False)
-    assert found.feature(Numeric(0, 1), "0" * 64).low == 16
+    assert entry_of(Numeric(0, 1), found.low, found.high, found.whole, "0" * 64).low == 16
 
 
 def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_path, run):
@@ -446,7 +446,7 @@ def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_
 def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
     for ledger in ledgers(tmp_path, rho=5, delta=2e-6):
         people_schema(ledger=ledger)
-        assert ledger.spent_delta == Fraction(1, 10**6)
+        assert ledger.total.delta == Fraction(1, 10**6)
         assert 0 < ledger.spent <= 4.5
         people_schema(ledger=ledger, epsilon=0.5)
         with pytest.raises(hr.BudgetExceeded):

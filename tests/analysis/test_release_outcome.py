@@ -18,7 +18,7 @@ from hedgerow.analysis.ranges import RangePlan
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import exact_law, worst_loss
 from hedgerow.mechanisms import Geometric
-from hedgerow.schema.columns import read_records
+from hedgerow.reading.columns import read_records
 
 pytestmark = [pytest.mark.filterwarnings("ignore:no range is promised"), pytest.mark.filterwarnings("ignore:delta is")]
 

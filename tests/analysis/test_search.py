@@ -18,8 +18,8 @@ from hedgerow.curator import ModelScores, Queryable
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
+from hedgerow.reading.columns import read_records
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_records
 from hedgerow.table import Coded, MemoryTable
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])

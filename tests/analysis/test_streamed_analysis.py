@@ -13,7 +13,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.engines import local
-from hedgerow.schema.cells import object_array
+from hedgerow.reading.cells import object_array
 from hedgerow.table import PartitionedTable
 
 from schema.odd_cells import ODD, WORST  # isort: skip

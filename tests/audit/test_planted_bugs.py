@@ -15,8 +15,8 @@ import hedgerow as hr
 from hedgerow.audit import Grid, check_model, exact_loss
 from hedgerow.curator import Queryable
 from hedgerow.privacy.accounting import Cost
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_columns
 from hedgerow.table import ClassCounts, MemoryTable
 from hedgerow.trees import Recipe
 from hedgerow.trees.forest import ForestPlan

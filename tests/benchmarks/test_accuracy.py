@@ -62,11 +62,3 @@ def test_a_run_that_goes_on_starts_where_the_last_one_stopped(options, capsys):
     first, *_, last = shown(capsys)
     assert "4/6 66 % time left unknown" in first
     assert "6/6 100 % done" in last
-
-
-def test_nothing_is_run_twice(options, capsys):
-    options.systems, options.epsilons, options.runs = ["edprf", "edprf"], [1, 1.0], 1
-    accuracy.run(options)
-    assert len(lines(options)) == 1
-    accuracy.run(options)
-    assert len(lines(options)) == 1

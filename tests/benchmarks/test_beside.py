@@ -1,11 +1,6 @@
 """The comparison with another commit runs both trees and tells which is which."""
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,12 +18,3 @@ def beside_systems():
     from hedgerow.systems import list_systems
 
     return list_systems()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="needs the repository")
-def test_a_commit_beside_itself():
-    command = [sys.executable, "benchmarks/beside.py", "HEAD", "--rows", "3000", "--repeats", "1", "--systems", "edprf"]
-    told = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
-    assert "| edprf |" in told
-    assert "beside HEAD" in told

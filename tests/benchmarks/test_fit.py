@@ -3,16 +3,12 @@ import argparse
 import pytest
 
 import fit
-from peer_environment import PeerEnvironment, PeerEnvironmentError
+from peer_environment import PeerEnvironment
 
 
 @pytest.fixture
 def options(tmp_path):
     return argparse.Namespace(rows=10, features=2, trees=35, depth=5, repeats=1, peers=tmp_path)
-
-
-def test_a_row_compares_with_ours():
-    assert fit.row("other", (3.0, 0.5), (1.5, 0.25)) == "| other | 3.00 | 2.0 | 0.50 | 2.0 |"
 
 
 def test_diffprivlib_is_asked_for_the_same_work(options, monkeypatch):
@@ -28,13 +24,3 @@ def test_diffprivlib_is_asked_for_the_same_work(options, monkeypatch):
     assert text == "| diffprivlib forest (35 trees, depth 6, 2 jobs) | 3.00 | 2.0 | 0.50 | 2.0 |"
     assert note == "peak memory of diffprivlib's fit above the data: 7 MiB (some)"
     assert asked == {"rows": 10, "features": 2, "trees": 35, "depth": 6, "repeats": 1}
-
-
-def test_without_an_environment_the_row_says_why(options, monkeypatch):
-    def refuse(name, directory):
-        raise PeerEnvironmentError("ERROR: none of a | b")
-
-    monkeypatch.setattr(fit, "make_environment", refuse)
-    text, note = fit.diffprivlib_row(options, (1.0, 1.0))
-    assert text == ("| diffprivlib forest (35 trees, depth 6, 2 jobs) | not available: ERROR: none of a / b | | | |")
-    assert note == ""

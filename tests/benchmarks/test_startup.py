@@ -1,11 +1,7 @@
 """The benchmark of first fits starts what it says, and tells a new machine from one that has kernels on disk."""
 
 import argparse
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,13 +21,3 @@ def test_every_kind_of_process_is_asked_for(monkeypatch, tmp_path):
     assert fit[-1].startswith(imports[-1])
     assert "hr.EDPRFClassifier(" in fit[-1]
     assert told == ["-m", "hedgerow", "--help"]
-
-
-@pytest.mark.slow
-def test_a_first_fit_is_timed():
-    command = [sys.executable, "benchmarks/startup.py", "--rows", "50", "--features", "2", "--repeats", "1"]
-    told = subprocess.run(
-        [*command, "--systems", "edprf", "--no-new-machine"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
-    )
-    assert "| first fit of edprf |" in told.stdout
-    assert "new machine |" not in told.stdout

@@ -6,7 +6,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.training import NOT_COVERED
 from hedgerow.papers.edprf import EDPRFClassifier
-from hedgerow.sources.tables import read_table
+from hedgerow.reading.table_file import read_table
 
 
 class Given:

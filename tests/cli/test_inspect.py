@@ -10,8 +10,8 @@ from hedgerow.cli.models import tree_lines
 from hedgerow.export import Mean
 from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.model import branch_text, tree_values
+from hedgerow.reading.table_file import read_table
 from hedgerow.scores import binary
-from hedgerow.sources.tables import read_table
 from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel
 

@@ -73,7 +73,7 @@ def test_one_ledger_from_the_schema_to_the_report(visits, run):
         assert "one person added or removed, of whom at most 3 records count" in result.stdout
         assert "holds      yes" in result.stdout
     ledger = hr.LedgerStore("b.db").ledger("d")
-    assert (ledger.spent, ledger.person, ledger.records_per_person) == (4, "id", 3)
+    assert (ledger.spent, ledger.ceiling.person, ledger.ceiling.records_per_person) == (4, "id", 3)
     ledger.store.verify("d")
     assert "a person told by column 'id', with at most 3 records" in run("budget", "show", *where).stdout
     options = ("--schema", "s.toml", "--epsilon", "1", "--out", "n.h", "--records-per-person", "2")
@@ -123,7 +123,6 @@ def test_the_promise_needs_no_column(visits, run):
         "1",
         "--records-per-person",
         "3",
-        "--no-data",
         "--json",
     )
     assert json.loads(outlook.stdout)["claim"]["records_per_person"] == 3
@@ -133,7 +132,7 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
     check = ("schema", "check", "visits.csv", "--schema", "visits.toml")
     refused = run(*check)
     assert refused.exit_code == 2
-    assert "is named by --person and not declared" in refused.output
+    assert "--person names a column of persons" in refused.output
     assert run(*check, "--person", "id").exit_code == 0
     lacking = run(*check, "--person", "nobody")
     assert lacking.exit_code == 2
@@ -144,7 +143,7 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
     ("options", "words"),
     [
         ((), "has the column 'id', which the schema does not declare"),
-        ((), "is named by --person and not declared"),
+        ((), "--person names a column of persons"),
         (("--person", "nobody"), "lacks the column 'nobody'"),
         (("--person", "age"), "nothing is learned from ids"),
         (("--person", "ill"), "nothing is learned from ids"),
@@ -208,7 +207,7 @@ def test_a_schema_that_names_persons_is_all_that_commands_need(visits, run):
         assert "for one person added or removed, of whom at most 3 records count" in result.stdout
     assert hr.load("m.h").schema_ == schema
     assert run("schema", "check", "visits.csv", "--schema", "persons.toml").exit_code == 0
-    outlook = run("plan", "--schema", "persons.toml", "--records", "3000", "--epsilon", "1", "--no-data", "--json")
+    outlook = run("plan", "--schema", "persons.toml", "--records", "3000", "--epsilon", "1", "--json")
     assert json.loads(outlook.stdout)["claim"]["records_per_person"] == 3
     assert run("predict", "m.h", "visits.csv").exit_code == 0
 

@@ -251,7 +251,6 @@ WRITERS = {
     "search": ("search", *TRAIN[1:-2], "--try", "n_estimators=2,3"),
     "release": ("schema", "release", "people.csv", *RELEASE),
     "card": ("card", "m.hedgerow"),
-    "report": ("budget", "report"),
     "predict": ("predict", "m.hedgerow", "people.csv"),
     "export": ("export", "m.hedgerow", "--to", "json"),
     "init": ("schema", "init", "people.csv", "--target", "income"),
@@ -269,7 +268,7 @@ def ledger(folder, train, run):
 @pytest.mark.parametrize("command", WRITERS)
 def test_no_output_is_written_over_a_ledger(ledger, run, is_refused, command, name):
     before = ledger.read_bytes()
-    charges = command in ("train", "evaluate", "search", "release", "report")
+    charges = command in ("train", "evaluate", "search", "release")
     done = run(*WRITERS[command], *(LEDGER if charges else ()), "--out", name, "--force")
     is_refused(done, 2, "store of ledgers")
     assert ledger.read_bytes() == before

@@ -11,8 +11,8 @@ import hedgerow as hr
 from hedgerow.cli import inputs, options
 from hedgerow.cli.models import predict
 from hedgerow.engines import local
-from hedgerow.sources import csv_file
-from hedgerow.sources.tables import read_table
+from hedgerow.reading import csv_file
+from hedgerow.reading.table_file import read_table
 
 pa = pytest.importorskip("pyarrow")
 

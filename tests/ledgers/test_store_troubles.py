@@ -249,7 +249,7 @@ def test_a_fork_in_the_middle_of_another_threads_booking(tmp_path, monkeypatch):
     begun = threading.Event()
 
     def book():
-        with ledger.store._writing() as books:
+        with ledger.store._books(writing=True) as books:
             books.lineage("a")
             begun.set()
             time.sleep(0.5)

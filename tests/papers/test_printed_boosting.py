@@ -16,6 +16,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, adaboost_alpha
 from hedgerow.papers.cart import CartTree, round_budget
 from hedgerow.papers.dpada import ExactStump, PrintedDPAda, noise_scales
+from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import Laplace, Permutation, Resample, SomeFeatures
 from hedgerow.papers.records import RawRecords, raw_numbers
 from hedgerow.schema import Categorical, Numeric, Schema
@@ -37,7 +38,7 @@ def train(recipe, records, *, schema=COINS, rounds=1, epsilon=1, seed=0):
 
 def answer(model, cells):
     """Return the sign of the vote for one record, 1 for the second class."""
-    names = model.branching.schema.names
+    names = model.trees.branching.schema.names
     return 1 if model.decision({name: [cell] for name, cell in zip(names, cells, strict=True)})[0] > 0 else -1
 
 
@@ -184,7 +185,7 @@ def plain_stumps(columns, branching):
     """Yield every candidate in the paper's order as the labels that it gives."""
     for feature, column in enumerate(columns):
         values = np.unique(column[~np.isnan(column)])
-        if branching.bins[feature]:
+        if branching.bins[feature] == CUT:
             lefts = [column <= low + (high - low) / 2 for low, high in pairwise(values)]
         else:
             lefts = [column == value for value in values]
@@ -215,7 +216,7 @@ def test_the_stump_is_the_first_of_the_best():
         errors = [(weights[says != labels].sum(), says) for says in plain_stumps(columns, branching)]
         least = min(error for error, _ in errors)
         first = next(says for error, says in errors if error < least + 1e-10)
-        np.testing.assert_array_equal(tree.labels(0, columns, branching), first)
+        np.testing.assert_array_equal(tree.labels(columns), first)
 
 
 def test_without_noise_it_is_adaboost():

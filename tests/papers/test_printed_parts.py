@@ -181,8 +181,8 @@ def test_what_is_cut_is_clipped_and_missing_goes_right():
     np.testing.assert_array_equal(columns[:, 0], [0, 4, 10, np.nan])
     branch = np.empty(4, dtype=np.int64)
     rows, zero = np.arange(4), np.zeros(4, dtype=np.int64)
-    cut = np.array([5.0])
-    kernels.branches(columns.T.copy(), rows, zero, np.array([0]), np.array([-1, 0, -1]), cut, cut, branch)
+    cut, none = np.array([5.0]), np.zeros((1, 0), dtype=bool)
+    kernels.branches(columns.T.copy(), rows, zero, zero[:1], cut, cut, none, np.array([-1, 0, -1]), branch)
     assert branch.tolist() == [0, 0, 1, 1]
 
 

@@ -12,13 +12,14 @@ from seeds import FITS, moved_key
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers import kernels
-from hedgerow.papers.boosting import BinaryTrees, PrintedBoostingPlan
+from hedgerow.papers.boosting import PrintedBoostingPlan
 from hedgerow.papers.cart import CartTree, PrintedCart
-from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, MeanLaplace, WeakestLink
+from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, MeanLaplace, WeakestLink, errors_by_node
 from hedgerow.papers.dpada import AttributeStump
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Laplace, Resample
-from hedgerow.papers.records import RawRecords
+from hedgerow.papers.records import RawRecords, raw_numbers
+from hedgerow.papers.trees import PrintedTrees
 from hedgerow.schema import Categorical, Numeric, Schema
 
 MIXED = Schema(
@@ -94,7 +95,7 @@ def rows_by_node(tree, data):
     rows = {0: np.arange(len(data.labels))}
     for node in np.flatnonzero(tree.feature >= 0):
         feature, column = tree.feature[node], data.columns[tree.feature[node], rows[node]]
-        left = column <= tree.cut[node] if data.branching.bins[feature] == CUT else tree.left[node, column.astype(int)]
+        left = column < tree.low[node] if data.branching.bins[feature] == CUT else tree.left[node, column.astype(int)]
         rows[tree.first_child[node]], rows[tree.first_child[node] + 1] = rows[node][left], rows[node][~left]
     return rows
 
@@ -127,11 +128,8 @@ def test_with_much_budget_every_test_is_the_best(seed):
         elif len(labels):
             counts = np.bincount(labels, minlength=2)
             assert counts[tree.label[node]] == counts.max()
-    counted = np.zeros(len(tree.feature), dtype=np.int64)
-    kernels.errors_on_paths(data.columns, data.labels, np.arange(40), *tree.walk(data.branching), counted)
-    assert counted.tolist() == [
-        int(np.sum(data.labels[rows[node]] != tree.label[node])) for node in range(len(counted))
-    ]
+    counted = errors_by_node(tree, data, np.arange(40)).tolist()
+    assert counted == [int(np.sum(data.labels[rows[node]] != tree.label[node])) for node in range(len(counted))]
 
 
 class Watching(Randomness):
@@ -185,7 +183,7 @@ def test_a_bootstrap_follows_the_weights():
 
 
 def seven_nodes():
-    tree = BinaryTrees.of_leaves(np.array([0, 0, 1, 0, 1, 0, 1]), 1)
+    tree = PrintedTrees.of_leaves(raw_numbers(MIXED, 2), [0, 0, 1, 0, 1, 0, 1])
     tree.feature[:3], tree.first_child[:3] = [0, 1, 2], [1, 3, 5]
     return tree
 
@@ -219,7 +217,7 @@ def test_the_code_never_keeps_the_root_alone():
     held = np.array([0, 5, 5, 5, 5, 5, 5])
     pruned = WeakestLink(as_coded=True).apply(seven_nodes(), ERRORS, held)
     assert pruned.feature.tolist() == [0, -1, -1]
-    leaf = BinaryTrees.leaf(1, 1)
+    leaf = PrintedTrees.of_leaves(raw_numbers(MIXED, 2), [1])
     for rule in (WeakestLink(), WeakestLink(as_coded=True)):
         assert rule.apply(leaf, np.array([3]), np.array([3])).label.tolist() == [1]
 
@@ -252,7 +250,8 @@ def test_the_code_with_much_budget_takes_the_best_single_tests():
     found = []
     for feature, column in enumerate(data.columns):
         values = np.unique(column[~np.isnan(column)])
-        lefts = [column <= v for v in values[:-1]] if data.branching.bins[feature] else [column == v for v in values]
+        cut = data.branching.bins[feature] == CUT
+        lefts = [column <= v for v in values[:-1]] if cut else [column == v for v in values]
         found += [impurity(data.labels[left]) + impurity(data.labels[~left]) for left in lefts]
     rows = rows_by_node(tree, data)
     assert impurity(data.labels[rows[1]]) + impurity(data.labels[rows[2]]) == pytest.approx(min(found))
@@ -363,7 +362,7 @@ def test_the_attribute_has_the_best_gain_and_its_values_their_classes():
     tree = AttributeStump().fitter(data, data)(np.full(6, 1 / 6), 1e9, Randomness(1))
     assert tree.feature[0] == 1
     assert tree.left[0, :3].tolist() == [False, True, False]
-    assert tree.label.tolist() == [1, 1, 0]
+    assert tree.label[1:].tolist() == [1, 0]
 
 
 def test_leaves_get_noise_by_the_largest_weight():

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.forest import PrintedForestPlan, smallest_node
 from hedgerow.papers.noise import IntervalChoice, Laplace, RealExponential
-from hedgerow.privacy.accounting import Sequence, Unprotected, event_from_dict, event_to_dict, unprotected
+from hedgerow.privacy.accounting import Sequence, Unprotected, cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.trees.parts import UNIFORM, Geometric, Linear
@@ -132,7 +132,7 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_every_unprotected_step_is_named_and_no_other(name):
     event = plan(name).event
-    reasons = unprotected(event)
+    reasons = cost(event).reasons
     assert len(reasons) == len(SAID[name])
     for reason, words in zip(reasons, SAID[name], strict=True):
         assert words in reason

@@ -12,14 +12,14 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow import datasets
 from hedgerow.curator import Curator
 from hedgerow.errors import HedgerowError
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import dpada
-from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, Ranked
+from hedgerow.papers.boosting import Fit as Learned
+from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan
 from hedgerow.papers.cart import CartTree, PrintedCart
 from hedgerow.papers.dpada import ExactStump, PrintedDPAda
 from hedgerow.papers.noise import IntervalChoice
@@ -36,6 +36,7 @@ from hedgerow.papers.reproduce.drawing import (
 from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
 from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range, stated
+from hedgerow.papers.trees import PrintedTrees
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
@@ -298,28 +299,21 @@ SMALLEST = {"rounds": 10, "features": 4, "records": 500}
 FACTORS = (1, 2, 4)
 
 
-@dataclass(frozen=True, eq=False)
-class CountedRecords(Ranked):
-    """Records that count the weights which are read, of each feature, and the candidates behind them."""
-
-    steps: list[int] = field(default_factory=list)
-
-    def class_weights(
-        self, records: npt.NDArray[np.int64], weights: npt.NDArray[np.generic]
-    ) -> npt.NDArray[np.generic]:
-        self.steps.append(len(self.ranks) * len(records) + int(self.candidates.sum()))
-        return super().class_weights(records, weights)
-
-
 @dataclass(frozen=True)
 class CountedStump(ExactStump):
-    """The weak learner of DPAda, with its steps counted."""
+    """The weak learner of DPAda that counts the weights which a stump reads, of each feature, and the candidates behind them."""
 
     steps: list[int] = field(default_factory=list)
 
-    def _ranked(self, training: RawRecords) -> Ranked:
-        ranked = super()._ranked(training)
-        return CountedRecords(ranked.data, ranked.ranks, ranked.start, ranked.values, self.steps)
+    def fitter(self, training: RawRecords, holdout: RawRecords) -> Learned:
+        fit, steps = super().fitter(training, holdout), training.columns.size
+        steps += sum(len(np.unique(column)) - 1 for column in training.columns)
+
+        def counted(*arguments: Any) -> PrintedTrees:
+            self.steps.append(steps)
+            return fit(*arguments)
+
+        return counted
 
 
 @lru_cache

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from hedgerow.papers.reproduce import judges
-from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Results
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Measured, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit
 from hedgerow.papers.reproduce.judges import above
 from hedgerow.papers.reproduce.statements import experiments_named
 
-AXIS = Axis("epsilon", "epsilon", (0.1, 1.0, 3.0, 5.0), (1.0,))
+AXIS = Axis("epsilon", "epsilon", (0.1, 1.0, 3.0, 5.0))
 HOLDS, DOES_NOT, UNKNOWN = "holds", "does not", "cannot be told"
 # Of the four runs, in patterns that do not go together.
 NOISE = ((-1.1, 0.9, -0.9, 1.1), (1.1, 0.9, -0.9, -1.1), (1.1, -1.1, -0.9, 0.9))
@@ -113,8 +113,8 @@ def test_runs_that_stray_less(calm, wild, answers):
 def test_a_curve_that_wavers_strays_and_one_that_rises_does_not():
     found = results({"a": UP, "b": (0.5, 0.9, 0.5, 0.9)}, noise=0.001)
     assert answer(judges.steadier([("data", "a")], [("data", "b")]), found) == HOLDS
-    assert judges.strays(found, "published", ("data", "a")).mean == pytest.approx(0.001)
-    assert judges.strays(found, "published", ("data", "b")).mean > 0.1
+    assert judges.strays(Measured(found, "published"), ("data", "a")).mean == pytest.approx(0.001)
+    assert judges.strays(Measured(found, "published"), ("data", "b")).mean > 0.1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hedgerow.papers.reproduce.fits import Fit
 matplotlib.use("Agg")
 
 LEFT, RIGHT = Panel("left"), Panel("right", "auc")
-AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), (1.0,), log=True)
+AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), log=True)
 
 
 def picture(curves, reported=()):

@@ -8,7 +8,7 @@ from hedgerow.papers.reproduce.fits import Fit
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
 
 PANELS = (Panel("data"), Panel("other"))
-AXIS = Axis("records", "records", (10.0, 100.0, 1000.0), (10.0,))
+AXIS = Axis("records", "records", (10.0, 100.0, 1000.0))
 SEEDS = 4
 
 

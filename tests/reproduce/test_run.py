@@ -12,10 +12,10 @@ import hedgerow as hr
 from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.papers.reproduce import fits, pages, run
-from hedgerow.papers.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported
+from hedgerow.papers.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported, Results
 from hedgerow.papers.reproduce.fits import load_split
 from hedgerow.papers.reproduce.judges import above
-from hedgerow.papers.reproduce.pages import group_of, readme
+from hedgerow.papers.reproduce.pages import readme
 from hedgerow.papers.reproduce.run import Request
 from hedgerow.papers.reproduce.statements import Paper, curves_of
 from hedgerow.papers.reproduce.verdicts import Verdict
@@ -23,7 +23,7 @@ from hedgerow.schema import Encoder
 
 matplotlib.use("Agg")
 
-AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), (1.0,), log=True)
+AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), log=True)
 
 
 def made_up_paper():
@@ -56,7 +56,7 @@ def request_of(tmp_path, monkeypatch, small_tasks):
     monkeypatch.setattr("sys.stderr", io.StringIO())
 
     def make(*names, **changes):
-        given = {"seeds": 2, "jobs": 1, "quick": False, "out": tmp_path / "out", "rows": tmp_path / "rows"}
+        given = {"seeds": 2, "jobs": 1, "out": tmp_path / "out", "rows": tmp_path / "rows"}
         return Request(names, **{**given, **changes})
 
     return make
@@ -120,7 +120,6 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     [
         ({"seeds": 10}, True),
         ({"seeds": 9}, False),
-        ({"seeds": 10, "quick": True}, False),
         ({"seeds": 10, "part": True}, False),
     ],
 )
@@ -146,8 +145,9 @@ def test_the_account_tells_what_stands_in_which_form():
     findings = tuple(answered(printed, private) for printed in answers for private in answers)
     booked = pages.Finding("paper/fig1", "5", "booked", {pages.EITHER: Verdict("holds")})
     own = answered("does not", "holds", section="")
-    section = pages.Section("paper/fig1", "A small figure", "", (*findings, booked, own), None, (), False)
-    text = readme([(made_up_paper(), [section])], ("10 runs of every point.",))
+    paper = made_up_paper()
+    section = pages.Section(Results(paper.experiments[0], {}, 1), (*findings, booked, own), False)
+    text = readme([(paper, [section])], ("10 runs of every point.",))
     *_, account = text.partition("## The account")
     assert "| A paper | as printed | 3 | 3 | 3 | 9 |" in account
     assert "| A paper | without runs | 1 | 0 | 0 | 1 |" in account
@@ -172,9 +172,9 @@ def test_a_sentence_that_another_reading_or_the_authors_code_bears_out_is_not_co
             form: Verdict("holds"),
             FORMS["private"]: Verdict("does not"),
         }
-        assert "another reading" in group_of(pages.Finding("paper/fig1", "4", "said", verdicts))
+        assert "another reading" in pages.Finding("paper/fig1", "4", "said", verdicts).group
     private = {FORMS["published"]: Verdict("cannot be told"), FORMS["private"]: Verdict("does not")}
-    assert group_of(pages.Finding("paper/fig1", "4", "said", private)) == "Cannot be told"
+    assert pages.Finding("paper/fig1", "4", "said", private).group == "Cannot be told"
 
 
 def test_only_a_run_of_everything_writes_the_account(request_of, monkeypatch, tmp_path):
@@ -217,14 +217,6 @@ def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of
     rows = (tmp_path / "rows/small.csv").read_bytes()
     assert {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))} == first
     assert (tmp_path / "rows/small.csv").read_bytes() == rows
-
-
-def test_a_quick_run_says_so_and_has_fewer_points(request_of, tmp_path):
-    written = run.reproduce(request_of("paper/fig1", quick=True, seeds=1))
-    assert "nothing to conclude from" in written[-1].read_text()
-    assert {row["x"] for row in csv.DictReader((tmp_path / "out/figures/paper-fig1.csv").read_text().splitlines())} == {
-        "1"
-    }
 
 
 def test_what_is_not_at_hand_is_said_and_left_out(request_of):

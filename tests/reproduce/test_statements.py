@@ -60,7 +60,7 @@ def test_tables_become_an_experiment():
         "checks": [{"text": "ours", "check": "above", "first": "tree", "others": ["rule"]}],
         "picture": "draw_figure3",
     }
-    axis = {"parameter": "n_estimators", "words": "trees", "values": [1, 2], "quick": [1]}
+    axis = {"parameter": "n_estimators", "words": "trees", "values": [1, 2]}
     [experiment] = experiments_of("edprf", {"axes": {"sizes": axis}, "experiments": [table]})
     assert experiment.name == "edprf/x"
     assert experiment.panels == (Panel("wall-following robot, ROC AUC", "auc"),)
@@ -89,7 +89,7 @@ def test_a_curve_repeated_without_noise_has_its_own_budget():
         "axis": "e",
         "curves": [{"methods": {"a": {"system": "edprf"}}, "data": ["robot"], "again": again}],
     }
-    axis = {"parameter": "epsilon", "words": "epsilon", "values": [0.1, 1.0], "quick": [0.1]}
+    axis = {"parameter": "epsilon", "words": "epsilon", "values": [0.1, 1.0]}
     [experiment] = experiments_of("edprf", {"axes": {"e": axis}, "experiments": [table]})
     assert [[fit.epsilon for _, fit in curve.points] for curve in experiment.curves] == [[0.1, 1.0]] * 2 + [
         [1e9, 1e9]

@@ -217,7 +217,6 @@ BUDGET = {
     "raise": ("hedgerow.cli.ledgers", "Raise a ledger's ceiling."),
     "close": ("hedgerow.cli.ledgers", "Close a ledger for good."),
     "verify": ("hedgerow.cli.ledgers", "Check every link of a ledger's chain."),
-    "report": ("hedgerow.cli.ledgers", "Write a page about a ledger for the officer."),
 }
 
 

@@ -232,9 +232,7 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
 
 @click.command("reproduce")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option(
-    "--seeds", type=click.IntRange(1), help="Runs per point.  [default: as in the paper, or 10; with --quick 2]"
-)
+@click.option("--seeds", type=click.IntRange(1), help="Runs per point.  [default: as in the paper, or 10]")
 @click.option(
     "--jobs",
     type=click.IntRange(0),
@@ -242,7 +240,6 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
     show_default=True,
     help="Number of parallel fits; 0 writes the pages from existing rows.",
 )
-@click.option("--quick", is_flag=True, help="Fewer values and records: to see it work, not for conclusions.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -257,9 +254,7 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
     "[default: rows in --out]",
 )
 @click.option("--pack", is_flag=True, help="Pack the rows into one compressed file for each paper, with hashes.")
-def reproduce(
-    names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool, out: Path, rows: Path | None, pack: bool
-) -> None:
+def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, rows: Path | None, pack: bool) -> None:
     """Run experiments of the papers again: figures, small tables and a page that says which claims hold.
 
     NAME is an experiment such as edprf/fig9, a paper (edprf, cart-dps-adaboost, dpada), or all. `hedgerow reproduce list` shows
@@ -278,6 +273,6 @@ def reproduce(
             for experiment in paper.experiments:
                 click.echo(f"  {experiment.name:<{width}}  {experiment.title}")
         return
-    request = Request(names, seeds, jobs, quick, out, rows or out / "rows", pack)
+    request = Request(names, seeds, jobs, out, rows or out / "rows", pack)
     for path in run(request, say=lambda text: click.echo(text, err=True)):
         click.echo(path)

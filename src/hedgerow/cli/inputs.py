@@ -23,17 +23,23 @@ from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
-from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
+from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.table_file import (
+    TableFile,
+    check_header,
+    check_types,
+    is_parquet,
+    open_table,
+    read_table,
+)
 from hedgerow.schema import Encoder, Schema
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
-from hedgerow.sources.tables import is_parquet, open_table, read_table
 from hedgerow.systems import load
-from hedgerow.texts import bar_of, it_or_them, listed
+from hedgerow.texts import bar_of
 
 ELSEWHERE = (
     "epsilon",
@@ -70,56 +76,15 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
     return schema.replace(person=person)
 
 
-def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
-    """Return the columns that a file lacks and those that the schema does not declare; SchemaError if it lacks all of them."""
-    wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
-    lacking, extra = lacking_and_extra(header, wanted, data)
-    if len(lacking) == len(wanted):  # the first line is then a record, which must not be shown
-        raise SchemaError(
-            f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
-            "above it; otherwise pass the right --separator, or the schema of this file."
-        )
-    return lacking, extra
-
-
-def lacking_and_extra(header: Sequence[str], wanted: Iterable[str], data: Path) -> tuple[list[str], list[str]]:
-    """Return the wanted columns that a file lacks, and its others; raise SchemaError if it has a wanted one twice."""
-    there, wanted = places_of(header), dict.fromkeys(wanted)  # files may have thousands of columns
-    for name in wanted:
-        places = there.get(name, [])
-        if len(places) > 1:
-            raise SchemaError(
-                f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so either could be meant. "
-                "Rename or drop one."
-            )
-    return [name for name in wanted if name not in there], [name for name in there if name not in wanted]
+def columns_of(schema: Schema) -> list[str]:
+    """Return the columns that files have: the features, the target, and the column of persons if there is one."""
+    return [*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])]
 
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
     """Raise SchemaError unless the columns are those of the schema, in any order, with types that can be read."""
-    lacking, extra = compare_columns(table.header, schema, data)
-    if schema.person in lacking:
-        raise SchemaError(
-            f"{data} lacks the column {schema.person!r}, which tells persons apart. Pass a file that has it, or a schema "
-            "without person."
-        )
-    if lacking:
-        raise SchemaError(
-            f"{data} lacks {_columns(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
-            f"missing), or pass a schema and a target without {it_or_them(lacking)}."
-        )
-    check_no_index(extra, table.index, str(data))
-    if extra:
-        person = "; a column of persons is named by --person and not declared as a feature"
-        raise SchemaError(
-            f"{data} has {_columns(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
-            f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
-        )
-    table.check_types(schema)
-
-
-def _columns(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+    check_header(table, columns_of(schema), data)
+    check_types(table, schema.features, schema.target, schema.labels)
 
 
 def check_records(lines: int, data: Path | str) -> None:
@@ -140,7 +105,7 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
     for path in data:
         with open_table(path, form) as table:
             check(table, path)
-            records = records or next(table.blocks(), None) is not None
+            records = records or not table.is_empty
     place = str(data[0]) if len(data) == 1 else f"{data[0]} and the other files"
     check_records(int(records), place)
 

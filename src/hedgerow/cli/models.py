@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import ShareProgress, lacking_and_extra, model_values, write_json
+from hedgerow.cli.inputs import ShareProgress, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -28,18 +28,17 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.cli.queries import read_report
-from hedgerow.errors import SchemaError, UnreadColumnWarning
+from hedgerow.errors import UnreadColumnWarning
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.model import leaf_text, tree_values
-from hedgerow.schema.check import UnreadColumns
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, unread
-from hedgerow.sources.tables import open_table
+from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
+from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import listed, printable
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
 Answer = Callable[[Mapping[str, Any]], list[Any]]  # from records by columns to a row of predictions for each record
@@ -104,18 +103,21 @@ def predict(
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
     answer = _answer(estimator, model, proba, level, report)
-    form = CSVFormat.of(estimator.schema_, separator)
+    form = CSVFormat.of(separator or estimator.schema_.delimiter, estimator.schema_.encoding)
     with ExitStack() as stack:
         tables = [stack.enter_context(open_table(path, form)) for path in data]
+        names, kept = estimator.schema_.names, tuple(dict.fromkeys(keep))
         for table, path in zip(tables, data, strict=True):
-            _check_columns(table, estimator, keep, path)
+            check_header(table, [*names, *kept], path, more=True)
+            check_types(table, estimator.schema_.features)
         classes = list(ClassOrder.of(estimator.schema_).classes)
-        header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
+        header = _header(classes, proba, level, kept)
         # On a terminal, the predictions themselves show the progress.
         progress = ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
-        blocks = _blocks(tables, data, stack.enter_context(progress))
-        look = UnreadColumns(estimator.schema_.features, estimator.schema_.missing)
-        rows = _rows(estimator.schema_.names, answer, blocks, kept, look)
+        stack.enter_context(progress)
+        batches = batches_of(tables, [path.stat().st_size for path in data], [*names, *kept])
+        look = Checker(estimator.schema_.features, estimator.schema_.missing, quick=True)
+        rows = _rows(names, answer, batches, kept, look, progress)
         if as_json:
             name = "probabilities" if proba else "intervals" if level else "predictions"
             _write_json(sys.stdout, classes, rows, name)
@@ -154,21 +156,6 @@ def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float 
     return lambda X: np.column_stack([estimator.predict(X), estimator.predict_interval(X, share, card=card)]).tolist()
 
 
-def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence[str], data: Path) -> None:
-    """Raise SchemaError unless a file has the features, of types that can be read, and the columns to keep."""
-    lacking, _ = lacking_and_extra(table.header, estimator.schema_.names, data)
-    if lacking:
-        wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
-        raise SchemaError(
-            f"{data} lacks {listed(lacking)} of the model's features, which every record needs. Add {wanted} "
-            "(empty cells are read as missing), or pass the right --separator."
-        )
-    table.check_types(estimator.schema_)
-    lacking, _ = lacking_and_extra(table.header, keep, data)
-    if lacking:
-        raise SchemaError(f"{data} has no column {listed(lacking)}, which --keep names. Name one of its columns.")
-
-
 def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:
     """Return the names of the output columns, or raise UsageError if two are the same."""
     answers = ["prediction", "low", "high"] if level else ["prediction"]
@@ -181,28 +168,32 @@ def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequ
     return [*keep, *answers]
 
 
-def _blocks(tables: Sequence[TableFile], data: Sequence[Path], progress: ShareProgress) -> Iterator[Columns]:
-    sizes = [path.stat().st_size for path in data]
-    for place, table in enumerate(tables):
-        for block in table.blocks():
-            share = table.share
-            read = None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
-            progress.read(read)
-            yield block
-
-
 def _rows(
-    names: Sequence[str], answer: Answer, blocks: Iterable[Columns], keep: Sequence[str], look: UnreadColumns
+    names: Sequence[str],
+    answer: Answer,
+    batches: Iterable[tuple[Columns, float | None]],
+    keep: Sequence[str],
+    look: Checker,
+    progress: ShareProgress,
 ) -> Iterator[list[Any]]:
-    """Yield one row per record. One block of records is in memory at a time, and is passed to ``look``."""
-    for block in blocks:
-        features = {name: block[name] for name in names}
+    """Yield one row per record. One batch of records is in memory at a time, and is passed to ``look``."""
+    for batch, share in batches:
+        progress.read(share)
+        features = {name: batch[name] for name in names}
         look.add(features)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
+            warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single batch: all are reported at the end
             answers = answer(features)
-        kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
+        kept = zip(*(map(_cell, batch[name]) for name in keep), strict=True) if keep else repeat(())
         yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
+
+
+def _cell(cell: Any) -> Any:
+    """Return a cell as Python's; None for one of Arrow's that is no Python object."""
+    try:
+        return cell.as_py() if hasattr(cell, "as_py") else cell
+    except Exception:
+        return None
 
 
 def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], name: str) -> None:

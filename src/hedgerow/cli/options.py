@@ -92,7 +92,7 @@ class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic
         folder = os.path.isdir(value)
         if not folder and (not has_magic(str(value)) or Path(value).exists()):
             return (one.convert(value, param, ctx),)
-        from hedgerow.sources.tables import ENDINGS, is_parquet
+        from hedgerow.reading.table_file import ENDINGS, is_parquet
 
         patterns = [os.path.join(escape(value), f"*{ending}") for ending in ENDINGS] if folder else [value]
         paths = sorted(path for pattern in patterns for path in glob(pattern))

@@ -22,7 +22,6 @@ from hedgerow.cli.inputs import (
     file_digest,
     given,
     json_text,
-    lacking_and_extra,
     load_schema,
     read_delta,
     read_parameters,
@@ -44,9 +43,9 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import TableFile, compare_header
 from hedgerow.schema import Schema
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import TableFile, check_no_index
 from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
 
@@ -96,7 +95,7 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
         raise click.UsageError(
             f"{model} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
-    claim, form = query.claim(), CSVFormat.of(schema, query.separator)
+    claim, form = query.claim(), CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
     check_stdout(query.out)
     X, y, groups = given(query, schema.target, form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
@@ -173,10 +172,9 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
 
 def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
     """Raise SchemaError unless the columns are those that the options name."""
-    lacking, others = lacking_and_extra(table.header, wanted, data)
+    lacking, others = compare_header(table.header, wanted, data)
     if lacking:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
-    check_no_index(others, table.index, str(data))
     if others:
         raise SchemaError(
             f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "
@@ -219,7 +217,7 @@ def search(
     start = kind(schema=schema, **read_parameters(kind, pairs))
     searched = PrivateSearchCV(start, _grid(kind, tried), refit=refit, **query.claim())
     check_stdout(query.out)
-    form = CSVFormat.of(schema, query.separator)
+    form = CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         spending.fit(searched, X, y, groups)
@@ -250,27 +248,22 @@ def _grid(kind: type[PrivateEstimator], tried: Sequence[str]) -> dict[str, list[
 @click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
 @epsilon_option("The budget to plan for.", required=True)
 @delta_option("The delta, if the system has one.")
-@click.option("--no-data", is_flag=True, help="Do not try the fit on synthetic records.")
 def plan(
     schema_path: Path,
     system: str | None,
     pairs: Sequence[str],
     delta: float | None,
-    no_data: bool,
     as_json: bool,
     **claim: Any,
 ) -> None:
     """Show what a fit would cost and how large its noise would be, before anything is spent.
 
-    It reads a schema and no records. The scores of a trial fit on synthetic records of that shape do not predict the scores on
-    other records.
+    It reads a schema and no records.
     """
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
     settings: dict[str, Any] = {**read_parameters(kind, pairs), **read_delta(kind, delta)}
-    seed = settings.pop("random_state", None)
-    seed = 0 if seed is None else seed
-    outlook = plan_fit(schema, system=system, made_up=not no_data, seed=seed, **claim, **settings)
+    outlook = plan_fit(schema, system=system, **claim, **settings)
     if as_json:
         write_json(outlook.to_dict())
     else:

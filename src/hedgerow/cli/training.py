@@ -32,10 +32,9 @@ from hedgerow.cli.options import Query, refuse_overwriting
 from hedgerow.engines.records import Records
 from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.table_file import read_table
 from hedgerow.schema import Encoder, Schema
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns
-from hedgerow.sources.tables import read_table
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import counted, listed
 
@@ -80,7 +79,7 @@ def run_training(
         **read_delta(kind, query.delta),
         **read_init(kind, init, public=public_start),
     }
-    form = CSVFormat.of(schema, query.separator)
+    form = CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
     _warn_of_inferred(schema, schema_path)
     model = kind(schema=schema, **query.claim(), **settings)
     check_stdout(query.out if holdout_epsilon is None else None)

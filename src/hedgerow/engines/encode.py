@@ -18,9 +18,9 @@ from hedgerow.compiled import single
 from hedgerow.engines.arrays import Spill
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
-from hedgerow.schema.columns import read_columns
-from hedgerow.schema.persons import Ids, person_ids, read_groups
-from hedgerow.sources.streams import Block, Layout
+from hedgerow.reading.columns import read_columns
+from hedgerow.reading.persons import Ids, person_ids, read_groups
+from hedgerow.reading.streams import Block, Layout
 from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
 from hedgerow.table.kernels import largest
 from hedgerow.table.reading import Codes, Labels

@@ -12,10 +12,10 @@ from itertools import product
 from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.reading.cells import MISSING_TEXTS, category_key
+from hedgerow.reading.formats import NO_MOMENT, DateFormat, Unit, microseconds
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
-from hedgerow.schema.cells import MISSING_TEXTS, category_key
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
 
 
 @dataclass(frozen=True)

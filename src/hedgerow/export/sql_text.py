@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
 from hedgerow.export.readings import SPACE, WORDS, NumberReading, Reading, ValueReading
+from hedgerow.reading.formats import SECONDS
 from hedgerow.schema.features import Value
-from hedgerow.schema.formats import SECONDS
 
 DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 LARGEST_POWER = 62  # of two that is a whole number of 64 bits

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hedgerow.arrays import lazy
-from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, LedgerDamaged, shown
-from hedgerow.ledgers.ceiling import Amount, Ceiling
+from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerDamaged, shown
+from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
 from hedgerow.ledgers.database import heads, links
 from hedgerow.ledgers.ledger import LedgerEntry, State, who_am_i
 from hedgerow.privacy.certificate import Certificate
@@ -28,23 +28,8 @@ BEGINNING = "0" * 64  # the previous hash of the first link
 Amounts = dict[tuple[Ceiling, int], tuple[Amount, Certificate]]
 ENDS = tuple(state for state in get_args(State) if state != "unfinished")
 # What odd values may raise.
+ANOTHER_PARENT = "it names another parent than its row among the ledgers"
 UNSOUND = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The state of a ledger after a link. Every link contains it, so a reservation reads only the last link."""
-
-    ceiling: Ceiling
-    spent: Amount = Amount()  # noqa: RUF009 - frozen, so all instances can share it
-    closed: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"ceiling": self.ceiling.to_dict(), "spent": self.spent.to_dict(), "closed": self.closed}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Standing:
-        return cls(Ceiling.from_dict(data["ceiling"]), Amount.from_dict(data["spent"]), data["closed"] is True)
 
 
 @dataclass(frozen=True)
@@ -94,32 +79,35 @@ def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
     found: dict[str, LedgerEntry] = {}
     for values in links:
         if values["kind"] == "reserved":
-            found[values["reservation"]] = _entry(values)
-        elif values["kind"] in ENDS:
-            entry = found[values["reservation"]]
-            if entry.state == "unfinished":
-                found[values["reservation"]] = replace(entry, state=values["kind"])
+            charge = Amount.from_dict(values["charge"])
+            found[values["reservation"]] = LedgerEntry(
+                values["label"],
+                charge.epsilon,
+                charge.delta,
+                certificate_in(values),
+                charge.rho,
+                charge.draws,
+                time=datetime.fromisoformat(values["time"]),
+                who=values["who"],
+                process=values["process"],
+                through=values["through"],
+            )
+        elif values["kind"] in ENDS and found[values["reservation"]].state == "unfinished":
+            found[values["reservation"]] = replace(found[values["reservation"]], state=values["kind"])
     return tuple(found.values())
 
 
-def _entry(values: dict[str, Any]) -> LedgerEntry:
-    charge, certificate = Amount.from_dict(values["charge"]), certificate_in(values)
-    return LedgerEntry(
-        values["label"],
-        charge.epsilon,
-        charge.delta,
-        certificate,
-        charge.rho,
-        charge.draws,
-        "unfinished",
-        datetime.fromisoformat(values["time"]),
-        values["who"],
-        values["process"],
-        values["through"],
-    )
+class StoredChain(NamedTuple):
+    """The stored data of one ledger, unchecked: the store's id, the row in the table of ledgers, and all links."""
+
+    store: str
+    name: str
+    parent: str | None
+    head: tuple[int, str]
+    links: list[ChainLink]
 
 
-def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int, str]) -> list[dict[str, Any]]:
+def verify(chain: StoredChain) -> list[dict[str, Any]]:
     """Return the contents of all links, or raise LedgerDamaged, which names the first broken link.
 
     Besides the hashes, every sum is recomputed from the certificates and compared with the ceiling at its time.
@@ -127,30 +115,29 @@ def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int,
     contents: list[dict[str, Any]] = []
     previous, standing, reserved = BEGINNING, None, set()
     amounts: Amounts = {}
-    for number, link in enumerate(links):
-        values = link.check(store, number, previous)
+    for number, link in enumerate(chain.links):
+        values = link.check(chain.store, number, previous)
         try:
             standing = _next(standing, values, amounts)
             # As it is written, which is quick, or as it is read.
             sound = values["after"] == standing.to_dict() or standing == Standing.from_dict(values["after"])
             sound = sound and values["parent"] == (contents or [values])[0]["parent"]
             datetime.fromisoformat(values["time"])
+            if values["kind"] in ("reserved", *ENDS):
+                sound = sound and (values["reservation"] in reserved) == (values["kind"] in ENDS)
+                reserved.add(values["reservation"])
         except (BudgetExceeded, *UNSOUND):
             sound = False
-        if sound and values["kind"] in ENDS:
-            sound = values["reservation"] in reserved
-        if sound and values["kind"] == "reserved":
-            sound = values["reservation"] not in reserved
-            reserved.add(values["reservation"])
         if not sound:
-            raise damaged(ledger, number, "its sums do not follow from the links before and its certificate")
+            raise damaged(chain.name, number, "its sums do not follow from the links before and its certificate")
         previous = link.hash
         contents.append(values)
-    if (len(contents) - 1, previous) != head:
-        first = min(len(contents), head[0])
-        raise damaged(
-            ledger, first, f"the chain ends at link {len(contents) - 1}, and the ledger has written {head[0]}"
-        )
+    last, written = len(contents) - 1, chain.head[0]
+    if (last, previous) != chain.head:
+        what = f"the chain ends at link {last}, and the ledger has written {written}"
+        raise damaged(chain.name, min(last + 1, written), what)
+    if contents[0]["parent"] != chain.parent:
+        raise damaged(chain.name, 0, ANOTHER_PARENT)
     return contents
 
 
@@ -198,13 +185,9 @@ def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> 
         key = before.ceiling, id(certificate)
         if key not in amounts:
             amounts[key] = before.ceiling.amount(certificate), certificate  # kept alive, so that its id stays unique
-        amount = amounts[key][0]
-        charge = Amount.from_dict(
-            values["charge"]
-        )  # at its time: accountants may give smaller bounds later, but never below the truth
-        if values["records_per_person"] != certificate.records_per_person:
-            raise ValueError(kind)
-        if not charge.covers(amount) or certificate.system != values["label"]:
+        # What was charged at its time: accountants may give smaller bounds later, but never below the truth.
+        charge, plan = Amount.from_dict(values["charge"]), (certificate.records_per_person, certificate.system)
+        if (values["records_per_person"], values["label"]) != plan or not charge.covers(amounts[key][0]):
             raise ValueError(kind)
         return replace(before, spent=before.ceiling.check(certificate.system, charge, before.spent))
     if kind == "raised":
@@ -276,33 +259,16 @@ class Head(NamedTuple):
     standing: Standing
 
 
-@dataclass(frozen=True)
-class StoredChain:
-    """The stored data of one ledger: the store's id, the row in the table of ledgers, and all links."""
-
-    store: str
-    name: str
-    parent: str | None
-    head: tuple[int, str]
-    links: list[ChainLink]
-
-    def contents(self) -> list[dict[str, Any]]:
-        contents = verify(self.store, self.name, self.links, self.head)
-        if contents[0]["parent"] != self.parent:
-            raise damaged(self.name, 0, "it names another parent than its row among the ledgers")
-        return contents
-
-
 def verify_related(name: str, head: str | None, parents: dict[str, str | None], chains: dict[str, StoredChain]) -> None:
     """Raise LedgerDamaged unless a ledger's chain is intact, has this hash, and agrees with its parent's and its shares'."""
-    own = chains[name].contents()
+    own = verify(chains[name])
     if head is not None and head not in [link.hash for link in chains[name].links]:
         raise damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
     for other, written in chains.items():
-        if other == parents[name]:
-            compare((other, written.contents()), (name, own), parents)
-        elif other != name:
-            compare((name, own), (other, written.contents()), parents)
+        if other != name:
+            pair = (other, verify(written)), (name, own)
+            above, below = pair if other == parents[name] else pair[::-1]
+            compare(above, below, parents)
 
 
 class Books:
@@ -368,7 +334,7 @@ class Books:
         except UNSOUND:
             raise damaged(name, row.number, "it does not say what a link says") from None
         if parent != row.parent:
-            raise damaged(name, row.number, "it names another parent than its row among the ledgers")
+            raise damaged(name, row.number, ANOTHER_PARENT)
         return head
 
     def lineage(self, name: str) -> list[Head]:
@@ -399,7 +365,7 @@ class Books:
         return parents, {name: own, **{other: self.written(other) for other in others}}
 
     def _row(self, name: str, *, lock: bool = False) -> Any:
-        if not is_name(name):
+        if not is_line(name, LONGEST_NAME):  # other values are never sent to a database
             return None
         query = sa.select(heads).where(heads.c.name == name)
         row = self._connection.execute(query.with_for_update() if lock else query).first()
@@ -409,9 +375,9 @@ class Books:
             raise damaged(name, 0, "its row among the ledgers is not what was written")
         return row
 
-    def _missing(self, name: str) -> HedgerowError:
+    def _missing(self, name: str) -> Exception:
         """Return the error of a ledger without a row in the table of ledgers."""
-        if is_name(name) and self._link(name, 0) is not None:
+        if is_line(name, LONGEST_NAME) and self._link(name, 0) is not None:
             return damaged(name, 0, "its row among the ledgers is missing")
         return unknown(name, self._address)
 
@@ -422,11 +388,6 @@ class Books:
 
 def is_line(text: object, longest: int) -> bool:
     return isinstance(text, str) and 0 < len(text) <= longest and text == text.strip() and text.isprintable()
-
-
-def is_name(name: object) -> bool:
-    """Return whether this may be the name of a ledger. Other values are never sent to a database."""
-    return is_line(name, LONGEST_NAME)
 
 
 def unknown(name: str, address: str) -> ConfigurationError:

@@ -15,25 +15,19 @@ from hedgerow.mechanisms import Exponential, Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.boosting import (
     UNIT,
-    BinaryTrees,
     Fit,
     PaperBooster,
     PrintedBoosting,
     adaboost_alpha,
-    most_codes,
 )
-from hedgerow.papers.cart_coded import (
-    CodedBoosting,
-    CodedTree,
-    Sketch,
-    WeakestLink,
-    errors_by_node,
-)
+from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, WeakestLink, errors_by_node, heights
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
 from hedgerow.papers.records import Branching, OpenNodes, RawRecords, cut_ranges
+from hedgerow.papers.trees import Growth, PrintedTrees
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, binary
 from hedgerow.systems.base import VOTES, Size, by_budget
 from hedgerow.trees import (
@@ -81,27 +75,58 @@ class CartTree:
         "counts"  # a leaf's records, or their shares of the sample, as small as the weights
     )
 
-    tests = staticmethod(cut_ranges)
+    @staticmethod
+    def tests(schema: Schema, max_bins: int) -> Branching:
+        return cut_ranges(schema, max_bins).grouped()
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        return lambda weights, budget, randomness: self._fit(training, holdout, weights, budget, randomness)
+        def fit(weights: Floats, budget: float, randomness: Randomness) -> PrintedTrees:
+            level_budget = Fraction(budget) / (self.max_depth + 1)
+            sample = randomness.draw(Resample(), weights, 1)[0] if self.sampled else np.arange(len(weights))
+            growth = Growth(training, [sample])
+            for _ in range(self.max_depth):
+                frontier = growth.open[np.all(growth.counts[-1] > 0, axis=1)]
+                if not len(frontier):
+                    break
+                tested, feature, cut, left = self._choose(frontier, level_budget, randomness)
+                growth.split(frontier[tested], feature, cut, cut, left)
+            tree, counts = growth.trees(), np.concatenate(growth.counts)
+            own = float(level_budget) * (0.5 + heights(tree))
+            one = 1.0 if self.noised == "counts" else float(len(sample))  # a record, in units of what is noised
+            noisy = counts + one * weights.max() / own[:, None] * randomness.draw(UNIT, np.zeros(counts.shape))
+            tree.label[:] = noisy.argmax(axis=1)
+            if self.pruning is None:
+                return tree
+            held = errors_by_node(tree, holdout, np.arange(len(holdout.labels)))
+            return self.pruning.apply(tree, errors_by_node(tree, training, sample), held)
 
-    def _fit(
-        self, training: RawRecords, holdout: RawRecords, weights: Floats, budget: float, randomness: Randomness
-    ) -> BinaryTrees:
-        level_budget = Fraction(budget) / (self.max_depth + 1)
-        sample: Integers = np.arange(len(weights))
-        if self.sampled:
-            sample = randomness.draw(Resample(), weights, 1)[0]
-        sketch = CartGrower(self, training, level_budget, randomness).grow(sample)
-        counts, own = np.array(sketch.counts), float(level_budget) * (0.5 + sketch.heights())
-        one = 1.0 if self.noised == "counts" else float(len(sample))  # a record, in units of what is noised
-        noisy = counts + one * weights.max() / own[:, None] * randomness.draw(UNIT, np.zeros(counts.shape))
-        tree = sketch.tree(noisy.argmax(axis=1))
-        if self.pruning is None:
-            return tree
-        held = errors_by_node(tree, holdout, np.arange(len(holdout.labels)))
-        return self.pruning.apply(tree, errors_by_node(tree, training, sample), held)
+        return fit
+
+    def _choose(
+        self, nodes: OpenNodes, level_budget: Fraction, randomness: Randomness
+    ) -> tuple[Truth, Integers, Floats, Truth]:
+        """Return which nodes have a test, and of these the feature, the cut, and the codes that go left."""
+        numeric = nodes.data.branching.bins == CUT
+        offered = randomness.draw(SomeFeatures(self.subspace), nodes.offered)
+        score, cut = np.full(offered.shape, -np.inf), np.zeros(offered.shape)
+        groups = np.zeros((len(nodes), int(nodes.offsets[-1])), dtype=np.bool_)
+        coded, none = offered & ~numeric, np.zeros(offered.shape)
+        for block in nodes.blocks():
+            counts = nodes.histogram(block, coded, none, none)
+            kernels.best_groupings(counts, nodes.offsets, coded[block], score[block], groups[block])
+        cuttable = offered & numeric
+        numbers = cuttable.sum(axis=1)
+        for n in np.unique(numbers[numbers > 0]):
+            mechanism = IntervalChoice(level_budget / (2 * (int(n) + 1)), TWICE_SENSITIVITY)
+            for node, feature, intervals in nodes.cut_intervals(cuttable & (numbers == n)[:, None]):
+                score[node, feature], cut[node, feature] = randomness.draw(mechanism, *intervals)
+        best: Integers = score.argmax(axis=1)
+        tested = np.isfinite(score.max(axis=1))
+        left = np.zeros((len(nodes), nodes.data.branching.group_codes), dtype=np.bool_)
+        for row in np.flatnonzero(tested & ~numeric[best]):
+            group = groups[row, nodes.offsets[best[row]] : nodes.offsets[best[row] + 1]]
+            left[row, : len(group)] = group
+        return tested, best[tested], cut[tested, best[tested]], left[tested]
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         if self.sampled:
@@ -172,83 +197,6 @@ class PrintedCart(PrintedBoosting):
             zero = 1 / (1 + math.exp(2 * math.exp(total / rounds)))  # where alpha is e^(epsilon / T)
             text += f"; below an error of {zero:.3g} it is negative, and .001 of the nominal one stands in"
         yield text
-
-
-Tests = tuple[Integers, Floats, Truth]  # of each node: its feature, -1 for none, its cut, and the codes that go left
-
-
-class CartGrower:
-    """Grows one tree level by level; a level may spend ``level_budget``, and all noise comes from ``randomness``."""
-
-    def __init__(self, learner: CartTree, data: RawRecords, level_budget: Fraction, randomness: Randomness) -> None:
-        self._learner = learner
-        self._data = data
-        self._branching = data.branching
-        self._numeric = data.branching.bins == CUT
-        self._budget = level_budget
-        self._randomness = randomness
-        self._sketch = Sketch(most_codes(data.branching))
-
-    def grow(self, sample: Integers) -> Sketch:
-        """Return the tree of the records ``sample``, some of which are in it more than once."""
-        frontier, counts = self._add(OpenNodes.roots(self._data, [sample]))
-        for _ in range(self._learner.max_depth):
-            frontier = frontier[np.all(counts > 0, axis=1)]
-            if not len(frontier):
-                break
-            frontier, counts = self._split(frontier, self._choose(frontier))
-        return self._sketch
-
-    def _add(self, nodes: OpenNodes) -> tuple[OpenNodes, Integers]:
-        """Add the nodes of a level to the sketch, and return them with their class counts (nodes, 2)."""
-        counts = nodes.class_counts()
-        self._number = self._sketch.add(counts)
-        return nodes, counts
-
-    def _choose(self, frontier: OpenNodes) -> Tests:
-        offered = self._randomness.draw(SomeFeatures(self._learner.subspace), frontier.offered)
-        score, left = self._groupings(frontier, offered & ~self._numeric)
-        cut = self._cuts(frontier, offered & self._numeric, score)
-        feature = score.argmax(axis=1)
-        testable = np.isfinite(score.max(axis=1))
-        rows = np.arange(len(frontier))
-        table = np.zeros((len(frontier), self._sketch.codes), dtype=np.bool_)
-        for node in rows[testable & ~self._numeric[feature]]:
-            group = left[node, frontier.offsets[feature[node]] : frontier.offsets[feature[node] + 1]]
-            table[node, : len(group)] = group
-        return np.where(testable, feature, -1), cut[rows, feature], table
-
-    def _groupings(self, nodes: OpenNodes, offered: Truth) -> tuple[Floats, Truth]:
-        """Return the score of each feature's best groups (nodes, features), and the codes (nodes, all codes) on the left."""
-        score = np.full(offered.shape, -np.inf)
-        left = np.zeros((len(nodes), int(nodes.offsets[-1])), dtype=np.bool_)
-        none = np.zeros(offered.shape)
-        for block in nodes.blocks():
-            counts = nodes.histogram(block, offered, none, none)
-            kernels.best_groupings(counts, nodes.offsets, offered[block], score[block], left[block])
-        return score, left
-
-    def _cuts(self, nodes: OpenNodes, offered: Truth, score: Floats) -> Floats:
-        """Return a cut for each offered number (nodes, features), and write its score."""
-        cut = np.zeros(offered.shape)
-        numbers = offered.sum(axis=1)
-        for n in np.unique(numbers[numbers > 0]):
-            mechanism = IntervalChoice(self._budget / (2 * (int(n) + 1)), TWICE_SENSITIVITY)
-            for node, feature, intervals in nodes.cut_intervals(offered & (numbers == n)[:, None]):
-                score[node, feature], cut[node, feature] = self._randomness.draw(mechanism, *intervals)
-        return cut
-
-    def _split(self, frontier: OpenNodes, tests: Tests) -> tuple[OpenNodes, Integers]:
-        tested = tests[0] >= 0
-        frontier, feature, cut, left = frontier[tested], tests[0][tested], tests[1][tested], tests[2][tested]
-        side = np.empty(len(frontier.records), dtype=np.int64)
-        records = (self._data.columns, frontier.records, frontier.node)
-        kernels.sides(*records, feature, self._numeric, cut, left, side)
-        parents = self._number[frontier.row]
-        children, counts = self._add(frontier.children(feature, cut, np.full(len(frontier), 2), side))
-        for i, node in enumerate(parents.tolist()):
-            self._sketch.split(node, int(feature[i]), cut[i], left[i], int(self._number[2 * i]))
-        return children, counts
 
 
 class CARTDPsAdaBoostClassifier(PaperBooster):

@@ -7,9 +7,10 @@ docs/proofs/cart-dps-adaboost.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,60 +19,21 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.papers import kernels
-from hedgerow.papers.boosting import (
-    BinaryTrees,
-    Fit,
-    PrintedBoosting,
-    PrintedVote,
-    Ranked,
-    midpoint,
-    most_codes,
-    tested_codes,
-)
+from hedgerow.papers.boosting import Fit, PrintedBoosting, PrintedVote, class_weights, cut_between
+from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import float_generator
-from hedgerow.papers.records import Branching, RawRecords, raw_numbers
+from hedgerow.papers.records import Branching, OpenNodes, Ranked, RawRecords, raw_numbers
+from hedgerow.papers.trees import Growth, PrintedTrees
 from hedgerow.texts import short_repr
 
 
-@dataclass(eq=False)
-class Sketch:
-    """Nodes of one tree with the raw class counts (2,) of each; children stand side by side and behind their parent."""
-
-    codes: int
-    counts: list[Integers] = field(default_factory=list)
-    tests: dict[int, tuple[int, float, Truth, int]] = field(default_factory=dict)
-
-    def add(self, counts: Integers) -> Integers:
-        """Add nodes with the class ``counts`` (nodes, 2), and return their numbers."""
-        first = len(self.counts)
-        self.counts += list(counts)
-        return np.arange(first, len(self.counts))
-
-    def split(self, node: int, feature: int, cut: float, left: Truth, first_child: int) -> None:
-        self.tests[node] = (feature, cut, left, first_child)
-
-    def heights(self) -> Integers:
-        height = np.zeros(len(self.counts), dtype=np.int64)
-        for node in sorted(self.tests, reverse=True):
-            child = self.tests[node][3]
-            height[node] = 1 + height[child : child + 2].max()
-        return height
-
-    def tree(self, label: npt.NDArray[np.integer]) -> BinaryTrees:
-        """Return the tree with a label (nodes,) for each of its nodes."""
-        tree = BinaryTrees.of_leaves(label, self.codes)
-        for node, (feature, cut, left, child) in self.tests.items():
-            tree.feature[node], tree.first_child[node], tree.cut[node] = feature, child, cut
-            tree.left[node, : len(left)] = left
-        return tree
-
-
-def errors_by_node(tree: BinaryTrees, data: RawRecords, records: Integers) -> Integers:
-    """Return how many of some records pass each node and have another label than it, of shape (nodes,)."""
-    out = np.zeros(len(tree.feature), dtype=np.int64)
-    kernels.errors_on_paths(data.columns, data.labels, records, *tree.walk(data.branching), out)
-    return out
+def heights(tree: PrintedTrees) -> Integers:
+    """Return how many levels of nodes are below each node."""
+    height = np.zeros(len(tree.feature), dtype=np.int64)
+    for node in np.flatnonzero(tree.feature >= 0)[::-1]:
+        child = tree.first_child[node]
+        height[node] = 1 + height[child : child + 2].max()
+    return height
 
 
 @dataclass(frozen=True)
@@ -86,12 +48,19 @@ class WeakestLink:
 
     as_coded: bool = False  # on ties the larger tree, and the tree of the root alone only where no other was grown
 
-    def apply(self, tree: BinaryTrees, errors: Integers, held_errors: Integers) -> BinaryTrees:
+    def apply(self, tree: PrintedTrees, errors: Integers, held_errors: Integers) -> PrintedTrees:
         """Return the pruned tree, by the errors of each node (nodes,) on grown records and on those that were held out."""
         inner = tree.feature >= 0
+        one = np.ones(len(inner), dtype=np.int64)
         best, fewest = inner, _sums(tree, inner, held_errors)[0]
         while inner.any():
-            inner = inner & ~_below(tree, _weakest(tree, inner, errors))
+            nodes = np.flatnonzero(inner)[::-1]  # the first of equals is the deepest
+            saved = (errors - _sums(tree, inner, errors))[nodes] / (_sums(tree, inner, one)[nodes] - 1)
+            inner = inner.copy()
+            inner[nodes[saved.argmin()]] = False
+            for node in np.flatnonzero(tree.feature >= 0):  # and what is below a node without a test
+                child = tree.first_child[node]
+                inner[child : child + 2] &= inner[node]
             held = _sums(tree, inner, held_errors)[0]
             better = held < fewest if self.as_coded else held <= fewest
             if better and (inner.any() or not self.as_coded):
@@ -99,48 +68,37 @@ class WeakestLink:
         return _cut_back(tree, best)
 
 
-def _sums(tree: BinaryTrees, inner: Truth, amount: Integers) -> Integers:
+def errors_by_node(tree: PrintedTrees, data: RawRecords, records: Integers) -> Integers:
+    """Return how many of some records pass each node and have another label than it, of shape (nodes,)."""
+    out = np.zeros(len(tree.feature), dtype=np.int64)
+    for place, node in tree.reached(data.columns, records):
+        wrong = tree.label[node] != data.labels[records[place]]
+        out += np.bincount(node[wrong], minlength=len(out))
+    return out
+
+
+def _sums(tree: PrintedTrees, inner: Truth, amount: Integers) -> Integers:
     """Return the sum of what the leaves below each node have, of shape (nodes,)."""
-    total = amount.astype(np.int64).copy()
+    total = amount.copy()
     for node in np.flatnonzero(inner)[::-1]:
         child = tree.first_child[node]
         total[node] = total[child] + total[child + 1]
     return total
 
 
-def _weakest(tree: BinaryTrees, inner: Truth, errors: Integers) -> int:
-    """Return the test that saves the fewest errors per leaf; the last one among equals is the deepest."""
-    leaves = _sums(tree, inner, np.ones(len(inner), dtype=np.int64))
-    nodes = np.flatnonzero(inner)[::-1]
-    saved = (errors - _sums(tree, inner, errors))[nodes] / (leaves[nodes] - 1)
-    return int(nodes[saved.argmin()])
-
-
-def _below(tree: BinaryTrees, node: int) -> Truth:
-    below: Truth = np.arange(len(tree.feature)) == node
-    for parent in range(node, len(below)):
-        if below[parent] and tree.feature[parent] >= 0:
-            below[tree.first_child[parent] : tree.first_child[parent] + 2] = True
-    return below
-
-
-def _cut_back(tree: BinaryTrees, inner: Truth) -> BinaryTrees:
+def _cut_back(tree: PrintedTrees, inner: Truth) -> PrintedTrees:
     """Return the tree in which only the nodes ``inner`` have tests, without nodes that no record reaches."""
     kept = [0]
     for node in kept:  # grows while it is read
         if inner[node]:
             kept += [int(tree.first_child[node]), int(tree.first_child[node]) + 1]
-    out = BinaryTrees.of_leaves(tree.label[kept], tree.left.shape[1])
-    child = 1
-    for place, node in enumerate(kept):
-        if inner[node]:
-            out.feature[place], out.first_child[place] = tree.feature[node], child
-            out.cut[place], out.left[place] = tree.cut[node], tree.left[node]
-            child += 2
+    out = PrintedTrees.of_leaves(tree.branching, tree.label[kept])
+    place, tested = np.flatnonzero(inner[kept]), np.array(kept)[inner[kept]]
+    out.feature[place], out.first_child[place] = tree.feature[tested], 1 + 2 * np.arange(len(tested))
+    out.low[place], out.high[place], out.left[place] = tree.low[tested], tree.high[tested], tree.left[tested]
     return out
 
 
-CLASSES = 2
 NOISES = 9  # of a candidate: the sizes of both sides and of the node, then each side's size and class sums again
 KEY_WORDS = 8  # of 32 bits
 _LACKING = ", and a class that a node lacks gets no noise"
@@ -199,7 +157,42 @@ class CodedTree:
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        return CodedFitter(self, Ranked.of(training), holdout).fit
+        ranked = Ranked.of(training.columns)
+        everyone = np.arange(len(training.labels))
+
+        def fit(weights: Floats, budget: float, randomness: Randomness) -> PrintedTrees:
+            noise, growth = MeanLaplace(budget), Growth(training, [everyone])
+            draw = partial(randomness.draw, noise) if self.noisy else np.copy
+            for depth in range(self.max_depth):
+                frontier = growth.open
+                if depth:  # the root is tested whatever its classes are
+                    frontier = frontier[np.all(growth.counts[-1] > 0, axis=1)]
+                self._split(growth, frontier, ranked, weights, draw)
+            tree, counts = growth.trees(), np.concatenate(growth.counts)
+            if self.noisy:
+                counts = np.where(counts > 0, randomness.draw(noise, counts), -np.inf)
+            tree.label[:] = counts.argmax(axis=1)
+            held = errors_by_node(tree, holdout, np.arange(len(holdout.labels)))
+            return self.pruning.apply(tree, errors_by_node(tree, training, everyone), held)
+
+        return fit
+
+    def _split(
+        self, growth: Growth, nodes: OpenNodes, ranked: Ranked, weights: Floats, draw: Callable[[Floats], Floats]
+    ) -> None:
+        """Split the nodes that have a test."""
+        branching = nodes.data.branching
+        feature, cut = np.full(len(nodes), -1), np.zeros(len(nodes))
+        left = np.zeros((len(nodes), branching.group_codes), dtype=np.bool_)
+        for node in range(len(nodes)):
+            rows = nodes.records[nodes.start[node] : nodes.start[node + 1]]
+            feature[node], low, high = _coded_test(nodes.data, ranked, rows, weights, draw)
+            if branching.bins[feature[node]] == CUT:
+                cut[node] = cut_between(low, high)
+            elif feature[node] >= 0:
+                left[node, int(low)] = True
+        tested = feature >= 0
+        growth.split(nodes[tested], feature[tested], cut[tested], cut[tested], left[tested])
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         if self.noisy:
@@ -222,115 +215,41 @@ class CodedTree:
         yield "trees are cut back by the raw accuracy on the records that are held out, an infinite loss"
 
 
-@dataclass(frozen=True, eq=False)
-class CodedTests:
-    """Tests of one node: feature, the rank of the value, and of the next one ``above`` it for a number, each (tests,).
+def _coded_test(
+    data: RawRecords, ranked: Ranked, rows: Integers, weights: Floats, draw: Callable[[Floats], Floats]
+) -> tuple[int, float, float]:
+    """Return the feature of the last test of least index in a node, its value and the next one; -1 if there is none.
 
-    ``weights`` and ``counts`` (tests, 2) are the class sums on the left.
+    ``draw`` adds noise to an array.
     """
-
-    feature: Integers
-    rank: Integers
-    above: Integers
-    weights: Floats
-    counts: Integers
-
-
-@dataclass(frozen=True, eq=False)
-class CodedFitter:
-    """The learner with its records."""
-
-    learner: CodedTree
-    records: Ranked
-    holdout: RawRecords
-
-    def fit(self, weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
-        noise, training = MeanLaplace(budget), self.records.data
-        sketch = self._grow(weights, noise, randomness)
-        counts = np.array(sketch.counts)
-        if self.learner.noisy:
-            counts = np.where(counts > 0, randomness.draw(noise, counts), -np.inf)
-        tree = sketch.tree(counts.argmax(axis=1))
-        everyone = np.arange(len(weights))
-        held = errors_by_node(tree, self.holdout, np.arange(len(self.holdout.labels)))
-        return self.learner.pruning.apply(tree, errors_by_node(tree, training, everyone), held)
-
-    def _grow(self, weights: Floats, noise: MeanLaplace, randomness: Randomness) -> Sketch:
-        labels = self.records.data.labels
-        sketch = Sketch(most_codes(self.records.data.branching))
-        sketch.add(np.bincount(labels, minlength=CLASSES)[None])
-        open_nodes = [(0, np.arange(len(labels)))]
-        for _ in range(self.learner.max_depth):
-            children = []
-            for node, rows in open_nodes:
-                test = self._choose(rows, weights, noise, randomness)
-                if test is not None:
-                    children += self._split(sketch, node, rows, test)
-            open_nodes = children
-        return sketch
-
-    def _choose(
-        self, rows: Integers, weights: Floats, noise: MeanLaplace, randomness: Randomness
-    ) -> tuple[int, float, Integers] | None:
-        """Return the feature of a node's test, its cut, and the code that goes left; None if there is no test."""
-        tests = self._candidates(rows, weights)
-        if tests is None:
-            return None
-        labels = self.records.data.labels[rows]
-        whole = np.bincount(labels, weights=weights[rows], minlength=CLASSES)
-        left, right = tests.weights, whole - tests.weights
-        has = (tests.counts > 0, np.bincount(labels, minlength=CLASSES) > tests.counts)
-        drawn = np.zeros((len(left), NOISES))
-        if self.learner.noisy:
-            drawn = randomness.draw(noise, drawn)
-        sides = np.stack((left.sum(axis=1), right.sum(axis=1), np.full(len(left), whole.sum()))) + drawn[:, :3].T
-        with np.errstate(all="ignore"):
-            index = sides[0] / sides[2] * _noisy_gini(left, has[0], drawn[:, 3:6])
-            index += sides[1] / sides[2] * _noisy_gini(right, has[1], drawn[:, 6:])
-        best = len(index) - 1 - int(np.where(np.isnan(index), np.inf, index)[::-1].argmin())
-        feature, values = int(tests.feature[best]), self.records.values
-        if self.records.numeric[feature]:
-            low, high = values[tests.rank[best]], values[tests.above[best]]
-            return feature, midpoint(low, high), np.empty(0, dtype=np.int64)
-        return feature, 0.0, values[tests.rank[[best]]].astype(np.int64)
-
-    def _candidates(self, rows: Integers, weights: Floats) -> CodedTests | None:
-        ranked = self.records
-        sums = ranked.class_weights(rows, weights)
-        counts = ranked.class_weights(rows, np.ones(len(weights), dtype=np.int64))
-        present = np.flatnonzero(counts.any(axis=1) & ~np.isnan(ranked.values))
-        ends = np.searchsorted(present, ranked.start)
-        parts = []
-        for feature, numeric in enumerate(ranked.numeric):
-            own = present[ends[feature] : ends[feature + 1]]
-            if len(own) < 2:
-                continue
-            if numeric:
-                below = (sums[own].cumsum(axis=0)[:-1], counts[own].cumsum(axis=0)[:-1])
-                parts.append((np.full(len(own) - 1, feature), own[:-1], own[1:], *below))
-            else:
-                parts.append((np.full(len(own), feature), own, own, sums[own], counts[own]))
-        return CodedTests(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
-
-    def _split(
-        self, sketch: Sketch, node: int, rows: Integers, test: tuple[int, float, Integers]
-    ) -> list[tuple[int, Integers]]:
-        """Set a node's test, and return its children that have both classes, with their records."""
-        data, (feature, cut, code) = self.records.data, test
-        column = data.columns[feature, rows]
-        left = column <= cut if self.records.numeric[feature] else np.isin(column, code)
-        parts = (rows[left], rows[~left])
-        counts = np.array([np.bincount(data.labels[part], minlength=CLASSES) for part in parts])
-        children = sketch.add(counts)
-        sketch.split(node, feature, cut, tested_codes(data.branching, code), int(children[0]))
-        return [(int(child), part) for child, part, own in zip(children, parts, counts, strict=True) if own.all()]
-
-
-def _noisy_gini(weights: Floats, has: Truth, noise: Floats) -> Floats:
-    """Return the Gini index of sides with the class ``weights`` (tests, 2), with noise on their size and classes."""
-    size = weights.sum(axis=1) + noise[:, 0]
-    shares = np.where(has, weights + noise[:, 1:], 0.0) / size[:, None]
-    return np.asarray(1 - (shares**2).sum(axis=1))
+    labels = data.labels
+    sums = class_weights(ranked, labels, rows, weights)
+    counts = class_weights(ranked, labels, rows, np.ones(len(weights), dtype=np.int64))
+    present = np.flatnonzero(counts.any(axis=1) & ~np.isnan(ranked.values))
+    ends = np.searchsorted(present, ranked.start)
+    parts = []
+    for number, kind in enumerate(data.branching.bins):
+        own = present[ends[number] : ends[number + 1]]
+        if len(own) > 1 and kind == CUT:
+            below = (part[own].cumsum(axis=0)[:-1] for part in (sums, counts))
+            parts.append((np.full(len(own) - 1, number), own[:-1], own[1:], *below))
+        elif len(own) > 1:
+            parts.append((np.full(len(own), number), own, own, sums[own], counts[own]))
+    if not parts:
+        return -1, 0.0, 0.0
+    feature, rank, above, left, left_counts = map(np.concatenate, zip(*parts, strict=True))
+    whole = np.bincount(labels[rows], weights=weights[rows], minlength=2)
+    has = (left_counts > 0, np.bincount(labels[rows], minlength=2) > left_counts)
+    noise = draw(np.zeros((len(feature), NOISES)))
+    index = np.zeros(len(feature))
+    with np.errstate(all="ignore"):
+        for side, weight in enumerate((left, whole - left)):
+            size = weight.sum(axis=1)
+            shares = np.where(has[side], weight + noise[:, 4 + 3 * side : 6 + 3 * side], 0.0)
+            shares /= (size + noise[:, 3 + 3 * side])[:, None]
+            index += (size + noise[:, side]) / (whole.sum() + noise[:, 2]) * (1 - (shares**2).sum(axis=1))
+    best = len(index) - 1 - int(np.where(np.isnan(index), np.inf, index)[::-1].argmin())
+    return int(feature[best]), ranked.values[rank[best]], ranked.values[above[best]]
 
 
 @dataclass(frozen=True)
@@ -361,7 +280,7 @@ class NoisyVote(PrintedVote):
         """Yield 2 alpha_t (h_t + noise) of each tree, for ``columns`` (features, records)."""
         generator, noise = np.random.default_rng(self.key), MeanLaplace(self.epsilon)
         for tree, alpha in enumerate(self.alphas):
-            votes = 2.0 * self.trees.labels(tree, columns, self.branching) - 1
+            votes = 2.0 * self.trees.labels(columns, tree) - 1
             yield 2 * alpha * noise.added(votes, generator)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -399,7 +318,7 @@ class CodedBoosting(PrintedBoosting):
     def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> PrintedVote:
         if self.learner.noisy:
             return model
-        return NoisyVote(model.branching, model.trees, model.alphas, randomness.draw(AnswerKey()), epsilon)
+        return NoisyVote(model.trees, model.alphas, randomness.draw(AnswerKey()), epsilon)
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
         if self.learner.noisy:

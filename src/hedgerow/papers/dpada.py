@@ -19,21 +19,22 @@ from hedgerow.mechanisms import PublicChoice, Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.boosting import (
     UNIT,
-    BinaryTrees,
     Fit,
     PaperBooster,
     PrintedBoosting,
-    Ranked,
-    midpoint,
-    most_codes,
-    tested_codes,
+    class_weights,
+    cut_between,
+    stump,
 )
-from hedgerow.papers.records import Branching, RawRecords, raw_numbers, schema_bins
+from hedgerow.papers.kernels import CUT
+from hedgerow.papers.records import Branching, Ranked, RawRecords, raw_numbers, schema_bins
+from hedgerow.papers.trees import PrintedTrees
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.accounting import Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.schema import Schema
 from hedgerow.scores import Error, Max, binary, multiway
 from hedgerow.systems.base import VOTES, Size, by_budget
 from hedgerow.trees import (
@@ -109,11 +110,8 @@ class ExactStump:
     tests = staticmethod(raw_numbers)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        ranked = self._ranked(training)
-        return lambda weights, budget, randomness: best_stump(ranked, weights)
-
-    def _ranked(self, training: RawRecords) -> Ranked:
-        return Ranked.of(training)
+        ranked = Ranked.of(training.columns)
+        return lambda weights, budget, randomness: best_stump(training, ranked, weights)
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         yield (
@@ -123,20 +121,19 @@ class ExactStump:
         )
 
 
-def best_stump(ranked: Ranked, weights: Floats) -> BinaryTrees:
+def best_stump(data: RawRecords, ranked: Ranked, weights: Floats) -> PrintedTrees:
     """Return the best stump; a leaf with the heavier class where there is no candidate [our choice]."""
-    branching = ranked.data.branching
-    sums = ranked.class_weights(np.arange(len(weights)), weights)
-    feature, place, label, _ = kernels.best_stump(sums, ranked.start, ranked.candidates, ranked.numeric, TIE)
+    branching = data.branching
+    numeric = branching.bins == CUT
+    candidates = np.where(numeric, ranked.numbers - 1, np.diff(ranked.start)).clip(0)
+    sums = class_weights(ranked, data.labels, np.arange(len(weights)), weights)
+    feature, place, label, _ = kernels.best_stump(sums, ranked.start, candidates, numeric, TIE)
     if feature < 0:
-        ahead = weights @ (2 * ranked.data.labels - 1)
-        return BinaryTrees.leaf(int(ahead > 0), most_codes(branching))
-    rank = ranked.start[feature] + place
-    if ranked.numeric[feature]:
-        none = tested_codes(branching, np.empty(0, dtype=np.int64))
-        return BinaryTrees.stump(feature, label, midpoint(ranked.values[rank], ranked.values[rank + 1]), none)
-    code = ranked.values[[rank]].astype(np.int64)
-    return BinaryTrees.stump(feature, label, 0.0, tested_codes(branching, code))
+        return PrintedTrees.of_leaves(branching, [weights @ (2 * data.labels - 1) > 0])
+    value = ranked.values[ranked.start[feature] + place :]
+    if numeric[feature]:
+        return stump(branching, feature, label, cut_between(value[0], value[1]))
+    return stump(branching, feature, label, 0.0, value[:1].astype(np.int64))
 
 
 def noise_scales(weights: Floats, epsilon: float, rounds: int) -> tuple[float, float]:
@@ -172,7 +169,6 @@ class PrintedDPAda(PrintedBoosting):
     """
 
     ties: Ties = "each"
-    from_first: bool = False  # whether there is noise after the first round, too
 
     def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
         mean = 1 / len(weights)
@@ -194,7 +190,7 @@ class PrintedDPAda(PrintedBoosting):
         return noise
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        if rounds == 1 and not self.from_first:
+        if rounds == 1:
             return
         scale = decimal_text(rounds / epsilon / EXAMPLE, 3)
         yield (
@@ -289,19 +285,24 @@ class AttributeStump:
     the thesis. Numeric features are read in public bins, and missing and undeclared cells are values [our choice].
     """
 
-    tests = staticmethod(schema_bins)
+    @staticmethod
+    def tests(schema: Schema, max_bins: int) -> Branching:
+        return schema_bins(schema, max_bins).grouped()
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        ranked = Ranked.of_codes(training)
+        branching = training.branching
+        start = np.concatenate(([0], np.cumsum(branching.arity)))
+        ranks = (training.columns + start[:-1, None]).astype(np.int32)
+        ranked = Ranked(ranks, start, np.concatenate([np.arange(float(codes)) for codes in branching.arity]))
 
-        def fit(weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
-            sums = np.asarray(ranked.class_weights(np.arange(len(weights)), weights), dtype=np.float64)
-            gain = np.add.reduceat(_information(sums), ranked.start[:-1])
+        def fit(weights: Floats, budget: float, randomness: Randomness) -> PrintedTrees:
+            sums = class_weights(ranked, training.labels, np.arange(len(weights)), weights)
+            share = np.divide(sums, sums.sum(axis=1, keepdims=True), out=np.ones_like(sums), where=sums > 0)
+            gain = np.add.reduceat((sums * np.log2(share)).sum(axis=1), start[:-1])  # less the same of the whole
             feature = int((gain >= gain.max() - TIE).argmax())
-            leaves = sums[ranked.start[feature] : ranked.start[feature + 1]]
+            leaves = sums[start[feature] : start[feature + 1]]
             noisy = leaves + weights.max() / budget * randomness.draw(UNIT, np.zeros(leaves.shape))
-            left = tested_codes(ranked.data.branching, np.flatnonzero(noisy[:, 1] > noisy[:, 0]))
-            return BinaryTrees.stump(feature, 1, 0.0, left)
+            return stump(branching, feature, 1, 0.0, np.flatnonzero(noisy[:, 1] > noisy[:, 0]))
 
         return fit
 
@@ -315,12 +316,6 @@ class AttributeStump:
             "no sensitivity, for one record changes every weight. With 1000 records and a hard one more the weights differ by "
             ".0089 in total after 1 round, and by .983 of at most 1 after 5"
         )
-
-
-def _information(sums: Floats) -> Floats:
-    """Return the sum over classes of w_k log2(w_k / w) for each code."""
-    share = np.divide(sums, sums.sum(axis=1, keepdims=True), out=np.ones_like(sums), where=sums > 0)
-    return np.asarray((sums * np.log2(share)).sum(axis=1))
 
 
 class DPAdaBoostClassifier(PaperBooster):

@@ -1,33 +1,28 @@
-"""Printed trees and forests, grown level by level and all at once on raw records; and the estimators that have a printed form."""
+"""Printed trees and forests on raw records, and the estimators that have a printed form."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.compiled import for_slices
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
-from hedgerow.export.form import importances
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers import kernels
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
 from hedgerow.papers.records import Branching, BranchingRule, OpenNodes, RawRecords
+from hedgerow.papers.trees import Growth, PrintedTrees
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
-from hedgerow.texts import short_repr
 from hedgerow.trees import Levels
-from hedgerow.trees.forest import OF_TESTS
 
 TWICE_GINI = 4  # twice the authors' Delta of the Gini score, which is 2 (eDPRF, equations 11 to 14)
 TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
@@ -241,129 +236,49 @@ class PrintedForestPlan(RawPlan):
         """Grow the forest on the records whose label is in the schema."""
         branching = self._branching
         data = RawRecords.labelled(branching.read(X), Encoder(branching.schema, 2).labels(y), branching)
-        rows = np.ascontiguousarray(data.columns.T)
-        trees: PrintedTrees | None = None
+        grown: list[PrintedTrees] = []
         for samples, count in self._recipe.samples.phases(self._trees):
-            if count == 0:
-                continue
-            wrong = np.ones(len(rows), dtype=np.bool_)
-            if trees is not None:
-                wrong = trees.votes(rows).argmax(axis=1) != data.labels
-            subsets = samples.subsets(wrong, count, randomness)
-            grown = Grower(data, self._recipe, randomness).grow(subsets, self.shares)
-            trees = grown if trees is None else trees + grown
-        assert trees is not None
-        return trees
+            wrong = np.ones(len(data.labels), dtype=np.bool_)
+            if grown:
+                wrong = grown[0].votes(np.ascontiguousarray(data.columns.T)).argmax(axis=1) != data.labels
+            if count:
+                grown.append(self._grow(data, samples.subsets(wrong, count, randomness), randomness))
+        return PrintedTrees.joined(branching, grown)
 
-
-@dataclass(frozen=True, eq=False)
-class PrintedTrees:
-    """A forest that reads raw records: nodes of all trees in one array, children of a node side by side and behind it."""
-
-    branching: Branching
-    roots: npt.NDArray[np.int32]  # (trees,); the others (nodes,)
-    feature: npt.NDArray[np.int32]  # what a node tests, -1 for a leaf
-    first_child: npt.NDArray[np.int32]  # 0 for a leaf
-    label: npt.NDArray[np.int32]  # the class of a leaf, -1 for other nodes
-    low: Floats  # the range that a numeric test cuts into bins, which may be that of the node's own records, or twice the point
-    high: Floats  # of a cut; 0 for other nodes
-
-    importance_rule: ClassVar[str] = OF_TESTS
-
-    __repr__ = short_repr
-
-    def __add__(self, other: PrintedTrees) -> PrintedTrees:
-        """Return the trees of both, those of ``other`` behind."""
-        behind = len(self.feature)
-        children = np.where(other.feature >= 0, other.first_child + behind, 0)
-        moved = replace(other, roots=other.roots + behind, first_child=children).to_arrays()
-        joined = {name: np.concatenate([own, moved[name]], dtype=own.dtype) for name, own in self.to_arrays().items()}
-        return PrintedTrees(self.branching, **joined)
-
-    def votes(self, columns: Floats) -> npt.NDArray[np.int32]:
-        """Return how many trees give each class to each record of ``columns`` (records, features)."""
-        out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)
-        walk = (self.roots, self.feature, self.first_child, self.label, self.low, self.high, self.branching.bins)
-        for_slices(len(columns), lambda rows: kernels.votes(columns[rows], *walk, out[rows]))
-        return out
-
-    def probabilities(self, X: Any) -> Floats:
-        """Return the share of each class in the trees' votes and an even one more [our choice], of shape (records, classes).
-
-        Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
-        are silent).
-        """
-        votes = self.votes(self.branching.read(X)).astype(np.int64)
-        n_classes = votes.shape[1]
-        return np.asarray((votes * n_classes + 1) / (n_classes * (len(self.roots) + 1)))
-
-    def importances(self) -> Floats:
-        """Return the share of each feature in the tests, each test weighted by its depth."""
-        return importances(self.roots, self.feature, self.first_child, len(self.branching.schema.names))
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: array for name, array in vars(self).items() if name != "branching"}
-
-
-# Growing
-
-
-class Grower:
-    """Grows printed trees; all noise comes from ``randomness``."""
-
-    def __init__(self, data: RawRecords, recipe: PrintedForest, randomness: Randomness) -> None:
-        self._data = data
-        self._branching = data.branching
-        self._recipe = recipe
-        self._randomness = randomness
-        self._layers: list[
-            dict[str, npt.NDArray[Any]]
-        ] = []  # the nodes of each level, by what ``PrintedTrees`` says of them
-        self._nodes = 0
-
-    def grow(self, subsets: Subsets, levels: list[Shares]) -> PrintedTrees:
-        frontier = self._add_layer(OpenNodes.roots(self._data, subsets))
-        roots = frontier.row.astype(np.int32)
-        for number, shares in enumerate(levels, start=1):
-            if len(frontier):
-                frontier = self._grow_level(frontier, shares, last=number == len(levels))
-        joined = {name: np.concatenate([layer[name] for layer in self._layers]) for name in self._layers[0]}
-        return PrintedTrees(self._branching, roots, **joined)
-
-    def _add_layer(self, nodes: OpenNodes) -> OpenNodes:
-        count = len(nodes)
-        kinds = {"feature": -1, "first_child": 0, "label": -1}
-        whole = {name: np.full(count, none, dtype=np.int32) for name, none in kinds.items()}
-        self._layers.append({**whole, "low": np.zeros(count), "high": np.zeros(count)})
-        self._nodes += count
-        return nodes
-
-    def _grow_level(self, frontier: OpenNodes, shares: Shares, *, last: bool) -> OpenNodes:
-        """Finish the leaves of a level, split its other nodes, and return their children.
+    def _grow(self, data: RawRecords, subsets: Subsets, randomness: Randomness) -> PrintedTrees:
+        """Grow one tree on each subset, level by level.
 
         A node is a leaf on the last level, when it has no test left, and when a stop says so.
         """
-        counts, offered = frontier.class_counts(), frontier.offered
-        leaf: Truth = np.full(len(frontier), last) | ~offered.any(axis=1)
-        if self._recipe.pure_leaves:
-            leaf |= np.count_nonzero(counts, axis=1) <= 1
-        if self._recipe.counted:
-            widest = np.where(offered, self._branching.arity, 0).max(axis=1)
-            size = self._randomness.draw(Laplace(shares.count), counts.sum(axis=1))
-            leaf |= size < smallest_node(shares.count, widest, counts.shape[1])
-        ending, frontier, offered = frontier[leaf], frontier[~leaf], offered[~leaf]
-        if len(ending):
-            self._layers[-1]["label"][ending.row] = self._labels(counts[leaf], shares.leaf)
-        return self._children(frontier, *self._tests(frontier, offered, shares.test)) if len(frontier) else frontier
+        recipe, growth = self._recipe, Growth(data, subsets)
+        for number, shares in enumerate(self.shares, start=1):
+            frontier, counts = growth.open, growth.counts[-1]
+            if not len(frontier):
+                break
+            offered = frontier.offered
+            leaf: Truth = np.full(len(frontier), number == len(self.shares)) | ~offered.any(axis=1)
+            if recipe.pure_leaves:
+                leaf |= np.count_nonzero(counts, axis=1) <= 1
+            if recipe.counted:
+                widest = np.where(offered, data.branching.arity, 0).max(axis=1)
+                size = randomness.draw(Laplace(shares.count), counts.sum(axis=1))
+                leaf |= size < smallest_node(shares.count, widest, counts.shape[1])
+            ending = counts[leaf]  # of nodes without records too, whose label is uniform
+            if len(ending) and recipe.leaf == "counts":
+                growth.levels[-1].label[leaf] = randomness.draw(Laplace(shares.leaf), ending).argmax(axis=1)
+            elif len(ending):
+                every = np.ones(ending.shape, dtype=np.bool_)
+                label = randomness.draw(RealPermuteAndFlip(shares.leaf, TWICE_COUNT), ending, every)
+                growth.levels[-1].label[leaf] = label
+            if leaf.all():
+                break
+            inner = frontier[~leaf]
+            growth.split(inner, *self._tests(inner, offered[~leaf], shares.test, randomness))
+        return growth.trees()
 
-    def _labels(self, counts: Integers, budget: Fraction) -> Integers:
-        """Return the label of each leaf, from raw ``counts`` (leaves, classes); uniform where there are no records."""
-        if self._recipe.leaf == "counts":
-            return np.asarray(self._randomness.draw(Laplace(budget), counts).argmax(axis=1))
-        every = np.ones(counts.shape, dtype=np.bool_)
-        return np.asarray(self._randomness.draw(RealPermuteAndFlip(budget, TWICE_COUNT), counts, every))
-
-    def _tests(self, frontier: OpenNodes, offered: Truth, budget: Fraction) -> tuple[Integers, Floats, Floats]:
+    def _tests(
+        self, frontier: OpenNodes, offered: Truth, budget: Fraction, randomness: Randomness
+    ) -> tuple[Integers, Floats, Floats]:
         """Return the feature of each node, one of those ``offered`` (nodes, features), and the range or cut of its test."""
         low, high = frontier.ranges(offered)
         scores = frontier.scores(offered, low, high)
@@ -371,24 +286,11 @@ class Grower:
         each = budget / (cuts + 1)
         if cuts:
             for node, feature, intervals in frontier.cut_intervals(offered):
-                scores[node, feature], low[node, feature] = self._randomness.draw(
-                    IntervalChoice(each, TWICE_GINI), *intervals
-                )
-                high[node, feature] = low[node, feature]
-        feature = self._randomness.draw(self._recipe.selection(each, TWICE_GINI), scores, offered)
+                scores[node, feature], cut = randomness.draw(IntervalChoice(each, TWICE_GINI), *intervals)
+                low[node, feature] = high[node, feature] = cut
+        feature = randomness.draw(self._recipe.selection(each, TWICE_GINI), scores, offered)
         rows = np.arange(len(frontier))
         return feature, low[rows, feature], high[rows, feature]
-
-    def _children(self, frontier: OpenNodes, feature: Integers, low: Floats, high: Floats) -> OpenNodes:
-        arity, layer, row = self._branching.arity[feature], self._layers[-1], frontier.row
-        layer["feature"][row], layer["first_child"][row] = feature, self._nodes + np.cumsum(arity) - arity
-        layer["low"][row], layer["high"][row] = low, high
-        branch = np.empty(len(frontier.records), dtype=np.int64)
-        records = (self._data.columns, frontier.records, frontier.node)
-        kernels.branches(*records, feature, self._branching.bins, low, high, branch)
-        unused = frontier.unused.copy()
-        unused[np.arange(len(frontier)), feature] = self._branching.bins[feature] == kernels.CUT
-        return self._add_layer(replace(frontier, unused=unused).children(feature, low, arity, branch))
 
 
 def smallest_node(budget: Fraction, widest: Integers, n_classes: int) -> Floats:

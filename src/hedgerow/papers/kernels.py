@@ -1,9 +1,7 @@
 """Printed trees on raw columns in compiled code: scores and branches of tests, and records on their way down finished trees.
 
-Forests: a feature's kind is its entry in ``bins``: above 0 so many bins of a node's range, 0 a branch for each code, CUT a cut.
-
-Boosting: a test has two branches. A number goes left if it is at most the node's cut, and right if it is above it or missing; a
-code goes left if the node's row of ``left`` says so.
+A feature's kind is its entry in ``bins``: above 0 so many bins of a node's range, 0 a branch for each code, CUT a cut, and GROUPS
+two groups of codes: a code goes left if the node's row of ``left`` says so.
 """
 
 from __future__ import annotations
@@ -13,20 +11,15 @@ import numpy as np
 from hedgerow.compiled import compiled
 
 CUT = -1
+GROUPS = -2
 
 
 @compiled
-def _branch(value, bins, low, high):
-    """Return the branch that a value takes in a node.
+def _bin(value, bins, low, high):
+    """Return which of ``bins`` bins of equal width from ``low`` to ``high`` a number is in.
 
-    A category (``bins`` is 0) takes the branch of its code. A number at a cut takes the first branch if it is below
-    ``low`` and otherwise, or if it is missing, the second. A number among bins takes one of ``bins`` bins of equal width
-    from ``low`` to ``high``, the first or the last if it is outside, and the branch behind them if it is missing.
+    It is the first or the last bin if the number is outside, and the branch behind them if it is missing.
     """
-    if bins == 0:
-        return np.int64(value)
-    if bins == CUT:
-        return np.int64(0) if value < low else np.int64(1)
     if np.isnan(value):
         return np.int64(bins)
     if low == high or value <= low:
@@ -36,6 +29,18 @@ def _branch(value, bins, low, high):
     scale = 1.0 if high - low < np.inf else 0.5  # a width above the largest float
     place = np.int64((scale * value - scale * low) / (scale * high - scale * low) * bins)
     return min(place, np.int64(bins - 1))
+
+
+@compiled
+def _branch(value, kind, node, low, high, left):
+    """Return the branch that a value takes in a node; a number at a cut goes left if it is below ``low`` and not missing."""
+    if kind > 0:
+        return _bin(value, kind, low[node], high[node])
+    if kind == 0:
+        return np.int64(value)
+    if kind == CUT:
+        return np.int64(0) if value < low[node] else np.int64(1)
+    return np.int64(0) if left[node, np.int64(value)] else np.int64(1)
 
 
 @compiled
@@ -84,12 +89,12 @@ def histogram(columns, labels, records, start, offered, bins, offset, low, high,
             if kind == CUT or not offered[node, feature]:
                 continue
             column, counts = columns[feature], out[node, offset[feature] :]
-            if kind == 0:
+            if kind > 0:
                 for row in rows:
-                    counts[np.int64(column[row]), labels[row]] += 1
+                    counts[_bin(column[row], kind, least, most), labels[row]] += 1
             else:
                 for row in rows:
-                    counts[_branch(column[row], kind, least, most), labels[row]] += 1
+                    counts[np.int64(column[row]), labels[row]] += 1
 
 
 @compiled
@@ -108,13 +113,13 @@ def score_histograms(counts, offset, out):
 
 
 @compiled
-def intervals(ranks, values, place, labels, records, start, node, feature, low, high, n_classes, score, left, right):
+def intervals(ranks, values, labels, records, start, node, feature, low, high, n_classes, score, left, right):
     """Write the intervals between neighboring values of a feature in a node, and the score of a cut inside each.
 
     One run of intervals for each pair of a node and a feature that may be cut; a cut sends the values below it left and
     the others, and the missing, right. Returns where each run starts, and where the last one ends.
-    IN ranks (features, records) int32: the rank of each value among the feature's distinct ``values``, which stand from
-    place[feature] on, or -1; labels (all records,) below n_classes, records start as above, node feature low high (pairs,).
+    IN ranks (features, records) int32: where each value stands among the distinct ``values``, a missing one behind its feature's
+    others; labels (all records,) below n_classes, records start as above, node feature low high (pairs,).
     OUT score left right (at least the number of intervals,).
     """
     ends = np.zeros(len(node) + 1, dtype=np.int64)
@@ -124,15 +129,15 @@ def intervals(ranks, values, place, labels, records, start, node, feature, low, 
     out = 0
     for pair in range(len(node)):
         sides[:] = 0
-        first, n_distinct = place[feature[pair]], 0
+        n_distinct = 0
         for row in records[start[node[pair]] : start[node[pair] + 1]]:
             sides[1, labels[row]] += 1
             rank = ranks[feature[pair], row]
-            if rank >= 0:
-                if counts[first + rank].sum() == 0:
-                    touched[n_distinct] = first + rank
+            if not np.isnan(values[rank]):
+                if counts[rank].sum() == 0:
+                    touched[n_distinct] = rank
                     n_distinct += 1
-                counts[first + rank, labels[row]] += 1
+                counts[rank, labels[row]] += 1
         touched[:n_distinct].sort()
         edge = low[pair]
         for place_below in range(n_distinct + 1):
@@ -165,15 +170,15 @@ def largest_of_runs(keys, start, out):
 
 
 @compiled
-def branches(columns, records, node, feature, bins, low, high, out):
+def branches(columns, records, node, feature, low, high, left, bins, out):
     """Write the branch that each record takes in its node.
 
-    IN columns (features, records), records node (moving records,), feature low high (nodes,), bins (features,).
+    IN columns (features, records), records node (moving records,), feature low high left (nodes, ...), bins (features,).
     OUT out (moving records,).
     """
     for i in range(len(records)):
         tested = feature[node[i]]
-        out[i] = _branch(columns[tested, records[i]], bins[tested], low[node[i]], high[node[i]])
+        out[i] = _branch(columns[tested, records[i]], bins[tested], node[i], low, high, left)
 
 
 @compiled
@@ -196,10 +201,10 @@ def grouped(records, node, n_nodes):
 
 
 @compiled
-def votes(columns, roots, feature, first_child, label, low, high, bins, out):
+def votes(columns, roots, feature, first_child, label, low, high, left, bins, out):
     """Add one to out[record, label] for the leaf that each record reaches in each tree.
 
-    IN columns (records, features), roots (trees,), feature first_child label low high (nodes,), bins (features,).
+    IN columns (records, features), roots (trees,), feature first_child label low high left (nodes, ...), bins (features,).
     OUT out (records, classes) int32.
     """
     for tree in range(len(roots)):
@@ -207,7 +212,7 @@ def votes(columns, roots, feature, first_child, label, low, high, bins, out):
             node = np.int64(roots[tree])
             while feature[node] >= 0:
                 tested = feature[node]
-                node = first_child[node] + _branch(columns[record, tested], bins[tested], low[node], high[node])
+                node = first_child[node] + _branch(columns[record, tested], bins[tested], node, low, high, left)
             out[record, label[node]] += 1
 
 
@@ -298,62 +303,3 @@ def best_groupings(counts, offset, offered, score, left):
                 score[node, feature] = best
                 for place in range(size):
                     left[node, first + order[place]] = True
-
-
-@compiled
-def _goes_left(value, numeric, cut, left):
-    """Return whether a value takes the left branch of a node."""
-    return value <= cut if numeric else left[np.int64(value)]
-
-
-@compiled
-def sides(columns, records, node, feature, numeric, cut, left, out):
-    """Write the branch, 0 or 1, that each record takes in its node.
-
-    IN columns (features, all records), records node (moving records,), numeric (features,), feature cut (nodes,), left
-    (nodes, codes).  OUT out (moving records,).
-    """
-    for i in range(len(records)):
-        here, tested = node[i], feature[node[i]]
-        out[i] = 0 if _goes_left(columns[tested, records[i]], numeric[tested], cut[here], left[here]) else 1
-
-
-@compiled
-def labels(columns, root, feature, first_child, label, numeric, cut, left, out):
-    """Write the label of the leaf that each record reaches.
-
-    IN columns (features, records), root < nodes, feature first_child label cut (nodes,), left (nodes, codes), numeric
-    (features,).  OUT out (records,).
-    """
-    if feature[root] >= 0 and feature[first_child[root]] < 0 and feature[first_child[root] + 1] < 0:  # a stump, at once
-        tested, of_left, of_right = feature[root], label[first_child[root]], label[first_child[root] + 1]
-        for record in range(columns.shape[1]):
-            goes = _goes_left(columns[tested, record], numeric[tested], cut[root], left[root])
-            out[record] = of_left if goes else of_right
-        return
-    for record in range(columns.shape[1]):
-        node = np.int64(root)
-        while feature[node] >= 0:
-            tested = feature[node]
-            goes = _goes_left(columns[tested, record], numeric[tested], cut[node], left[node])
-            node = np.int64(first_child[node]) + (0 if goes else 1)
-        out[record] = label[node]
-
-
-@compiled
-def errors_on_paths(columns, classes, records, feature, first_child, label, numeric, cut, left, out):
-    """Add one to out[node] for every record that passes a node of another label, the root being node 0.
-
-    IN columns (features, all records), classes (all records,), records (some,), feature first_child label cut (nodes,), left
-    (nodes, codes), numeric (features,).  OUT out (nodes,).
-    """
-    for record in records:
-        node = np.int64(0)
-        while True:
-            if label[node] != classes[record]:
-                out[node] += 1
-            if feature[node] < 0:
-                break
-            tested = feature[node]
-            goes = _goes_left(columns[tested, record], numeric[tested], cut[node], left[node])
-            node = np.int64(first_child[node]) + (0 if goes else 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.compiled import available_threads, for_each
 from hedgerow.papers import kernels
-from hedgerow.papers.kernels import CUT
+from hedgerow.papers.kernels import CUT, GROUPS
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
 
@@ -24,8 +24,8 @@ class Branching:
     """The branches of the test on each feature; shapes are (features,)."""
 
     schema: Schema  # what the columns are read by
-    bins: Integers  # above 0 the bins of a numeric feature in a node, 0 for a branch per code, CUT for a cut with two branches
-    arity: Integers  # how many branches there are
+    bins: Integers  # above 0 the bins of a numeric feature in a node, 0 for a branch per code, CUT for a cut, or GROUPS of codes
+    arity: Integers  # how many branches there are, or codes that are divided in two groups
     low: Floats  # the public range of a feature that is cut, 0 for others
     high: Floats
     encoder: Encoder | None = None  # what turns all cells into codes; None where numbers are read as they are
@@ -33,6 +33,19 @@ class Branching:
     @property
     def cuts(self) -> Integers:
         return np.flatnonzero(self.bins == CUT)
+
+    @property
+    def branches(self) -> Integers:
+        return np.where(self.bins == GROUPS, 2, self.arity)
+
+    @property
+    def group_codes(self) -> int:
+        """How many codes a feature has at most whose tests are groups."""
+        return int(self.arity[self.bins == GROUPS].max(initial=0))
+
+    def grouped(self) -> Branching:
+        """Return the same with two groups of codes in place of a branch for each."""
+        return replace(self, bins=np.where(self.bins == 0, GROUPS, self.bins))
 
     def read(self, X: Any) -> Floats:
         """Return records as float64 of shape (records, features); what is cut is clipped to its public range."""
@@ -79,13 +92,13 @@ def cut_ranges(schema: Schema, max_bins: int) -> Branching:
 
 
 def raw_numbers(schema: Schema, max_bins: int) -> Branching:
-    """Return a cut of a numeric feature anywhere, whatever its public range; categories by their codes.
+    """Return a cut of a numeric feature anywhere, whatever its public range; categories by two groups of codes.
 
     A missing number goes right [our choice, the papers are silent]. ``max_bins`` has no use here.
     """
     numeric = _numeric(schema) > 0
     end = np.full(len(numeric), np.inf)
-    return Branching(schema, np.where(numeric, CUT, 0), np.where(numeric, 2, _codes(schema)), -end, end)
+    return Branching(schema, np.where(numeric, CUT, GROUPS), np.where(numeric, 2, _codes(schema)), -end, end)
 
 
 def _numeric(schema: Schema) -> Integers:
@@ -94,6 +107,29 @@ def _numeric(schema: Schema) -> Integers:
 
 def _codes(schema: Schema) -> Integers:
     return np.array([feature.n_codes(2) for feature in schema.features.values()], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Columns by the ranks of their values."""
+
+    ranks: npt.NDArray[np.int32]  # (columns, records): where each value stands in ``values``
+    start: Integers  # (columns + 1,): where the values of each column begin, ascending, and where the last ones end
+    values: Floats  # the distinct values of each column; a missing number (NaN) is its column's last
+
+    @classmethod
+    def of(cls, columns: Floats) -> Ranked:
+        values = [np.unique(column) for column in columns]
+        start = np.cumsum([0, *map(len, values)])
+        ranks = [
+            first + np.searchsorted(own, column) for own, first, column in zip(values, start, columns, strict=False)
+        ]
+        return cls(np.array(ranks, dtype=np.int32), start, np.concatenate(values))
+
+    @lazy
+    def numbers(self) -> Integers:
+        """How many values of each column are not missing."""
+        return np.array([np.count_nonzero(~np.isnan(own)) for own in np.split(self.values, self.start[1:-1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,16 +154,8 @@ class RawRecords:
         return len(self.branching.schema.classes)
 
     @lazy
-    def sorted_cuts(self) -> tuple[npt.NDArray[np.int32], Floats, Integers]:
-        """The features that are cut: the rank of each value (cuts, records), the distinct values, and where each one's begin."""
-        ranks, values = [], []
-        for feature in self.branching.cuts:
-            distinct, rank = np.unique(self.columns[feature], return_inverse=True)
-            numbers = distinct[~np.isnan(distinct)]  # a missing value, if any, has the last rank
-            ranks.append(np.where(rank < len(numbers), rank, -1).astype(np.int32))
-            values.append(numbers)
-        sizes = [len(numbers) for numbers in values]
-        return np.array(ranks), np.concatenate(values), np.cumsum([0, *sizes[:-1]])
+    def ranked_cuts(self) -> Ranked:
+        return Ranked.of(self.columns[self.branching.cuts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,17 +265,16 @@ class OpenNodes:
 
         The intervals are (score, left, right, start), as ``IntervalChoice`` takes them.
         """
-        ranks, values, place = self.data.sorted_cuts
+        ranked = self.data.ranked_cuts
         node, cut = np.nonzero(offered[:, self.data.branching.cuts])
-        distinct = np.append(place[1:], len(values)) - place
-        sizes = np.minimum(np.diff(self.start)[node], distinct[cut]) + 1
+        sizes = np.minimum(np.diff(self.start)[node], ranked.numbers[cut]) + 1
         block = np.cumsum(sizes) // MOST_CELLS
         for number in np.unique(block):
             chosen = block == number
             score, left, right = np.empty((3, sizes[chosen].sum()))
             pairs = (node[chosen], cut[chosen], self.low[node, cut][chosen], self.high[node, cut][chosen])
-            records = (self.data.labels, self.records, self.start)
-            start = kernels.intervals(ranks, values, place, *records, *pairs, self.data.n_classes, score, left, right)
+            records = (ranked.ranks, ranked.values, self.data.labels, self.records, self.start)
+            start = kernels.intervals(*records, *pairs, self.data.n_classes, score, left, right)
             written = slice(0, start[-1])
             yield pairs[0], self.data.branching.cuts[pairs[1]], (score[written], left[written], right[written], start)
 

@@ -10,8 +10,6 @@ import html
 import os
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +24,7 @@ from hedgerow.estimator import ClassOrder, PrivateEstimator
 from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import StoredLedger
-from hedgerow.plots.axes import BLUE, GREY, new_figure, png_bytes
+from hedgerow.plots.axes import new_figure, png_bytes
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
 from hedgerow.plots.model import ImportancesDisplay
 from hedgerow.plots.report import (
@@ -279,15 +277,3 @@ def _spent(ledger: Ledger, page: Page) -> None:
             for entry in ledger.entries
         )
         page.table(("when", "who", "what", "state", "epsilon"), rows)
-
-
-def plot_spending(times: Sequence[datetime], amounts: Sequence[float], ceiling: float, unit: str) -> Any:
-    figure = new_figure(8, 3.5)
-    axes = figure.subplots()
-    axes.step([times[0], *times], [0.0, *accumulate(amounts)], where="post", color=BLUE, label="spent")
-    axes.axhline(ceiling, linestyle="--", color=GREY, label="ceiling")
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel(unit)
-    axes.legend()
-    figure.autofmt_xdate()
-    return figure

@@ -8,7 +8,7 @@ whatever the others are (docs/proofs/boosting.md). Votes are post-processing of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -206,7 +206,7 @@ class BoostingPlan:
         def one(budget: Budget) -> Schedule:
             """Return the schedule of a round's tree that costs at most the budget."""
             return tree.schedule(
-                budget.weighing(unit),
+                replace(budget, unit=unit),
                 self.encoder.n_codes,
                 schema.is_numeric,
                 n_estimators=1,

@@ -183,8 +183,8 @@ class Grower:
         recipe, sampling, roots = self._schedule.recipe, self._schedule.sampling, []
         for _ in range(sampling.rounds):
             nodes = self._curator.assign(sampling.coin, self._rule, self._weights)
-            allowance = np.full(len(nodes), recipe.allowance)
-            frontier = self._opened(nodes, self._candidates.every_code(len(nodes)), allowance)
+            every_code = np.ones((len(nodes), int(self._candidates.offsets[-1])), dtype=np.bool_)
+            frontier = self._opened(nodes, every_code, np.full(len(nodes), recipe.allowance))
             roots.append(frontier.layer.start + frontier.row)
             for level in self._schedule.levels:
                 frontier = self._grow_level(frontier, level)

@@ -40,7 +40,7 @@ from hedgerow.privacy.accounting import (
     Subsampled,
     before_amplification,
 )
-from hedgerow.scores import Candidates, ClassCount, Gini, Score
+from hedgerow.scores import CLASS_COUNTS, Candidates, Gini, Score
 from hedgerow.table import ClassCounts, Histogram, Sizes
 
 Amount = TypeVar("Amount", Fraction, Budget)
@@ -230,7 +230,7 @@ class NoisySize(Part):
 
     @lazy
     def noise(self) -> Noise:
-        return self.budget.weighing(1).noise()
+        return replace(self.budget, unit=1).noise()
 
     def event(self, level: int) -> Event:
         return self.noise.event("noisy number of records, as a stop", level)
@@ -256,10 +256,10 @@ class SelectLabel(Part):
 
     @lazy
     def mechanism(self) -> Selection:
-        return self.budget.selection(self.selection, ClassCount.range)
+        return self.budget.selection(self.selection, 1)
 
     def event(self, level: int, cells: int) -> Pure:
-        return self.mechanism.event("leaf label", ClassCount.name, level)
+        return self.mechanism.event("leaf label", CLASS_COUNTS, level)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
         labels: Integers = curator.answer(SelectLabels(nodes), self.mechanism)

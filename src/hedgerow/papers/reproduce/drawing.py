@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from hedgerow.estimator import result_of
 from hedgerow.papers.edprf import PFDPDTClassifier
-from hedgerow.papers.reproduce.experiment import FORMS, Curve, Experiment, Form, Panel, Results
+from hedgerow.papers.reproduce.experiment import FORMS, Curve, Form, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.plots import PrivacyUtilityDisplay
 from hedgerow.plots.axes import COLORS, new_figure, shown
@@ -41,80 +41,71 @@ def draw(results: Results) -> Any | None:
     if len(experiment.axis.values) < 2 or not results.cells:
         return None
     forms = experiment.forms
-    shows_more = {curve.panel for curve in experiment.curves if curve.form is not None}  # than a rule without privacy
-    panels = [panel for panel in experiment.panels if panel in shows_more]
-    column = COLUMN + (NAMES if experiment_lines(experiment) >= MANY else 0.0)
-    figure = new_figure(max(column * len(panels), 6.0), ROW * len(forms) + LEGEND)
+    shown_in = Counter((curve.panel, curve.form) for curve in experiment.curves)
+    # A panel shows more than a rule without privacy.
+    panels = [panel for panel in experiment.panels if any(shown_in[panel, form] for form in forms)]
+    most = max(shown_in[panel, form] + shown_in[panel, None] for panel in experiment.panels for form in forms)
+    width = COLUMN + (NAMES if most >= MANY else 0.0)
+    figure = new_figure(max(width * len(panels), 6.0), ROW * len(forms) + LEGEND)
     grid = figure.subplots(len(forms), len(panels), squeeze=False, sharex=True)
     artists: dict[str, Any] = {}
     for row, form in enumerate(forms):
         for column, panel in enumerate(panels):
             ax = grid[row][column]
             artists.update(_fill(ax, results, panel, form))
-            if form == _last_form(experiment, panel):
+            ax.set_xlabel("")
+            if form == [one for one in forms if shown_in[panel, one]][-1]:  # the lowest row that shows the panel
                 ax.tick_params(labelbottom=True)
                 ax.set_xlabel(shown(experiment.axis.words))
-            else:
-                ax.set_xlabel("")
             measure = WORDS.get(panel.measure, panel.measure)
             ax.set_ylabel(f"{FORMS[form]}\n{measure}" if column == 0 else measure)
             if row == 0:
                 ax.set_title(shown(panel.name), fontsize=10)
-    for forms_of_panel in zip(*grid, strict=True):
-        _same_scale([ax for ax in forms_of_panel if ax.axison])
-    if max(len(named_lines(ax, artists)) for row in grid for ax in row) >= MANY:
-        for ax in (ax for row in grid for ax in row if ax.axison):
-            _name_ends(ax, artists)
+    drawn = [[ax for ax in column if ax.axison] for column in zip(*grid, strict=True)]
+    for column_axes in drawn:
+        _same_scale(column_axes)
+    named = {ax: _named_lines(ax, artists) for column_axes in drawn for ax in column_axes}
+    if max(map(len, named.values())) >= MANY:
+        for ax, lines in named.items():
+            _name_ends(ax, lines)
         return figure
     longest = max(map(len, artists), default=1)
     columns = max(1, min(len(artists), int(figure.get_figwidth() / (0.6 + 0.085 * longest))))
-    figure.legend(
-        artists.values(), map(shown, artists), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
-    )
+    where = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
+    figure.legend(artists.values(), map(shown, artists), **where)
     return figure
 
 
-def experiment_lines(experiment: Experiment) -> int:
-    """Return the largest number of lines that a panel has in one form."""
-    places = Counter((curve.panel, curve.form) for curve in experiment.curves)
-    return max(places[panel, form] + places[panel, None] for panel in experiment.panels for form in experiment.forms)
-
-
-def named_lines(ax: Any, artists: Mapping[str, Any]) -> dict[str, Any]:
+def _named_lines(ax: Any, artists: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines of a panel by the name that the figure's artists of the same color and dashes have."""
-    looks = {_look(artist): label for label, artist in artists.items()}
-    return {looks[_look(line)]: line for line in ax.lines if _look(line) in looks and len(line.get_xdata())}
+
+    def look(line: Any) -> tuple[object, ...]:
+        return line.get_color(), line.get_linestyle(), line.get_marker()
+
+    looks = {look(artist): label for label, artist in artists.items()}
+    return {looks[look(line)]: line for line in ax.lines if look(line) in looks and len(line.get_xdata())}
 
 
-def _look(line: Any) -> tuple[object, ...]:
-    return line.get_color(), line.get_linestyle(), line.get_marker()
-
-
-def _name_ends(ax: Any, artists: Mapping[str, Any]) -> None:
+def _name_ends(ax: Any, named: Mapping[str, Any]) -> None:
     """Write the name of each line beside its right end, those that lie close one above the other, so that no legend is needed."""
     low, high = ax.get_ylim()
-    lines = sorted((line.get_ydata()[-1], label, line) for label, line in named_lines(ax, artists).items())
-    places = [(float(y) - low) / (high - low) for y, _, _ in lines]
+    lines = sorted((line.get_ydata()[-1], label, line) for label, line in named.items())
+    ends = [(float(y) - low) / (high - low) for y, _, _ in lines]
+    places = ends.copy()
     for below, here in pairwise(range(len(places))):
         places[here] = max(places[here], places[below] + NAME_HEIGHT)
     top = 1.0
     for here in reversed(range(len(places))):  # only those at the top that do not fit go down again
         places[here] = min(places[here], top)
         top = places[here] - NAME_HEIGHT
-    for (y, label, line), place in zip(lines, places, strict=True):
-        ax.annotate(
-            shown(label),
-            (1.0, (float(y) - low) / (high - low)),
-            (1.04, place),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=7,
-            color=line.get_color(),
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": line.get_color()},
-        )
+    for (_, label, line), end, place in zip(lines, ends, places, strict=True):
+        color = line.get_color()
+        arrow = {"arrowstyle": "-", "linewidth": 0.5, "color": color}
+        text = {"va": "center", "fontsize": 7, "color": color}
+        ax.annotate(shown(label), (1.0, end), (1.04, place), xycoords="axes fraction", arrowprops=arrow, **text)
 
 
-def _same_scale(column: list[Any]) -> None:
+def _same_scale(column: Sequence[Any]) -> None:
     """Give the forms of a panel one scale, unless that would press flat one that has something to show."""
     limits = [ax.get_ylim() for ax in column]
     low, high = min(limit[0] for limit in limits), max(limit[1] for limit in limits)
@@ -125,41 +116,39 @@ def _same_scale(column: list[Any]) -> None:
         ax.set_ylim(start - more, end + more)
 
 
-def _last_form(experiment: Experiment, panel: Panel) -> Form | None:
-    """Return the form of the lowest row in which a panel shows something."""
-    forms = {curve.form for curve in experiment.curves if curve.panel == panel}
-    return [form for form in experiment.forms if form in forms][-1]
-
-
 def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]:
     """Draw one panel of one form and return its artists by label."""
-    experiment = results.experiment
-    curves = [curve for curve in experiment.curves if curve.panel == panel and curve.form in (form, None)]
-    # Of every form, so that colors are the same in all rows.
-    labels = dict.fromkeys(
-        curve.label for curve in experiment.curves if curve.panel == panel and curve.form is not None
-    )
-    lines = [_line(results, curve) for curve in curves if curve.form is not None]
+    experiment, axis = results.experiment, results.experiment.axis
+    curves = [curve for curve in experiment.curves if curve.panel == panel]
+    lines = [_line(results, curve) for curve in curves if curve.form == form]
     if not lines:  # a panel that this form has not
         ax.set_axis_off()
         return {}
-    printed: dict[str, list[tuple[float, float]]] = {}
-    for number in experiment.reported:
-        if number.panel == panel:
-            printed.setdefault(number.label, []).append((number.x, number.value))
+    printed = {
+        number.label: [one for one in experiment.reported if one.label == number.label and one.panel == panel]
+        for number in experiment.reported
+        if number.panel == panel
+    }
     reported = [
-        Line(f"{label}, as the paper prints", tuple(x for x, _ in points), tuple(y for _, y in points), (), label)
-        for label, points in printed.items()
+        Line(f"{label}, as the paper prints", tuple(n.x for n in own), tuple(n.value for n in own), (), label)
+        for label, own in printed.items()
     ]
     display = PrivacyUtilityDisplay(
         lines,
         reported=reported,
         measure=panel.measure,
-        x=experiment.axis.words,
-        log=experiment.axis.log,
-        order=list(labels),
+        x=axis.words,
+        log=axis.log,
+        order=list(
+            dict.fromkeys(curve.label for curve in curves if curve.form is not None)
+        ),  # the same colors in all rows
     ).plot(ax, legend=False)
-    ticks = _apart(experiment.axis.values, log=experiment.axis.log)
+    place = math.log if axis.log else float
+    least = LEAST_GAP * (place(max(axis.values)) - place(min(axis.values)))
+    ticks: list[float] = []  # whose labels do not run into each other
+    for value in axis.values:
+        if not ticks or place(value) - place(ticks[-1]) >= least:
+            ticks.append(value)
     ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
     for curve in curves:
         if curve.form is None:
@@ -171,20 +160,9 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
 
 def _line(results: Results, curve: Curve) -> Line:
     cells = {x: results.cells.get((curve.panel, curve.label, curve.form, x)) for x, _ in curve.points}
-    there = [(x, cell.mean, cell.spread) for x, cell in cells.items() if cell is not None]
-    x, mean, spread = zip(*there, strict=True) if there else ((), (), ())
-    return Line(curve.label, x, mean, spread)
-
-
-def _apart(values: Sequence[float], *, log: bool) -> list[float]:
-    """Return those of the values whose labels do not run into each other."""
-    place = math.log if log else float
-    least = LEAST_GAP * (place(max(values)) - place(min(values)))
-    kept: list[float] = []
-    for value in values:
-        if not kept or place(value) - place(kept[-1]) >= least:
-            kept.append(value)
-    return kept
+    there = {x: cell for x, cell in cells.items() if cell is not None}
+    means, spreads = (tuple(getattr(cell, of) for cell in there.values()) for of in ("mean", "spread"))
+    return Line(curve.label, tuple(there), means, spreads)
 
 
 def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
@@ -218,18 +196,15 @@ Path = tuple[Step, ...]
 
 
 def budget_paths(event: Event) -> tuple[Path, ...]:
-    """Return the paths of the first tree of a plan, shortest first. Steps without a budget are left out."""
-    paths = dict.fromkeys(_together(steps) for steps in _paths(_first_tree(event)) if steps)
+    """Return what each path of the plan of a tree spends, shortest first. Steps without a budget are left out."""
+    paths: dict[Path, None] = {}
+    for steps in _paths(event):
+        sums: dict[tuple[int, str], Fraction] = {}
+        for step in steps:
+            sums[step[:2]] = sums.get(step[:2], Fraction(0)) + step.amount
+        if sums:
+            paths[tuple(Step(*key, amount) for key, amount in sums.items())] = None
     return tuple(sorted(paths, key=len))
-
-
-def _first_tree(event: Event) -> Event:
-    match event:
-        case PerRecordAssignment(part):
-            return _first_tree(part)
-        case InSequence(parts) if not any(isinstance(part, Pure) for part in parts):  # of trees, not of steps
-            return _first_tree(next(part for part in parts if any(_paths(part))))
-    return event
 
 
 def _paths(event: Event) -> Iterator[Path]:
@@ -241,30 +216,14 @@ def _paths(event: Event) -> Iterator[Path]:
             for part in parts:
                 yield from _paths(part)
         case InSequence(parts):
-            before: list[Path] = [()]
-            for part in parts:
-                after = list(_paths(part)) or [()]
-                before = [(*head, *tail) for head in before for tail in after]
-            yield from before
+            for chosen in product(*(list(_paths(part)) or [()] for part in parts)):
+                yield tuple(step for steps in chosen for step in steps)
         case PerRecordAssignment(part):
             yield from _paths(part)
 
 
-def _together(steps: Path) -> Path:
-    """Return the steps of a path, with steps of the same purpose and level merged."""
-    sums: dict[tuple[int, str], Fraction] = {}
-    for step in steps:
-        sums[step[:2]] = sums.get(step[:2], Fraction(0)) + step.amount
-    return tuple(Step(*key, amount) for key, amount in sums.items())
-
-
-def _name(path: Path) -> str:
-    return f"{path[-1].purpose}, level {path[-1].level}" if path[-1].level else path[-1].purpose
-
-
-def draw_paths(ax: Any, paths: Sequence[Path], title: str) -> None:
+def draw_paths(ax: Any, paths: Sequence[Path], colors: Mapping[str, str], title: str) -> None:
     """Draw one bar for each path, all of which end where the budget ends."""
-    colors = _colors(paths)
     longest = float(max(sum(step.amount for step in path) for path in paths))
     for place, path in enumerate(paths):
         start = 0.0
@@ -272,10 +231,11 @@ def draw_paths(ax: Any, paths: Sequence[Path], title: str) -> None:
             width = float(step.amount)
             ax.barh(place, width, left=start, height=0.72, color=colors[step.purpose], edgecolor="white")
             if width > 0.07 * longest:
-                middle = start + width / 2
-                ax.text(middle, place, f"{width:.2g}", ha="center", va="center", fontsize=8, color="white")
+                text = {"ha": "center", "va": "center", "fontsize": 8, "color": "white"}
+                ax.text(start + width / 2, place, f"{width:.2g}", **text)
             start += width
-    ax.set_yticks(range(len(paths)), [shown(_name(path)) for path in paths])
+    names = [f"{end.purpose}, level {end.level}" if end.level else end.purpose for *_, end in paths]
+    ax.set_yticks(range(len(paths)), map(shown, names))
     ax.invert_yaxis()
     ax.set_xlim(0, 1.02 * longest)
     ax.set_xlabel("epsilon that one record pays on its path, root at the left")
@@ -286,39 +246,31 @@ def draw_paths(ax: Any, paths: Sequence[Path], title: str) -> None:
     ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
 
 
-def draw_tree(ax: Any, paths: Sequence[Path], title: str) -> None:
+def draw_tree(ax: Any, paths: Sequence[Path], colors: Mapping[str, str], title: str) -> None:
     """Draw one tree in which, on each level, one node is split and one is a leaf."""
-    colors = _colors(paths)
-    longest = max(paths, key=lambda path: len(path))
-    ends = {path[-1].level: path[-1] for path in paths if path[-1].level}
-    inner = [step for step in longest if step.level and step != longest[-1]]
-    levels = sorted({step.level for step in inner} | set(ends))
+    *inner, last = (step for step in max(paths, key=len) if step.level)
+    leaves = {path[-1].level: path[-1] for path in paths if path[-1].level}
 
-    def node(x: float, y: float, steps: Sequence[Step]) -> None:
-        words = "\n".join(f"{shown(step.purpose.split(',')[0])} {float(step.amount):.2f}" for step in steps)
-        box = {"boxstyle": "round,pad=0.45", "facecolor": colors[steps[-1].purpose], "edgecolor": "none"}
-        ax.text(x, y, words, ha="center", va="center", color="white", fontsize=9, bbox=box)
+    def node(x: float, step: Step) -> None:
+        words = f"{shown(step.purpose.split(',')[0])} {float(step.amount):.2f}"
+        box = {"boxstyle": "round,pad=0.45", "facecolor": colors[step.purpose], "edgecolor": "none"}
+        ax.text(x, -step.level, words, ha="center", va="center", color="white", fontsize=9, bbox=box)
 
-    for level in levels:
-        spent = [step for step in inner if step.level == level]
-        if spent:
-            node(0.7 * level, -level, spent)
+    for step in (*inner, last):
+        level, x = step.level, 0.7 * step.level
+        if step is not last:
+            node(x, step)
             for child in (0.7, -0.7):
-                ax.plot([0.7 * level, 0.7 * level + child], [-level, -level - 1], color="#999999", zorder=1)
-        if level in ends and level > levels[0]:
-            node(0.7 * level - 1.4, -level, [ends[level]])
-        if level == levels[-1]:
-            node(0.7 * level, -level, [ends[level]])
+                ax.plot([x, x + child], [-level, -level - 1], color="#999999", zorder=1)
+        if level in leaves and level > inner[0].level:
+            node(x - 1.4, leaves[level])
+        if step is last:
+            node(x, last)
         ax.text(-1.6, -level, f"level {level}", va="center", fontsize=9, color="#555555")
-    ax.set_xlim(-1.8, 0.7 * levels[-1] + 0.9)
-    ax.set_ylim(-levels[-1] - 0.6, -levels[0] + 0.6)
+    ax.set_xlim(-1.8, 0.7 * last.level + 0.9)
+    ax.set_ylim(-last.level - 0.6, -inner[0].level + 0.6)
     ax.set_axis_off()
     ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
-
-
-def _colors(paths: Sequence[Path]) -> dict[str, str]:
-    kinds = dict.fromkeys(step.purpose for path in paths for step in path)
-    return {kind: COLORS[place % len(COLORS)] for place, kind in enumerate(kinds)}
 
 
 TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
@@ -335,8 +287,11 @@ def draw_figure3() -> Any:
     """Draw the budget of one tree, as a tree and path by path."""
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
-    draw_tree(left, figure3(), "as the paper's figure 3")
-    draw_paths(right, figure3(), "the same, one bar per path")
+    paths = figure3()
+    kinds = dict.fromkeys(step.purpose for path in paths for step in path)
+    colors = dict(zip(kinds, COLORS, strict=False))
+    draw_tree(left, paths, colors, "as the paper's figure 3")
+    draw_paths(right, paths, colors, "the same, one bar per path")
     return figure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -16,30 +16,24 @@ from hedgerow.papers.reproduce.verdicts import Cell, Verdict
 
 Form = Literal["published", "private", "coded"]
 FORMS: Mapping[Form, str] = {"published": "as printed", "private": "private form", "coded": "as its authors coded it"}
-QUICK_RECORDS = 4000
 MAJORITY = "majority rule"  # the label of the rule that reads no record
 COLUMNS = ("panel", "measure", "method", "form", "x", "mean", "sd", "runs")
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What is swept: the parameter's name, the words under the axis, the values, and which of them a quick run keeps.
-
-    ``parameter`` is ``"epsilon"``, ``"records"`` or a setting of the systems; ``shift`` is what has to be added to a value to
-    give the parameter.
-    """
+    """What is swept: ``"epsilon"``, ``"records"``, ``"features"`` or a setting of the systems, less ``shift``; and its name."""
 
     parameter: str
     words: str
     values: tuple[float, ...]
-    quick: tuple[float, ...]
     log: bool = False
     shift: int = 0
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes: a title, and the measure on its y axis."""
+    """One set of axes, with the measure on its y axis."""
 
     name: str
     measure: str = "accuracy"
@@ -119,18 +113,6 @@ class Experiment:
     def tasks(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(fit.data for curve in self.curves for _, fit in curve.points))
 
-    def quickly(self) -> Experiment:
-        """Return the experiment with fewer values on its axis and fewer records."""
-
-        def quick(fit: Fit) -> Fit:
-            return fit if 0 < fit.records < QUICK_RECORDS else replace(fit, records=QUICK_RECORDS)
-
-        curves = (
-            replace(curve, points=tuple((x, quick(fit)) for x, fit in curve.points if x in self.axis.quick))
-            for curve in self.curves
-        )
-        return replace(self, curves=tuple(curves))
-
     def fits(self, seeds: int, coded_seeds: int | None = None) -> Iterator[Fit]:
         """Yield every fit, each as many times as there are seeds unless it has no noise; authors' code may have its own."""
         for run in range(seeds):
@@ -167,28 +149,9 @@ class Results:
                 fewest[form] = min(len(cell.values), fewest.get(form, len(cell.values)))
         return {place: cell if cell.certain else Cell(cell.values[: fewest[place[2]]]) for place, cell in cells.items()}
 
-    def panels(self, patterns: Sequence[str]) -> list[Panel]:
-        """Return the panels whose names match one of some patterns, in which ``*`` stands for anything."""
-        return [panel for panel in self.experiment.panels if any(fnmatchcase(panel.name, one) for one in patterns)]
-
     def cell(self, panel: Panel, label: str, form: Form, x: float) -> Cell | None:
         """Return the runs of a point; of a method without privacy, whatever the form."""
         return self.cells.get((panel, label, form, x)) or self.cells.get((panel, label, None, x))
-
-    def curve(self, form: Form, place: Place) -> dict[float, Cell]:
-        """Return the points of a curve by x, those that were measured."""
-        name, label = place
-        panel = next((panel for panel in self.experiment.panels if name in (panel, panel.name)), None)
-        if panel is None:
-            return {}
-        cells = {x: self.cell(panel, label, form, x) for x in self.experiment.axis.values}
-        return {x: cell for x, cell in cells.items() if cell is not None}
-
-    def rows(self, form: Form, *places: Place) -> dict[float, list[Cell]]:
-        """Return the points of several curves, in their order, by each x at which all were measured."""
-        curves = [self.curve(form, place) for place in places]
-        common = [x for x in self.experiment.axis.values if all(x in cells for cells in curves)]
-        return {x: [cells[x] for cells in curves] for x in common}
 
     def write_table(self, path: str | os.PathLike[str]) -> None:
         """Write one line of a CSV file for each point: where it is, its mean, its standard deviation, its runs."""
@@ -198,6 +161,51 @@ class Results:
             for (panel, label, form, x), cell in self.cells.items():
                 numbers = f"{x:g}", f"{cell.mean:.5f}", f"{cell.spread:.5f}", len(cell.values)
                 writer.writerow([panel.name, panel.measure, label, form or "without privacy", *numbers])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one form's runs gave."""
+
+    results: Results
+    form: Form
+
+    def panels(self, patterns: Sequence[str]) -> list[Panel]:
+        """Return the panels whose names match one of some patterns, in which ``*`` stands for anything."""
+        panels = self.results.experiment.panels
+        return [panel for panel in panels if any(fnmatchcase(panel.name, one) for one in patterns)]
+
+    def curve(self, place: Place) -> dict[float, Cell]:
+        """Return the points of a curve by x, those that were measured."""
+        experiment, (name, label) = self.results.experiment, place
+        for panel in experiment.panels:
+            if name in (panel, panel.name):
+                cells = {x: self.results.cell(panel, label, self.form, x) for x in experiment.axis.values}
+                return {x: cell for x, cell in cells.items() if cell is not None}
+        return {}
+
+    def line(self, place: Place) -> list[Cell]:
+        return list(self.curve(place).values())
+
+    def lines(self, label: str, patterns: Sequence[str]) -> Iterator[tuple[Panel, list[Cell]]]:
+        """Yield the curve of a label in each panel where it has two points or more."""
+        for panel in self.panels(patterns):
+            cells = self.line((panel, label))
+            if len(cells) > 1:
+                yield panel, cells
+
+    def rows(self, places: Sequence[Place]) -> dict[float, list[Cell]]:
+        """Return the points of several curves, in their order, by each x at which all were measured."""
+        curves = [self.curve(place) for place in places]
+        common = [x for x in self.results.experiment.axis.values if all(x in cells for cells in curves)]
+        return {x: [cells[x] for cells in curves] for x in common}
+
+    def tables(self, groups: Sequence[Sequence[Place]]) -> list[list[list[Cell]]]:
+        """Return the rows of each group of curves that has any."""
+        return [rows for group in groups if (rows := list(self.rows(group).values()))]
+
+    def every_row(self, groups: Sequence[Sequence[Place]]) -> list[list[Cell]]:
+        return [row for rows in self.tables(groups) for row in rows]
 
 
 Check = Callable[[Results, Form], Verdict]

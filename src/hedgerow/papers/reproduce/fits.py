@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES, read_packed, write_packed
 from hedgerow.papers.reproduce.readings import READINGS
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.schema.encoder import category_readers, raw_columns
+from hedgerow.schema.encoder import raw_columns
 from hedgerow.systems import system_class
 from hedgerow.texts import Progress
 
@@ -125,28 +125,26 @@ def load_split(name: str) -> Split:
         X_train, X_test, y_train, y_test = data.X, data.X_test, data.y, data.y_test
     if task.filled:
         X_train, X_test = _filled(X_train), _filled(X_test)
-    if task.drawn:
-        rows = _drawn(y_train, task.drawn, task.seed)
+    if task.drawn:  # in random order, so many of the larger class with replacement, and every one of the others
+        classes, counts = np.unique(y_train, return_counts=True)
+        random, larger = np.random.RandomState(task.seed), y_train == classes[counts.argmax()]
+        rows = np.concatenate((random.choice(np.flatnonzero(larger), task.drawn), np.flatnonzero(~larger)))
+        rows = random.permutation(rows)
         X_train, y_train = X_train[rows], y_train[rows]
-    schema = _in_numbers(data.schema)
-    return Split(schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
-
-
-def _in_numbers(schema: Schema) -> Schema:
-    """Return a schema whose categories are named by their codes instead of by words."""
     features = {
         name: feature if isinstance(feature, Numeric) else Categorical(range(len(feature.values)))
-        for name, feature in schema.features.items()
+        for name, feature in data.schema.features.items()
     }
-    return Schema(features, schema.classes)
+    coded = Schema(features, data.schema.classes)  # categories are named by their codes instead of by words
+    return Split(coded, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
 
 
 def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
-    """Return records as float64, column by column, for the schema in numbers: text is read once, and not in every fit."""
+    """Return records as float64, column by column: text is read once, and not in every fit."""
     values = raw_columns(X, schema)
-    for place, reader in enumerate(category_readers(schema)):
-        if reader is not None:
-            values[values[:, place] == reader.missing, place] = np.nan
+    for place, feature in enumerate(schema.features.values()):
+        if isinstance(feature, Categorical):
+            values[values[:, place] == len(feature.values), place] = np.nan
     return dict(zip(schema.names, np.ascontiguousarray(values.T), strict=True))
 
 
@@ -156,15 +154,6 @@ def _filled(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
     known[0] = True
     last = np.maximum.accumulate(np.where(known, np.arange(len(X))[:, None], 0), axis=0)
     return np.asarray(np.take_along_axis(X, last, axis=0))
-
-
-def _drawn(y: npt.NDArray[Any], records: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return, in random order, so many rows of the larger class with replacement, and every one of the others."""
-    classes, counts = np.unique(y, return_counts=True)
-    random = np.random.RandomState(seed)
-    larger = y == classes[counts.argmax()]
-    rows = np.concatenate((random.choice(np.flatnonzero(larger), records), np.flatnonzero(~larger)))
-    return np.asarray(random.permutation(rows))
 
 
 BASELINES: Mapping[str, Any] = {"adaboost": AdaBoostClassifier, "majority": DummyClassifier}
@@ -180,23 +169,20 @@ class Baseline:
         self._schema = schema
         self._reads = system != "majority"
         self._model = BASELINES[system](**settings)
+        self.classes_ = np.asarray(schema.classes)
 
-    def fit(self, columns: Mapping[str, npt.NDArray[Any]], y: npt.NDArray[Any]) -> Self:
+    def fit(self, columns: Columns, y: npt.NDArray[Any]) -> Self:
         self._model.fit(self._matrix(columns), y)
         return self
 
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        return np.asarray(self._schema.classes)
-
-    def predict_proba(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+    def predict_proba(self, columns: Columns) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class; zeros for a class that trained nothing."""
         known = self._model.predict_proba(self._matrix(columns))
-        out = np.zeros((len(known), len(self._schema.classes)))
+        out = np.zeros((len(known), len(self.classes_)))
         out[:, np.flatnonzero(np.isin(self.classes_, self._model.classes_))] = known
         return out
 
-    def _matrix(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float32]:
+    def _matrix(self, columns: Columns) -> npt.NDArray[np.float32]:
         if not self._reads:
             return np.zeros((len(next(iter(columns.values()))), 1), dtype=np.float32)
         parts = [
@@ -261,9 +247,8 @@ def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     if fit.system in BASELINES:
         return Baseline(fit.system, schema, **dict(fit.settings))
     kind: type[Any] = READINGS.get(fit.system) or system_class(fit.system)
-    return kind(
-        epsilon=fit.epsilon, schema=schema, random_state=random_state, variant=fit.variant, **dict(fit.settings)
-    )
+    given = {"epsilon": fit.epsilon, "schema": schema, "random_state": random_state, "variant": fit.variant}
+    return kind(**given, **dict(fit.settings))
 
 
 def measured(fit: Fit, wanted: Collection[str] = MEASURES) -> dict[str, str]:
@@ -278,7 +263,12 @@ def measured(fit: Fit, wanted: Collection[str] = MEASURES) -> dict[str, str]:
     seconds = time.perf_counter() - start
     probabilities = model.predict_proba(split.X_test)
     predicted = model.classes_[probabilities.argmax(axis=1)]
-    numbers: dict[str, float] = {**_rates(split, predicted), "seconds": seconds}
+    first, called = (labels == split.schema.classes[0] for labels in (split.y_test, predicted))
+    right = float(np.sum(first & called))
+    precision, recall = right / max(1, int(called.sum())), right / max(1, int(first.sum()))
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    numbers = {"accuracy": float(np.mean(first == called)), "precision": precision, "recall": recall, "f1": f1}
+    numbers["seconds"] = seconds
     actual, score = split.y_test == model.classes_[1], probabilities[:, 1]
     if "auc" in wanted:
         numbers["auc"] = float(roc_auc_score(actual, score))
@@ -312,16 +302,6 @@ def number_of(row: Mapping[str, str], measure: str, x: float) -> float | None:
     if measure == "roc":
         return float(text.split()[FALSE_RATES.index(x)]) if text else None
     return float(text) if text else None
-
-
-def _rates(split: Split, predicted: npt.NDArray[Any]) -> Mapping[str, float]:
-    """Return the measures of the classes that are predicted for the test records."""
-    actual, called = (labels == split.schema.classes[0] for labels in (split.y_test, predicted))
-    right = float(np.sum(actual & called))
-    precision, recall = right / max(1, int(called.sum())), right / max(1, int(actual.sum()))
-    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-    accuracy = float(np.mean(actual == called))
-    return {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1}
 
 
 FIELDS = (*KEY, *MEASURES)
@@ -359,22 +339,18 @@ def pack_rows(folder: str | os.PathLike[str], sets: Mapping[str, Collection[str]
     """
     home, rows, written = Path(folder), read_rows(folder), []
     for paper, names in sets.items():
-        own = sorted((row for row in rows.values() if row["data"] in names), key=_place)
-        if not own:
-            continue
-        text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(own)
-        written.append(home / f"{paper}{PACKED}")
-        write_packed(written[-1], text.getvalue())
-    for name in {name for names in sets.values() for name in names}:
-        (home / f"{name}.csv").unlink(missing_ok=True)  # packed by now
+        own = [row for row in rows.values() if row["data"] in names]
+        if own:
+            own.sort(key=lambda row: (*(row[name] for name in KEY[:-1]), int(row["run"])))
+            text = io.StringIO(newline="")
+            writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(own)
+            written.append(home / f"{paper}{PACKED}")
+            write_packed(written[-1], text.getvalue())
+            for name in names:
+                (home / f"{name}.csv").unlink(missing_ok=True)  # packed by now
     return [*written, home / HASHES] if written else []
-
-
-def _place(row: Row) -> tuple[object, ...]:
-    return *(row[name] for name in KEY[:-1]), int(row["run"])
 
 
 def run_grid(
@@ -396,9 +372,16 @@ def run_grid(
         return rows
     paths = {fit.data: Path(folder) / f"{fit.data}.csv" for fit in left}
     for path in paths.values():
-        _mend(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():  # a last line that was not written to its end is cut off
+            os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+    done: Iterable[tuple[Fit, Row]] = ((fit, work(fit)) for fit in left)
+    if jobs > 1:
+        from sklearn.utils.parallel import Parallel, delayed
+
+        done = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_alone)(fit, work) for fit in left)
     with progress(map(_group, left), len(wanted) - len(left)) as bar:
-        for fit, row in _worked(left, jobs, work):
+        for fit, row in done:
             with paths[fit.data].open("a", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
                 if not file.tell():
@@ -409,30 +392,12 @@ def run_grid(
     return rows
 
 
-def _group(fit: Fit) -> tuple[object, ...]:
-    """Return what decides how long a fit takes, for the estimate of the time left."""
-    settings = dict(fit.settings)
-    return fit.data, fit.records, fit.system, fit.variant, settings.get("n_estimators"), settings.get("max_depth")
-
-
-def _worked(fits: Sequence[Fit], jobs: int, work: Callable[[Fit], Row]) -> Iterator[tuple[Fit, Row]]:
-    if jobs == 1:
-        for fit in fits:
-            yield fit, work(fit)
-        return
-    from sklearn.utils.parallel import Parallel, delayed
-
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_pair)(fit, work) for fit in fits)
-
-
-def _pair(fit: Fit, work: Callable[[Fit], Row]) -> tuple[Fit, Row]:
+def _alone(fit: Fit, work: Callable[[Fit], Row]) -> tuple[Fit, Row]:
     with single():  # the other jobs have the other processors
         return fit, work(fit)
 
 
-def _mend(path: Path) -> None:
-    """Make the folder of a results file, and cut off a last line that was not written to its end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        whole = path.read_bytes().rfind(b"\n") + 1
-        os.truncate(path, whole)
+def _group(fit: Fit) -> tuple[object, ...]:
+    """Return what decides how long a fit takes, for the estimate of the time left."""
+    settings = dict(fit.settings)
+    return fit.data, fit.records, fit.system, fit.variant, settings.get("n_estimators"), settings.get("max_depth")

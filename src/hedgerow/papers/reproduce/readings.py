@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers, Truth
 from hedgerow.estimator import Draw, PublicCoins
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.boosting import PrintedBoosting
 from hedgerow.papers.cart import CARTDPsAdaBoostClassifier, CartTree
-from hedgerow.papers.dpada import DPAdaClassifier, ExactStump, PrintedDPAda, Ties
+from hedgerow.papers.dpada import DPAdaClassifier
 from hedgerow.papers.edprf import EDPRFClassifier, TraditionClassifier
 from hedgerow.papers.forest import Bootstrap, FixedSize, PrintedForest, TwoPhases
 from hedgerow.papers.noise import Permutation
@@ -36,7 +36,7 @@ def shrinking_parts(records: int, trees: int) -> list[int]:
 class ShrinkingParts(FixedSize):
     """Each tree gets a T-th of the records that are left, and about 1 / e of all are in none (algorithm 4 to the letter)."""
 
-    def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> list[npt.NDArray[np.int64]]:
+    def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> list[Integers]:
         order = randomness.draw(Permutation(), len(wrong))
         ends = np.cumsum(shrinking_parts(len(wrong), trees))
         return list(np.split(order[: ends[-1]], ends[:-1]))
@@ -72,19 +72,16 @@ class AllocationForest(EDPRFClassifier):
         return recipe if own else replace(recipe, assign=AllRecords(), levels=ALLOCATIONS[self.allocation])
 
     def _published(self) -> PrintedForest:
-        own = self.allocation == "own"
-        traditional = self.tree == "tradition"
-        recipe = self._traditional()._published() if traditional else super()._published()
+        traditional = self._traditional() if self.tree == "tradition" else None
+        recipe = traditional._published() if traditional else super()._published()
         recipe = replace(recipe, pure_leaves=self.purity_test)
-        if own:
+        if self.allocation == "own":
             return replace(recipe, samples=ShrinkingParts()) if self.parts == "shrinking" else recipe
-        halved = traditional and self._traditional().reading == "halved"
-        phases = traditional and self.allocation == "tpdprf"
         return replace(
             recipe,
-            samples=TwoPhases() if phases else Bootstrap(),
+            samples=TwoPhases() if traditional and self.allocation == "tpdprf" else Bootstrap(),
             levels=ALLOCATIONS[self.allocation],
-            sharing="halved" if halved else "undivided",
+            sharing="halved" if traditional and traditional.reading == "halved" else "undivided",
         )
 
     def _traditional(self) -> TraditionClassifier:
@@ -92,27 +89,15 @@ class AllocationForest(EDPRFClassifier):
         return TraditionClassifier(reading="undivided" if self.allocation == "tpdprf" else self.reading)
 
 
-class _ReadCART(CARTDPsAdaBoostClassifier):
-    """CART-DPsAdaBoost as printed with other settings of its tree."""
+def _cart(**tree: Any) -> type[Any]:
+    """Return CART-DPsAdaBoost as printed with other settings of its tree."""
 
-    tree: ClassVar[dict[str, Any]] = {}
+    class Reading(CARTDPsAdaBoostClassifier):
+        def _published(self) -> PrintedBoosting:
+            recipe = super()._published()
+            return replace(recipe, learner=replace(cast(CartTree, recipe.learner), **tree))
 
-    def _published(self) -> PrintedBoosting:
-        recipe = super()._published()
-        assert isinstance(recipe.learner, CartTree)
-        return replace(recipe, learner=replace(recipe.learner, **self.tree))
-
-
-class SharesCART(_ReadCART):
-    """Noise of the scale max w / epsilon' goes onto a leaf's weighted shares, which are as small as w, not onto counts."""
-
-    tree: ClassVar[dict[str, Any]] = {"noised": "shares"}
-
-
-class UnsampledCART(_ReadCART):
-    """Every tree is grown on all records: the paper's perturbation of records is left out."""
-
-    tree: ClassVar[dict[str, Any]] = {"sampled": False}
+    return Reading
 
 
 class EqualRoundsCART(CARTDPsAdaBoostClassifier):
@@ -128,19 +113,17 @@ class EqualRoundsCART(CARTDPsAdaBoostClassifier):
 
 
 class FromRoundOne(DPAdaClassifier):
-    """DPAda with noise after every round, published form only: algorithm 3 instead of equation 21."""
+    """DPAda with noise after every round, the first one too, published form only: algorithm 3 instead of equation 21."""
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
         return tuple(range(1, self._rounds(claim) + 1))
-
-    def _published(self) -> PrintedBoosting:
-        return PrintedDPAda(ExactStump(), cast(Ties, self.ties), from_first=True)
 
 
 READINGS: Mapping[str, type[Any]] = {
     "allocation": AllocationForest,
     "cart-equal-rounds": EqualRoundsCART,
-    "cart-shares": SharesCART,
-    "cart-unsampled": UnsampledCART,
+    # Noise goes onto a leaf's weighted shares, which are as small as the weights that it is scaled by, and not onto counts.
+    "cart-shares": _cart(noised="shares"),
+    "cart-unsampled": _cart(sampled=False),  # the paper's perturbation of records is left out
     "dpada-from-round-1": FromRoundOne,
 }

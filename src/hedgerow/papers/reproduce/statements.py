@@ -32,7 +32,7 @@ from hedgerow.papers.reproduce.judges import JUDGES
 NAME = re.compile(r"\{(\*?)(\w+)\}")
 LATER = ("task", "measure")  # names that `curves_of` fills in
 NAMES = ("edprf", "cart-dps-adaboost", "dpada")
-NOWHERE = Axis("", "", (), ())
+NOWHERE = Axis("", "", ())
 OWN_SETTINGS: Mapping[str, tuple[str, ...]] = {"adaboost": ("n_estimators",), "majority": ()}
 
 
@@ -47,21 +47,21 @@ def read_paper(name: str) -> dict[str, Any]:
 
 def expanded(value: Any, names: Mapping[str, Any]) -> Any:
     """Return a value of a file with its names filled in; an unknown one is a KeyError."""
-    if isinstance(value, str):
-        whole = NAME.fullmatch(value)
-        return names[whole[2]] if whole and whole[2] not in LATER else NAME.sub(lambda part: _text(part, names), value)
-    if isinstance(value, list):
-        return [one for item in value for one in _items(item, names)]
     if isinstance(value, dict):
         return {expanded(key, names): expanded(one, names) for key, one in value.items()}
-    return value
+    if isinstance(value, list):
+        return [one for item in value for one in _items(item, names)]
+    if not isinstance(value, str):
+        return value
+    whole = NAME.fullmatch(value)
+    if whole and whole[2] not in LATER:
+        return names[whole[2]]
 
+    def text(part: re.Match[str]) -> str:
+        one = part[0] if part[2] in LATER else names[part[2]]
+        return f"{one:g}" if isinstance(one, float) else str(one)
 
-def _text(part: re.Match[str], names: Mapping[str, Any]) -> str:
-    if part[2] in LATER:
-        return part[0]
-    value = names[part[2]]
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return NAME.sub(text, value)
 
 
 def _items(item: Any, names: Mapping[str, Any]) -> Iterator[Any]:
@@ -80,30 +80,29 @@ def _items(item: Any, names: Mapping[str, Any]) -> Iterator[Any]:
 
 def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, ...]:
     axes = {name: Axis(**{key: _frozen(value) for key, value in axis.items()}) for name, axis in tables["axes"].items()}
-    return tuple(_experiment(paper, table, axes) for table in tables["experiments"])
+    experiments = []
+    for table in tables["experiments"]:
+        axis = axes[table["axis"]] if "axis" in table else NOWHERE
+        claims = [{"section": table.get("section", ""), **claim} for claim in table.get("claims", ())]
+        claims += [{"section": "", **check} for check in table.get("checks", ())]
+        experiment = Experiment(
+            name=f"{paper}/{table['name']}",
+            title=table["title"],
+            settings=table["settings"],
+            axis=axis,
+            curves=tuple(curve for group in table.get("curves", ()) for curve in _curves(axis, **group)),
+            reported=tuple(number for group in table.get("reported", ()) for number in _numbers(**group)),
+            claims=tuple(_claim(**claim) for claim in claims),
+            notes=tuple(table.get("notes", ())),
+            picture=PICTURES.get(table.get("picture", "")),
+            reading=table.get("reading", ""),
+        )
+        experiments.append(experiment)
+    return tuple(experiments)
 
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _experiment(paper: str, table: Mapping[str, Any], axes: Mapping[str, Axis]) -> Experiment:
-    axis = axes[table["axis"]] if "axis" in table else NOWHERE
-    section = table.get("section", "")
-    claims = [{"section": section, **claim} for claim in table.get("claims", ())]
-    own = [{"section": "", **check} for check in table.get("checks", ())]
-    return Experiment(
-        name=f"{paper}/{table['name']}",
-        title=table["title"],
-        settings=table["settings"],
-        axis=axis,
-        curves=tuple(curve for group in table.get("curves", ()) for curve in _curves(axis, **group)),
-        reported=tuple(number for group in table.get("reported", ()) for number in _numbers(**group)),
-        claims=tuple(_claim(**claim) for claim in (*claims, *own)),
-        notes=tuple(table.get("notes", ())),
-        picture=PICTURES.get(table.get("picture", "")),
-        reading=table.get("reading", ""),
-    )
 
 
 def _claim(section: str, text: str, check: str, **arguments: Any) -> PaperClaim:
@@ -132,17 +131,13 @@ def _curves(
     if coded_measure:
         curves = tuple(replace(one, own_measure=coded_measure) if one.form == "coded" else one for one in curves)
     yield from curves
-    for other in again:
-        for curve in curves:
-            if curve.form is not None and other.get("only") in (None, curve.label):
-                yield _again(curve, other)
-
-
-def _again(curve: Curve, other: Mapping[str, Any]) -> Curve:
-    points = curve.points
-    if "epsilon" in other:
-        points = tuple((x, replace(fit, epsilon=other["epsilon"])) for x, fit in points)
-    return replace(curve, label=other["label"], own_measure=other.get("measure", curve.own_measure), points=points)
+    for other, curve in product(again, curves):
+        if curve.form is not None and other.get("only") in (None, curve.label):
+            points = curve.points
+            if "epsilon" in other:
+                points = tuple((x, replace(fit, epsilon=other["epsilon"])) for x, fit in points)
+            measure = other.get("measure", curve.own_measure)
+            yield replace(curve, label=other["label"], own_measure=measure, points=points)
 
 
 def curves_of(
@@ -190,11 +185,11 @@ def _fit(
         settings[axis.parameter] = int(x) + axis.shift
     if form is None:  # nothing but the size matters to what has no privacy
         settings = {name: value for name, value in settings.items() if name in OWN_SETTINGS[system]}
-        return Fit(task, system, "none", 0.0, tuple(sorted(settings.items())), records)
-    if form == "coded":
-        coded = tuple(sorted({**settings, "as_coded": True}.items()))
-        return Fit(CODED_DATA.get(task, task), system, "published", epsilon, coded, records)
-    return Fit(task, system, form, epsilon, tuple(sorted(settings.items())), records)
+        epsilon = 0.0
+    elif form == "coded":
+        task, settings["as_coded"] = CODED_DATA.get(task, task), True
+    variant = {None: "none", "coded": "published"}.get(form, form)
+    return Fit(task, system, str(variant), epsilon, tuple(sorted(settings.items())), records)
 
 
 @dataclass(frozen=True)
@@ -227,26 +222,28 @@ class Paper:
 
 def _paper(name: str) -> Paper:
     tables = read_paper(name)
-    experiments = experiments_of(name, tables)
     given = {key: _frozen(value) for key, value in tables.items() if key not in ("axes", "experiments")}
-    return Paper(name=name, experiments=experiments, **given)
+    return Paper(name=name, experiments=experiments_of(name, tables), **given)
 
 
 PAPERS = tuple(map(_paper, NAMES))
 
 
+def short_name(experiment: str) -> str:
+    return experiment.partition("/")[2]
+
+
 def experiments_named(names: Iterable[str]) -> tuple[Experiment, ...]:
     """Return the experiments of these names; a paper's name stands for all of its own, ``"all"`` for every one."""
     everything = [experiment for paper in PAPERS for experiment in paper.experiments]
-    known = {experiment.name: (experiment,) for experiment in everything}
-    groups = {paper.name: paper.experiments for paper in PAPERS}
+    known = {"all": everything, **{paper.name: paper.experiments for paper in PAPERS}}
+    known |= {experiment.name: (experiment,) for experiment in everything}
     chosen: list[Experiment] = []
     for name in names:
-        experiments = {**known, **groups, "all": everything}.get(name)
-        if experiments is None:
+        if name not in known:
             raise ConfigurationError(
-                f"{name!r} is no experiment. `hedgerow reproduce list` shows them; a paper's name ({', '.join(groups)}) "
+                f"{name!r} is no experiment. `hedgerow reproduce list` shows them; a paper's name ({', '.join(NAMES)}) "
                 "stands for all of its own, and 'all' for every one."
             )
-        chosen += experiments
+        chosen += known[name]
     return tuple(dict.fromkeys(chosen))

@@ -55,6 +55,10 @@ class Cell:
     def freedom(self) -> float:
         return math.inf if self.certain else len(self.values) - 1
 
+    def less(self, value: float) -> Contrast:
+        """Return how far the point lies above a number."""
+        return Contrast(self.mean - value, self.error, self.freedom)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -122,11 +126,6 @@ class Contrast:
         """The gap in standard errors; without noise it is the least of all."""
         return self.gap / self.error if self.error else -math.inf
 
-    def needed(self, contrasts: int = 1) -> float:
-        """Return how many runs would make it clear, if means and spreads stay."""
-        needed = self.count * (self.bound(LEVEL / contrasts) / abs(self.gap)) ** 2 if self.gap else math.inf
-        return math.inf if math.isnan(needed) else needed
-
     def within(self, tolerance: float) -> Contrast:
         """Return how far inside a tolerance the gap lies, above or below 0."""
         return Contrast(tolerance - abs(self.gap), self.error, self.freedom)
@@ -155,11 +154,6 @@ def _of_runs(gap: float, runs: np.ndarray, smallest: float = -1.0) -> Contrast:
     error = float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
     values = tuple((runs - runs.mean() + gap).tolist())
     return Contrast(gap, error if error > smallest else 0.0, len(runs) - 1, values)
-
-
-def near(cell: Cell, value: float, tolerance: float) -> Contrast:
-    """Return how far inside the tolerance around a number a point lies."""
-    return Contrast(cell.mean - value, cell.error, cell.freedom).within(tolerance)
 
 
 def difference(here: Cell, there: Cell) -> Contrast:
@@ -220,9 +214,8 @@ def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = (), 
     if any(whole.fails(len(wholes)) for whole in wholes):
         return Verdict("does not", words, details)
     clear = sum(contrast.holds for contrast in contrasts) >= MOST * len(contrasts)
-    if clear and all(contrast.gap > 0 for contrast in contrasts):
-        return Verdict("holds", words, details)
-    if wholes and all(whole.holds for whole in wholes):
+    right = clear and all(contrast.gap > 0 for contrast in contrasts)
+    if right or (wholes and all(whole.holds for whole in wholes)):
         return Verdict("holds", words, details)
     return Verdict("cannot be told", joined(words, _what_would_tell(contrasts, wholes)), details)
 
@@ -251,12 +244,16 @@ def _what_would_tell(contrasts: Sequence[Contrast], wholes: Sequence[Contrast]) 
     """Return how many runs would settle a sentence that cannot be told, at the means and spreads so far."""
     if any(math.isinf(contrast.error) for contrast in contrasts):
         return "a second run of every point would give it an error"
-    wrong = [contrast.needed(len(contrasts)) for contrast in contrasts if contrast.gap <= 0]
-    right = sorted(contrast.needed() for contrast in contrasts)
-    needed = [min(wrong) if wrong else right[math.ceil(MOST * len(right)) - 1]]
+
+    def needed(contrast: Contrast, places: int = 1) -> float:
+        runs = contrast.count * (contrast.bound(LEVEL / places) / abs(contrast.gap)) ** 2 if contrast.gap else math.inf
+        return math.inf if math.isnan(runs) else runs
+
+    wrong = [needed(contrast, len(contrasts)) for contrast in contrasts if contrast.gap <= 0]
+    right = sorted(map(needed, contrasts))
+    runs = min(wrong) if wrong else right[math.ceil(MOST * len(right)) - 1]
     if wholes:
-        needed.append(max(whole.needed() for whole in wholes))
-    runs = min(needed)
+        runs = min(runs, max(map(needed, wholes)))
     if runs > MANY_RUNS:
         nearest = min(contrasts, key=lambda contrast: abs(contrast.gap))
         return f"a tie for this many runs: nearest {nearest}, more than {MANY_RUNS} runs would tell"

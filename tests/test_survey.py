@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.additive.plan import BUDGET_UNITS, MAX_BINS, AdditivePlan
 from hedgerow.curator import Queryable, Round
-from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
@@ -39,12 +38,6 @@ def plan_of(epsilon=1, delta=0, schema=SCHEMA, *, rounds=None, bins=None, adjace
 def placed(counts, bins, by_mass, deviation=1.0, widths=None):
     clear = np.where(counts > 3.5 * deviation, counts, 0)
     return by_width_and_mass(clear, np.ones(len(counts)) if widths is None else widths, bins, by_mass)
-
-
-def test_bins_follow_the_width_where_nothing_is_clear():
-    assert np.array_equal(placed(np.full(100, 3), 10, 0.6, deviation=25.0), np.arange(100) // 10)
-    wide = np.bincount(placed(np.zeros(100, dtype=np.int64), 10, 0.6, 25.0, np.append(np.ones(50), np.full(50, 9.0))))
-    assert wide[0] > 2 * wide[-1]
 
 
 def test_bins_follow_the_mass_where_it_is():
@@ -138,16 +131,6 @@ def test_fine_bins_of_whole_numbers_and_dates_lie_between_their_values():
     assert fine_encoder(schema).edges[0].tolist() == fine_cuts(days)
 
 
-@pytest.mark.parametrize("bins", [2, 3, 8, 40, 300])
-def test_there_are_two_bins_at_least_and_no_gap(bins):
-    spikes = [np.eye(FINE, dtype=np.int64)[place] * 10**6 for place in (0, 7, FINE - 2, FINE - 1)]
-    for counts in (np.zeros(FINE, dtype=np.int64), *spikes, np.full(2, -5)):
-        merged = placed(counts, bins, 1.0, 5.0)
-        assert merged[0] == 0
-        assert 1 <= merged[-1] < max(bins, 2)
-        assert set(np.diff(merged)) <= {0, 1}
-
-
 @pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
 def test_more_records_or_budget_pay_for_more_bins(delta):
     bins = [
@@ -236,35 +219,6 @@ def test_public_cut_points_are_kept_or_merged_never_moved():
     schema = hr.Schema({"wide": hr.Numeric(0, 1000, [1, 30, 500])}, classes=["no", "yes"])
     model = fit_plan(plan_of(10, schema=schema), {"wide": X["wide"]}, Y, Randomness(0))
     assert np.isin(model.encoder.edges[0], [1, 30, 500]).all()
-
-
-ARRAYS = fit_plan(plan_of(5), X, Y, Randomness(0)).to_arrays()
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"edges": None},
-        {"edge_counts": None},
-        {"edges": ARRAYS["edges"] + 0.001},
-        {"edges": ARRAYS["edges"][::-1].copy()},
-        {"edges": ARRAYS["edges"].astype(np.float32)},
-        {"edges": np.empty(0), "edge_counts": np.zeros(2, dtype=np.int64)},
-        {"edge_counts": ARRAYS["edge_counts"] + 1},
-        {"edge_counts": ARRAYS["edge_counts"][::-1].copy()},
-        {"votes": ARRAYS["votes"][1:]},
-    ],
-)
-def test_damaged_cut_points_are_refused(damage):
-    arrays = {name: array for name, array in {**ARRAYS, **damage}.items() if array is not None}
-    with pytest.raises(FileFormatError):
-        plan_of(5).restore(arrays)
-
-
-def test_the_arrays_give_the_model_back():
-    model = fit_plan(plan_of(5), X, Y, Randomness(3))
-    again = plan_of(5).restore(model.to_arrays())
-    assert np.array_equal(again.probabilities(X), model.probabilities(X))
 
 
 def test_one_class_is_learned_without_a_word():

@@ -29,7 +29,6 @@ from hedgerow.table import (
     memory,
 )
 from hedgerow.table.kernels import unpack
-from hedgerow.table.memory import MemoryFrontier, grouped
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 
@@ -280,10 +279,6 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
         assert np.array_equal(table.margins()[:, 0], margins)
 
 
-def test_a_layout_has_the_groups_of_each_of_its_cells():
-    assert [(Layout() if layout is None else layout).n_parts for layout in LAYOUTS.values()] == [1, 4, 8, 32, 8, 1]
-
-
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_sums_of_no_records_are_whole_zeros(name):
     codes, labels, _ = records(0)
@@ -360,14 +355,6 @@ def test_a_record_has_as_many_margins_as_its_rules_and_votes_say():
     assert table.answer(Sums(NoMargins()))[0, :3, 0].sum() == 60
 
 
-def test_packed_sums_have_two_signs_and_an_odd_channel_of_its_own():
-    packed = np.array([[[5 * (1 << 32) - 3, -2 * (1 << 32) + 1], [7 << 32, 0]]], dtype=np.int64)
-    out = np.ones((1, 2, 3), dtype=np.int64)
-    unpack(packed, out)
-    assert out.tolist() == [[[6, -1, -2], [8, 1, 1]]]
-    assert not packed.any()
-
-
 def test_channels_beyond_31_bits_and_too_many_records_are_refused(monkeypatch):
     codes, labels, _ = records()
     table, rule = table_of(codes, labels), Channels()
@@ -380,11 +367,6 @@ def test_channels_beyond_31_bits_and_too_many_records_are_refused(monkeypatch):
     with pytest.raises(ConfigurationError, match="fewer than 60 records"):
         table_of(codes, labels)
     table_of(codes[:59], labels[:59])
-
-
-def test_a_table_holds_fewer_than_two_to_the_31_records():
-    assert memory.MOST_RECORDS == 1 << 31
-    assert memory.LARGEST_HALF == (1 << 31) - 1
 
 
 def test_arrays_of_other_shapes_are_refused():
@@ -447,17 +429,3 @@ def test_every_node_is_worked_on_once_in_any_blocks(cells, many, monkeypatch):
         ] == list(range(first, last))
         assert all(np.array_equal(counts, whole[begin:end]) for begin, end, counts in seen)
         assert all(end - begin <= max(1, cells // 30) for begin, end, _ in seen)
-
-
-def test_only_labelled_records_of_a_part_are_grouped():
-    codes, labels, part = records()
-    roots = grouped(codes, labels, N_CLASSES, np.empty(0, dtype=np.int64), part.astype(np.int32), 3)
-    assert isinstance(roots, MemoryFrontier)
-    kept = (labels >= 0) & (part >= 0)
-    assert roots.codes.dtype == np.uint8
-    assert roots.labels.dtype == np.int16
-    order = np.argsort(part[kept], kind="stable")
-    assert np.array_equal(roots.codes, codes[kept][order])
-    assert np.array_equal(roots.labels, labels[kept][order])
-    assert roots.starts.tolist() == [0, (kept & (part == 0)).sum(), kept.sum(), kept.sum()]
-    assert len(roots.weights) == 0

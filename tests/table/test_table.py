@@ -66,10 +66,3 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
     monkeypatch.setattr(table_module, "BLOCK_CELLS", 64)
     together = outcome()
     assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
-
-
-def test_a_table_without_records_has_empty_nodes():
-    table = MemoryTable(np.empty((0, 3), np.uint8), np.empty(0, np.int16), N_CODES, N_CLASSES)
-    roots = table.assign(Told.to(np.empty(0), 2))
-    assert table.answer(Histogram(roots)).sum() == 0
-    assert len(table.partition(roots, multiway(N_CODES), np.array([0, 1]))) == 8

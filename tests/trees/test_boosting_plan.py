@@ -12,12 +12,12 @@ from costs import SUMS, cost_of, stated, sums
 from helpers import fit_plan
 
 import hedgerow as hr
-from hedgerow.curator import Queryable, SelectSpecializations, SelectTests
+from hedgerow.curator import Queryable, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import Exponential, Geometric, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.scores import Error, Majority, Max, Specializations, binary, multiway
+from hedgerow.scores import Error, Max, binary, multiway
 from hedgerow.table import ClassCounts, MemoryTable, Sizes
 from hedgerow.trees import (
     AllRecords,
@@ -216,16 +216,6 @@ def test_a_curator_counts_the_draws_of_a_question_before_it_answers():
     assert curator.total.draws == 1
 
 
-def test_specializations_are_not_asked_of_weighted_records():
-    """Their scores would move by up to the unit."""
-    curator = curator_of(plan_of(RECIPES["stumps"]))
-    choice = Specializations(np.arange(4), [(0, 1, 4)], np.ones(1, dtype=np.int64))
-    root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
-    with pytest.raises(ConfigurationError, match="records that count 1"):
-        curator.answer(SelectSpecializations(root, [choice], Majority()), PermuteAndFlip(HALF, Majority.range))
-    assert curator.spent == 0
-
-
 # What the fit does.
 
 
@@ -310,12 +300,6 @@ def test_damaged_votes_are_refused(damage):
     votes = DAMAGES[damage](MODEL["votes"])
     with pytest.raises(FileFormatError, match=r"votes is damaged|more trees than rounds"):
         plan_of(RECIPES["stumps"]).restore(arrays if votes is None else {**arrays, "votes": votes})
-
-
-def test_the_least_integer_is_no_vote():
-    votes = np.full_like(MODEL["votes"], np.iinfo(np.int64).min)
-    with pytest.raises(FileFormatError):
-        plan_of(RECIPES["stumps"]).restore({**MODEL, "votes": votes})
 
 
 def test_more_trees_than_rounds_are_refused():

@@ -63,13 +63,6 @@ def test_what_is_spent_is_what_was_planned(stop):
     assert curator.spent <= cost(schedule.event).epsilon
 
 
-def test_no_path_tests_a_feature_twice_and_every_path_ends_at_the_last_level():
-    forest = grow(random_records(300, (3, 2, 4), 2), Randomness(1), trees=5, depth=2, n_codes=(3, 2, 4))
-    for features, level in paths(forest):
-        assert len(set(features)) == len(features)
-        assert level == 3
-
-
 def test_a_path_ends_when_the_features_are_used_up():
     forest = grow(random_records(50, (2, 2), 2), Randomness(1), depth=5)
     assert {level for _, level in paths(forest)} == {3}
@@ -141,11 +134,6 @@ def test_a_path_that_no_estimator_grows_is_refused():
     candidates = multiway((2, 2))
     with pytest.raises(FileFormatError, match="deeper"):
         Forest.from_arrays(arrays, candidates, 2)
-
-
-def test_levels_count_from_the_root():
-    forest = grow(random_records(60, (2, 2), 2), Randomness(0), trees=2)
-    assert forest.trees.levels.tolist() == [1, 1, *[2] * 4, *[3] * 8]
 
 
 def test_the_stop_compares_with_theta_over_its_share():

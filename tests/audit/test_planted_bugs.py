@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from audit_helpers import TwiceTheNoise
 from helpers import Told
 from planted import boost_by_the_exact_number
-from test_audit_parts import TwiceTheNoise
 
 import hedgerow as hr
 from hedgerow.audit import Grid, check_model, exact_loss

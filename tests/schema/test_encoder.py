@@ -282,7 +282,7 @@ def test_intervals_periods_and_lists_are_missing(column):
     if str(column.type if isinstance(column, pa.Array) else column.dtype) == "object":
         assert encoder.transform({"x": column}).tolist() == [[missing], [missing]]
     else:
-        with pytest.raises(SchemaError, match="'x' has a type whose cells are lists"):
+        with pytest.raises(SchemaError, match="'x' has a type of lists"):
             encoder.transform({"x": column})
     if isinstance(column, pd.Series):  # what docs/pitfalls.md advises
         assert missing not in encoder.transform({"x": column.astype(str)})

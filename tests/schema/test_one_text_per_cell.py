@@ -193,7 +193,7 @@ def test_a_cell_is_what_the_table_says(column, expected):
 
 @pytest.mark.parametrize("column", [pytest.param(column, id=name) for name, column in without_meaning()])
 def test_a_type_without_meaning_is_refused(column):
-    with pytest.raises(SchemaError, match="none could be read"):
+    with pytest.raises(SchemaError, match="no cell could be read"):
         read_columns({"a": column})
     columns = read_columns({"a": column}, check_types=False)  # as batches are read, of which nothing may be refused
     assert columns.cells(0).tolist() == [None] * len(column)

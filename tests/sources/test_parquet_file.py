@@ -204,7 +204,7 @@ def test_pyarrow_is_imported_for_parquet_only(folder):
 DAYS = [datetime.date(2024, 1, 1 + i % 28) for i in range(60)]
 WRONG = {
     "age": (pa.array(DAYS), "a type of dates"),
-    "code": (pa.array([[1]] * 60), "cells are lists"),
+    "code": (pa.array([[1]] * 60), "a type of lists"),
     "income": (pa.array([0, 1] * 30), "y has a type of numbers"),
 }
 

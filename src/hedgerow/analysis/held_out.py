@@ -14,7 +14,7 @@ from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.reading.cells import object_array
-from hedgerow.reading.columns import as_frame, as_list, as_series, check_same_order, read_columns, read_labels
+from hedgerow.reading.columns import as_list, as_native, check_same_order, read_columns, read_labels
 from hedgerow.reading.persons import person_ids, read_groups, split_groups
 from hedgerow.schema import Schema
 
@@ -192,8 +192,7 @@ def rows_of(given: Any, chosen: Mask) -> Any:
     listed = as_list(given)  # numpy would convert all cells to one common type
     if listed is not None:
         return [row for row, is_chosen in zip(listed, chosen, strict=True) if is_chosen]
-    table: Any = as_frame(given, "X")
-    table = as_series(given) if table is None else table
+    table: Any = as_native(given, "X")
     if table is not None:  # narwhals needs a row to filter by
         return (table.filter(chosen.tolist()) if len(chosen) else table).to_native()
     rows: Any = np.asanyarray(given)[chosen]

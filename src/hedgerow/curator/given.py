@@ -30,7 +30,7 @@ from hedgerow.privacy.claim import Claim, Start
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.reading.cells import category_key
 from hedgerow.reading.columns import check_same_order, read_records
-from hedgerow.reading.persons import Groups, read_groups, split_groups, split_target
+from hedgerow.reading.persons import Groups, read_groups, split_groups, without_column
 from hedgerow.schema import Schema
 
 RULES: Mapping[str, Constraint] = {
@@ -97,7 +97,7 @@ def read_given(
         return X, None, True, X.groups_by(schema)
     check_same_order(X, groups, "groups")
     X, groups = split_groups(X, groups, schema.person)
-    X, target = split_target(X, schema.target)
+    X, target = without_column(X, schema.target)
     read_target = y is None and target is not None
     if call is not None and call != Call():
         read_target |= check_call(call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray))

@@ -117,9 +117,9 @@ class DaskSource(ClusterSource):
                 raise silent(self.timeout) from None
             if set(found.values()) - {unicode_version()}:
                 raise other_unicode()
-        X, y = layout.split(self.frame._meta)
-        read_columns(X, schema.features)
-        read_labels(y, schema.labels)
+        block = layout.block(self.frame._meta)
+        read_columns(block.X, schema.features)
+        read_labels(block.y, schema.labels)
 
     def _persons(self, layout: Layout, keep: Keep) -> PersonIds:
         return PersonIds(self.checksums.key, keep.part, kind_of(self.frame._meta[layout.group]))
@@ -382,7 +382,7 @@ def _work(given: tuple[Callable[..., Rows], tuple[Any, ...]], _: None, part: Any
 
 
 def _fact(rows: Rows) -> Fact:
-    return Fact(len(rows.codes), rows.digest)
+    return len(rows.codes), rows.digest
 
 
 def _count(given: tuple[ValueCounts, Layout, PersonIds | None], mine: Chosen | None, part: Any) -> Counts:

@@ -62,9 +62,9 @@ class SparkSource(ClusterSource):
 
     def check(self, schema: Schema, layout: Layout) -> None:
         arrow = import_module("pyspark.sql.pandas.types").to_arrow_schema(self.frame.schema)
-        X, y = layout.split(arrow.empty_table())
-        read_columns(X, schema.features)
-        read_labels(y, schema.labels)
+        block = layout.block(arrow.empty_table())
+        read_columns(block.X, schema.features)
+        read_labels(block.y, schema.labels)
 
     @property
     def _context(self) -> Any:
@@ -85,7 +85,7 @@ class SparkSource(ClusterSource):
         return stores.of(encoded.map(tuple))
 
     def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
-        facts = rows.first.mapPartitions(lambda parts: [[Fact(part[-1], bytes(part[-2])) for part in parts]])
+        facts = rows.first.mapPartitions(lambda parts: [[(part[-1], bytes(part[-2])) for part in parts]])
         found: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
         if any(len(one) != 1 for one in found):
             raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")

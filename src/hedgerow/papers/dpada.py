@@ -110,8 +110,21 @@ class ExactStump:
     tests = staticmethod(raw_numbers)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        ranked = Ranked.of(training.columns)
-        return lambda weights, budget, randomness: best_stump(training, ranked, weights)
+        branching, ranked = training.branching, Ranked.of(training.columns)
+        numeric = branching.bins == CUT
+        candidates = np.where(numeric, ranked.numbers - 1, np.diff(ranked.start)).clip(0)
+
+        def fit(weights: Floats, budget: float, randomness: Randomness) -> PrintedTrees:
+            sums = class_weights(ranked, training.labels, np.arange(len(weights)), weights)
+            feature, place, label, _ = kernels.best_stump(sums, ranked.start, candidates, numeric, TIE)
+            if feature < 0:  # no candidate: a leaf with the heavier class [our choice]
+                return PrintedTrees.of_leaves(branching, [weights @ (2 * training.labels - 1) > 0])
+            value = ranked.values[ranked.start[feature] + place :]
+            if numeric[feature]:
+                return stump(branching, feature, label, cut_between(value[0], value[1]))
+            return stump(branching, feature, label, 0.0, value[:1].astype(np.int64))
+
+        return fit
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         yield (
@@ -119,21 +132,6 @@ class ExactStump:
             "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first two rounds "
             "see none, an infinite loss"
         )
-
-
-def best_stump(data: RawRecords, ranked: Ranked, weights: Floats) -> PrintedTrees:
-    """Return the best stump; a leaf with the heavier class where there is no candidate [our choice]."""
-    branching = data.branching
-    numeric = branching.bins == CUT
-    candidates = np.where(numeric, ranked.numbers - 1, np.diff(ranked.start)).clip(0)
-    sums = class_weights(ranked, data.labels, np.arange(len(weights)), weights)
-    feature, place, label, _ = kernels.best_stump(sums, ranked.start, candidates, numeric, TIE)
-    if feature < 0:
-        return PrintedTrees.of_leaves(branching, [weights @ (2 * data.labels - 1) > 0])
-    value = ranked.values[ranked.start[feature] + place :]
-    if numeric[feature]:
-        return stump(branching, feature, label, cut_between(value[0], value[1]))
-    return stump(branching, feature, label, 0.0, value[:1].astype(np.int64))
 
 
 def noise_scales(weights: Floats, epsilon: float, rounds: int) -> tuple[float, float]:
@@ -173,21 +171,18 @@ class PrintedDPAda(PrintedBoosting):
     def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
         mean = 1 / len(weights)
         of_most, of_least = noise_scales(weights, epsilon, rounds)
-        most = self._tied(weights >= weights.max() * (1 - EQUAL))
-        least = self._tied(weights <= weights.min() * (1 + EQUAL))
+        extremes = weights >= weights.max() * (1 - EQUAL), weights <= weights.min() * (1 + EQUAL)
+        most, least = (np.flatnonzero(tied)[: 1 if self.ties == "one" else None] for tied in extremes)
+
+        def noise(rows: Integers) -> Floats:
+            draws: Floats = randomness.draw(UNIT, np.zeros(len(rows) if self.ties == "each" else 1))
+            return draws
+
         noisy = weights.copy()
-        noisy[most] = np.maximum(weights[most] + of_most * self._noise(len(most), randomness), mean)
+        noisy[most] = np.maximum(weights[most] + of_most * noise(most), mean)
         if of_least > 0:  # otherwise all weights are the same
-            noisy[least] = np.clip(weights[least] + of_least * self._noise(len(least), randomness), 0, mean)
+            noisy[least] = np.clip(weights[least] + of_least * noise(least), 0, mean)
         return np.asarray(noisy / noisy.sum())
-
-    def _tied(self, extreme: Truth) -> Integers:
-        rows = np.flatnonzero(extreme)
-        return rows[:1] if self.ties == "one" else rows
-
-    def _noise(self, records: int, randomness: Randomness) -> Floats:
-        noise: Floats = randomness.draw(UNIT, np.zeros(records if self.ties == "each" else 1))
-        return noise
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
         if rounds == 1:
@@ -250,7 +245,7 @@ class DPAdaClassifier(PaperBooster):
 
     def _rounds(self, claim: Claim) -> int:
         default = self._published_size if self.variant == "published" else self._default_size(claim.pure)
-        return self._size(default).n_estimators
+        return default.of(self).n_estimators
 
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
         return len({1, *coins})

@@ -65,16 +65,12 @@ def read_columns(
     """Return ``X`` as columns in the order of the schema's features.
 
     ``X`` is a pandas, polars or pyarrow table, another one with the Arrow interface, or a mapping of columns (matched by name, in
-    any order), or a 2-D array or a list of rows (matched by position). If features are given, a row that is not a list, tuple or
-    1-D array with one cell for each is read as a record whose cells are all missing. This depends on that record alone. Without
-    ``check_types``, a column of a type that cannot hold declared cells is not refused: all its cells are missing.
+    any order), or a 2-D array or a list of rows (matched by position). A row that is not a list, tuple or 1-D array with one cell
+    for each feature is a record whose cells are all missing. Without ``check_types``, a column of a type that cannot hold what is
+    declared is not refused: all its cells are missing.
 
-    Raises
-    ------
-    SchemaError
-        If columns are absent, undeclared or named twice, or have a type that cannot be read or cannot hold declared cells.
-    ConfigurationError
-        If ``X`` is no table, or has no rows although it needs some.
+    Raise SchemaError if columns are absent, undeclared or named twice, or cannot hold declared cells by their type;
+    ConfigurationError if ``X`` is no table, or has no rows although it needs some.
     """
     names = None if features is None else tuple(features)
     if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features
@@ -85,7 +81,7 @@ def read_columns(
         raise SchemaError("Complex data not supported: pass the real and the imaginary parts as columns of their own.")
     if isinstance(X, Mapping):
         columns = _by_name(list(X), [one_column(column, "a column of X") for column in X.values()], names)
-    elif (frame := as_frame(X, "X")) is not None:
+    elif isinstance(frame := as_native(X, "X"), nw.DataFrame):
         series = list(frame.iter_columns())
         columns = _by_name([one.name for one in series], [series_column(one) for one in series], names)
     else:
@@ -97,58 +93,56 @@ def read_columns(
         )
     if check_types:
         for name, column in zip(columns.names, columns.columns, strict=True):
-            _check_column_type(name, column.holds, None if features is None else features[name])
+            _check_type(f"the column {name!r}", column, None if features is None else features[name], ("times",))
     return columns
 
 
-def _check_column_type(name: str, holds: Holds, feature: Declared | None) -> None:
-    if holds == "unreadable":
+def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequence[Holds]) -> None:
+    """Raise SchemaError if a column's type is unreadable, or one of these kinds and cannot hold what is declared."""
+    if column.holds == "unreadable" or (entry is not None and column.holds in kinds and not entry.takes(column.holds)):
+        kind = {"numbers": "numbers", "times": "dates or times"}.get(column.holds, NOT_READ)
+        declared = "" if entry is None else f", but the schema declares {entry.in_words()} for it"
         raise SchemaError(
-            f"the column {name!r} has a type whose cells are {NOT_READ}, so none could be read. Pass a column of numbers or text "
-            "for each part, such as the seconds of a duration or the real part of a complex number, or leave it out."
-        )
-    if holds == "times" and feature is not None and not feature.takes(holds):
-        raise SchemaError(
-            f"the column {name!r} has a type of dates or times, which are not numbers, but the schema declares numbers for it, "
-            'so no cell could be read. Declare a range of dates, as in hr.Date("2020-01-01", "2024-12-31"), or pass numbers.'
+            f"{what} has a type of {kind}{declared}, so no cell could be read. Pass numbers or text as the schema declares them "
+            "(a column for each part of a cell, such as the seconds of a duration), declare hr.Date for dates, or leave it out."
         )
 
 
-def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
-    """Return a table as a data frame of narwhals, or None if it is no data frame; ``what`` names it in errors.
+def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | None:
+    """Return a table or a column of a frame library as narwhals has it; None for arrays, lists and the like.
 
-    Raise ConfigurationError if it is an iterator, or a table that holds a query and not yet records.
+    Raise ConfigurationError if it is an iterator, or a table that holds a query and not yet records; ``what`` names it.
     """
-    if isinstance(X, np.ndarray | list | tuple):
+    if isinstance(given, np.ndarray | list | tuple | Texts):
         return None
-    if isinstance(X, Iterator):
+    if isinstance(given, Iterator):
         raise ConfigurationError(
             f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
         )
-    pyarrow = get_pyarrow()
-    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
-        X = pyarrow.table(X)
+    pyarrow, pandas = get_pyarrow(), get_pandas()
+    if pyarrow is not None and isinstance(given, pyarrow.RecordBatch):
+        given = pyarrow.table(given)
+    elif pyarrow is not None and isinstance(given, pyarrow.Array):
+        given = pyarrow.chunked_array([given])
+    elif pandas is not None and isinstance(given, pandas.Index | pandas.api.extensions.ExtensionArray):
+        given = pandas.Series(given)
     try:
-        frame = nw.from_native(X, pass_through=True, allow_series=True)
+        found = nw.from_native(given, pass_through=True, allow_series=True)
+        if not isinstance(found, nw.DataFrame | nw.Series) and hasattr(given, "__arrow_c_stream__"):
+            found = nw.from_native(import_module("pyarrow").table(given))
     except DuplicateError:
         raise _named_twice() from None
-    if isinstance(frame, nw.DataFrame):
-        return frame
-    if isinstance(frame, nw.Series):
-        return None
-    if hasattr(X, "__arrow_c_stream__"):
-        try:
-            table: nw.DataFrame[Any] = nw.from_native(import_module("pyarrow").table(X), eager_only=True)
-        except ImportError as error:
-            raise MissingExtraError(
-                f'{what} is a table that pyarrow reads: install it with pip install "hedgerow[parquet]".'
-            ) from error
-        return table
-    if isinstance(frame, nw.LazyFrame) or hasattr(X, "columns"):
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{what} is a table that pyarrow reads: install it with pip install "hedgerow[parquet]".'
+        ) from error
+    if isinstance(found, nw.DataFrame | nw.Series):
+        return found
+    if isinstance(found, nw.LazyFrame) or hasattr(given, "columns"):
         raise ConfigurationError(
-            f"{what} is a lazy table ({type(X).__name__}), which holds a query and no records, or one of an unknown library, but "
-            f"records are read several times. Pass {what} as a pandas, polars or pyarrow table, as its method collect, compute, "
-            "to_pandas, toPandas or df returns it."
+            f"{what} is a lazy table ({type(given).__name__}), which holds a query and no records, or one of no known library, "
+            f"but records are read several times. Pass {what} as a pandas, polars or pyarrow table, as its method collect, "
+            "compute, to_pandas, toPandas or df returns it."
         )
     return None
 
@@ -159,21 +153,6 @@ def as_list(values: Any) -> Sequence[Any] | None:
         return values
     is_array = isinstance(values, str | bytes | bytearray | memoryview | array) or hasattr(values, "__array__")
     return list(values) if isinstance(values, Sequence) and not is_array else None
-
-
-def as_series(column: Any) -> nw.Series[Any] | None:
-    if isinstance(column, np.ndarray):
-        return None
-    pyarrow, pandas = get_pyarrow(), get_pandas()
-    if pyarrow is not None and isinstance(column, pyarrow.Array):
-        column = pyarrow.chunked_array([column])
-    elif pandas is not None and isinstance(column, pandas.Index | pandas.api.extensions.ExtensionArray):
-        column = pandas.Series(column)
-    try:
-        series: nw.Series[Any] = nw.from_native(column, series_only=True)
-    except TypeError:
-        return None
-    return series
 
 
 def _plain(array: Any) -> tuple[Array, Holds]:
@@ -259,8 +238,9 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
             raise _not_a_table(
                 "X is an empty list, or a list of which no element is a list, a tuple or an array of cells, such as one of dicts"
             )
-        width = _common_width(rows) if names is None else len(names)
-        cells = [row if type(row) in (list, tuple) and len(row) == width else _row(row, width) for row in rows]
+        cells = [row if type(row) in (list, tuple) else _row(row) for row in rows]
+        width = max(map(len, cells)) if names is None else len(names)
+        cells = [row if len(row) == width else [None] * width for row in cells]
         n_rows, columns = len(rows), [array_column(object_array(of, len(rows))) for of in zip(*cells, strict=True)]
     if not columns:
         raise _no_features()
@@ -273,29 +253,17 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
     return Columns(order, n_rows, columns, matrix=matrix)
 
 
-def _common_width(rows: Sequence[Any]) -> int:
-    if not all(isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim) for row in rows):
-        raise _not_a_table("X is a list of cells or of rows of an unknown type")
-    widths = {len(row) for row in rows}
-    if len(widths) > 1:
-        raise ConfigurationError(
-            "The rows of X have different lengths, but each record has one cell per feature. "
-            "Fill what is missing with None."
-        )
-    return widths.pop()
-
-
-def _row(row: Any, width: int) -> list[Any]:
-    """Return the cells of a row. All are missing if the row is no list, tuple or array with so many cells."""
-    kind, cells = type(row), []
+def _row(row: Any) -> list[Any]:
+    """Return the cells of a row, none if it is no list, tuple or array of cells."""
+    kind = type(row)
     try:
         if issubclass(kind, np.ndarray):  # element by element: tolist would turn some dates into integers
-            cells = list(_plain(row)[0])
-        elif issubclass(kind, list | tuple):  # by their own methods, because a class derived from them could run code
-            cells = list((list if issubclass(kind, list) else tuple).__iter__(row))
-    except Exception:
-        cells = []
-    return cells if len(cells) == width else [None] * width
+            return list(_plain(row)[0])
+        if issubclass(kind, list | tuple):  # by their own methods, because a class derived from them could run code
+            return list((list if issubclass(kind, list) else tuple).__iter__(row))
+    except Exception:  # noqa: S110 - such as an array without dimensions
+        pass
+    return []
 
 
 def _not_a_table(what: str) -> ConfigurationError:
@@ -316,12 +284,8 @@ def read_labels(y: Any, entry: Declared | None = None) -> Cells:
             "This estimator requires y to be passed, but the target y is None. Pass one label per record."
         )
     column = one_column(y)
-    if entry is not None and not entry.takes(column.holds):
-        kind = {"numbers": "numbers", "times": "dates or times"}.get(column.holds, NOT_READ)
-        raise SchemaError(
-            f"y has a type of {kind}, but the schema declares the labels {entry.in_words()}, none of which has this type, so no "
-            "record could have a label. Pass the labels as the schema declares them, or correct the schema."
-        )
+    if entry is not None:
+        _check_type("y", column, entry, ("times", "numbers"))
     return column.read(0, len(column))
 
 
@@ -331,14 +295,13 @@ def one_column(given: Any, what: str = "y") -> Column:
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))
-    series = as_series(given)
-    frame = as_frame(given, what) if series is None else None
-    if frame is not None and frame.shape[1] == 1:
-        series = next(frame.iter_columns())
-    if series is not None:
-        return series_column(series)
+    found = as_native(given, what)
+    if isinstance(found, nw.DataFrame) and found.shape[1] == 1:
+        found = next(found.iter_columns())
+    if isinstance(found, nw.Series):
+        return series_column(found)
     plain, holds = _plain(given)
-    if frame is not None or plain.ndim not in (1, 2) or (plain.ndim == 2 and plain.shape[1] != 1):
+    if found is not None or plain.ndim not in (1, 2) or (plain.ndim == 2 and plain.shape[1] != 1):
         raise ConfigurationError(
             f"{what} has more than one column, or no dimension, but each record has one cell there. Pass one column; {what} "
             "should be a 1d array."

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.reading.csv_kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
+from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
 from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
 
 Columns = dict[str, Any]  # ``Texts`` of CSV, Arrow's arrays of Parquet

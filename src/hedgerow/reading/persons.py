@@ -31,13 +31,14 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.limits import LONGEST_WORDS
 from hedgerow.reading.cells import MACHINE_NUMBERS, SPACE, CellCache, Cells, is_read, plain_cell
-from hedgerow.reading.columns import Columns, as_frame, one_column
+from hedgerow.reading.columns import Columns, as_native, one_column
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
 
@@ -68,19 +69,11 @@ class Groups:
     missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.name) > LONGEST_WORDS or not _is_utf8(self.name):
+        if len(self.name) > LONGEST_WORDS or any("\ud800" <= letter <= "\udfff" for letter in self.name):
             raise ConfigurationError(
                 "the column of persons has a name that no certificate can hold; names have at most "
                 f"{LONGEST_WORDS} letters, all of UTF-8. Rename it."
             )
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
@@ -158,24 +151,15 @@ def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
     if isinstance(X, Mapping):
         if name not in X:
             return X, None
-        return {other: column for other, column in X.items() if other != name}, {name: X[name]}
-    frame = as_frame(X, "X")
-    if frame is None or name not in frame.columns:
+        return {other: column for other, column in X.items() if other != name}, X[name]
+    frame = as_native(X, "X")
+    if not isinstance(frame, nw.DataFrame) or name not in frame.columns:
         return X, None
     return frame.drop([name]).to_native(), frame[name].to_native()
 
 
-def split_target(X: Any, target: str | None) -> tuple[Any, Any]:
-    """Return records without the column of labels, and its cells; None if X has no such column."""
-    X, column = without_column(X, target)
-    return X, column[target] if isinstance(column, dict) else column
-
-
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column of persons, and that column or the given one.
-
-    Raise ConfigurationError if the schema names a column of persons, ``person``, and there is none, another one, or two.
-    """
+    """Return records without the column of persons that the schema names, and that column or the given one."""
     X, own = without_column(X, person)
     if person is None:
         return X, groups
@@ -193,17 +177,10 @@ def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
 def read_groups(
     groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
 ) -> Groups | None:
-    """Return the person of each of so many records; None without groups. Cells may hold anything.
+    """Return the person of each of so many records; None without groups.
 
-    Raises
-    ------
-    ConfigurationError
-        If there is not one id per record in one column, or if ``person`` names a column and the name is another.
-
-    Warns
-    -----
-    UserWarning
-        If the column's type is floating-point and ``warn`` is set, because ids such as 1.10 or 007 were lost when it was read.
+    Raise ConfigurationError if there is not one id per record in one column, or the column is not ``person``; warn of a column
+    of floats, because ids such as 1.10 or 007 were lost when it was read.
     """
     if groups is None:
         return None
@@ -214,8 +191,7 @@ def read_groups(
         raise ConfigurationError(
             f"groups is a {type(groups).__name__}, but it holds an id for each record; pass the column, and leave it out of X."
         )
-    frame = as_frame(groups, "groups")
-    if frame is not None:
+    if isinstance(frame := as_native(groups, "groups"), nw.DataFrame):
         name = next(iter(frame.columns), None)
     column = one_column(groups, "groups")
     if len(column) != rows:

@@ -18,7 +18,7 @@ import numpy as np
 from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
-from hedgerow.reading.columns import Declared, read_columns, read_labels
+from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFormat
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
@@ -47,22 +47,12 @@ class Layout:
     def others(self) -> tuple[str, ...]:
         return (self.label, *self.drop) if self.group is None else (self.label, *self.drop, self.group)
 
-    def block(self, batch: Any, share: float | None) -> Block:
-        X, y = self.split(batch)
-        if self.group is None:
-            return Block(X, y, share)
-        return Block(
-            X, y, share, batch[self.group] if isinstance(batch, Mapping) else _frame(batch)[self.group].to_native()
-        )
-
-    def split(self, batch: Any) -> tuple[Any, Any]:
-        """Return the features and the labels of a batch, or raise SchemaError where columns are absent."""
-        if isinstance(batch, Mapping):
-            self.check(batch)
-            return {name: batch[name] for name in batch if name not in self.others}, batch[self.label]
-        frame = _frame(batch)
-        self.check(frame.columns)
-        return frame.drop(list(self.others)).to_native(), frame[self.label].to_native()
+    def block(self, batch: Any, share: float | None = None) -> Block:
+        """Return a batch by its parts, or raise SchemaError where columns are absent."""
+        columns = as_columns(batch)
+        self.check(columns)
+        X = {name: column for name, column in columns.items() if name not in self.others}
+        return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
 
     def check(self, names: Iterable[str]) -> None:
         there = set(names)
@@ -74,11 +64,22 @@ class Layout:
             )
 
 
-def _frame(batch: Any) -> nw.DataFrame[Any]:
-    pyarrow = get_pyarrow()
-    if pyarrow is not None and isinstance(batch, pyarrow.RecordBatch):
-        batch = pyarrow.Table.from_batches([batch])
-    return nw.from_native(batch, eager_only=True)
+def as_columns(batch: Any) -> Mapping[str, Any]:
+    """Return a table by its columns, or raise ConfigurationError if it is none."""
+    if isinstance(batch, Mapping):
+        return batch
+    frame = None if isinstance(batch, str | bytes) else as_native(batch, "a batch")
+    if not isinstance(frame, nw.DataFrame):
+        raise ConfigurationError(
+            f"a batch is {_kind(batch)}, but it must be a pandas, polars or pyarrow table, or a mapping of columns. A list of "
+            "paths is read by hr.Records.from_parquet or from_csv."
+        )
+    columns = {column.name: column.to_native() for column in frame.iter_columns()}
+    if len(columns) < frame.shape[1]:
+        raise SchemaError(
+            "two columns of a batch have the same name, so it is open which is meant. Rename or drop one."
+        )
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +272,8 @@ class Batches:
         self._given = given
         self._once = isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader")
         self._opened = False
-        self._head: list[Any] | None = None  # the batches up to the first that has a record, until they are handed out
-        self._rest: Iterator[Any] = iter(())
+        self._head: list[Mapping[str, Any]] | None = None  # up to the first that has a record
+        self._rest: Iterator[Mapping[str, Any]] = iter(())
 
     @property
     def again(self) -> bool:
@@ -286,22 +287,23 @@ class Batches:
         """
         head = self._first()
         for batch in head:
-            X, y = layout.split(batch)
-            read_columns(X, features, check_types=_is_arrow(batch, "RecordBatch", "Table"))
-            if _is_arrow(batch, "RecordBatch", "Table"):
-                read_labels(y, labels)
+            block = layout.block(batch)
+            declared = _is_arrow(block.y, "Array", "ChunkedArray")
+            read_columns(block.X, features, check_types=declared)
+            if declared:
+                read_labels(block.y, labels)
         if not head or not _rows(head[-1]):
             raise _no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
-        return (layout.block(batch, None) for batch in self.tables())
+        return (layout.block(batch) for batch in self.tables())
 
-    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Mapping[str, Any]]:
         head, rest = self._first(), self._rest
         self._head = None
         return chain(head, rest)
 
-    def _first(self) -> list[Any]:
+    def _first(self) -> list[Mapping[str, Any]]:
         """Return the batches up to the first that has a record; the others wait."""
         if self._head is not None:
             return self._head
@@ -311,7 +313,7 @@ class Batches:
                 "hr.Records.from_batches(lambda: reader()), to fit on them again."
             )
         self._rest, self._opened = _batches(self._given), True
-        head: list[Any] = []
+        head: list[Mapping[str, Any]] = []
         for batch in self._rest:
             head.append(batch)
             if _rows(batch):
@@ -320,35 +322,25 @@ class Batches:
         return head
 
 
-def _rows(batch: Any) -> int:
-    if isinstance(batch, Mapping):
-        return max((len(column) for column in batch.values()), default=0)
-    return len(batch)
+def _rows(batch: Mapping[str, Any]) -> int:
+    return max((len(column) for column in batch.values()), default=0)
 
 
-def _is_arrow(batch: Any, *kinds: str) -> bool:
+def _is_arrow(given: Any, *kinds: str) -> bool:
     pyarrow = get_pyarrow()
-    return pyarrow is not None and isinstance(batch, tuple(getattr(pyarrow, kind) for kind in kinds))
+    return pyarrow is not None and isinstance(given, tuple(getattr(pyarrow, kind) for kind in kinds))
 
 
-def _is_table(given: Any) -> bool:
-    return (
-        isinstance(given, Mapping)
-        or _is_arrow(given, "RecordBatch")
-        or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame)
-    )
-
-
-def _batches(given: Any) -> Iterator[Any]:
+def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
     if callable(given) and not hasattr(given, "__arrow_c_stream__"):
         return _batches(given())
     _check_batches(given)
-    if _is_table(given):
-        return iter([given])
-    if not hasattr(given, "__arrow_c_stream__"):
-        return _each(given)
+    if isinstance(given, Mapping) or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame):
+        return iter([as_columns(given)])
+    if _is_arrow(given, "RecordBatch") or not hasattr(given, "__arrow_c_stream__"):
+        return map(as_columns, [given] if _is_arrow(given, "RecordBatch") else given)
     try:
-        return iter(import_module("pyarrow").RecordBatchReader.from_stream(given))
+        return map(as_columns, import_module("pyarrow").RecordBatchReader.from_stream(given))
     except ImportError as error:
         raise MissingExtraError(
             'batches by the Arrow interface are read by pyarrow: install it with pip install "hedgerow[parquet]".'
@@ -365,13 +357,3 @@ def _check_batches(given: Any) -> None:
         or isinstance(nw.from_native(given, pass_through=True, allow_series=True), nw.Series)
     ):
         raise wrong_kind("from_batches", "batches, or a function that returns them", given)
-
-
-def _each(batches: Iterable[Any]) -> Iterator[Any]:
-    for batch in batches:
-        if not _is_table(batch):
-            raise ConfigurationError(
-                f"a batch is {_kind(batch)}, but it must be a pandas, polars or pyarrow table, or a mapping of columns. A list "
-                "of paths is read by hr.Records.from_parquet or from_csv."
-            )
-        yield batch

@@ -17,12 +17,11 @@ from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, CSVFormat, cell_counts, unpacked
-from hedgerow.reading.csv_kernels import OPEN_QUOTE
+from hedgerow.reading.kernels import OPEN_QUOTE
 from hedgerow.reading.text_cells import joined
 from hedgerow.texts import counted, it_or_them, listed
 
 PARQUET = (".parquet", ".pq")
-ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 BATCH_ROWS = 1 << 16  # of a Parquet file
 SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
 LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each

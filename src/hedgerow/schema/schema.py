@@ -16,7 +16,7 @@ from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.reading.columns import read_columns, read_labels, read_records
 from hedgerow.reading.formats import check_delimiter, checked_encoding
-from hedgerow.reading.persons import split_target, without_column
+from hedgerow.reading.persons import without_column
 from hedgerow.schema.check import Checker, SchemaReport
 from hedgerow.schema.features import (
     NO_RANGE,
@@ -36,8 +36,8 @@ from hedgerow.schema.toml import (
     made_at,
     parse_toml,
     read_entry,
-    read_outcome,
     read_toml,
+    table_of,
 )
 from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
 from hedgerow.texts import LONGEST_REPR, shortened
@@ -301,12 +301,12 @@ class Schema:
         --------
         >>> schema = Schema({"age": Numeric(17, 90)}, classes=["no", "yes"])
         >>> report = schema.check({"age": [20, 95]}, ["No", "Yes"])
-        >>> report.learns_nothing, report.features["age"].above
+        >>> report.unlabeled, report.features["age"].above
         (True, 1)
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
         """
-        X, own = split_target(without_column(X, self.person)[0], self.target)
+        X, own = without_column(without_column(X, self.person)[0], self.target)
         y = own if y is None else y
         if y is None:
             columns, labels = read_columns(X, self.features, allow_empty=False), None
@@ -347,7 +347,8 @@ class Schema:
             features[entry["name"]] = read_entry(entry, f"{place}: features.{entry['name']}")
         rest = {key: value for key, value in values.items() if key != "features"}
         if labels == OUTCOME:
-            rest[OUTCOME] = read_outcome(values[OUTCOME], place)
+            where = f"{place}: {OUTCOME}"
+            rest[OUTCOME] = read_entry({**table_of(values[OUTCOME], where), "name": OUTCOME}, where)
         schema: Self = made_at(place, cls, features, **rest)
         return schema
 

@@ -11,7 +11,8 @@ from helpers import grow, make_table, n_leaves
 
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
-from hedgerow.mechanisms import Budget, Randomness
+from hedgerow.mechanisms import Budget, PerRecordCoin, Randomness
+from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.accounting import cost
 from hedgerow.scores import multiway
 from hedgerow.trees import Forest, Grower, NoisyMinority, Recipe
@@ -95,6 +96,16 @@ def test_a_signal_is_found():
     assert forest.test[0] == 1
     votes = forest.trees.sums_of(np.array([[0, 0], [0, 1]], dtype=np.uint8), forest.label, 2)
     assert votes.tolist() == [[1, 0], [0, 1]]
+
+
+def test_removing_a_record_moves_no_other_record_to_another_tree():
+    # Record i reads word i of the stream, so the assignment of the first n - 1 records is the same with n records.
+    key = bytes(range(32))
+    coin = PerRecordCoin(7)
+    longer = coin.sample(open_stream(key, 1), 1000)
+    shorter = coin.sample(open_stream(key, 1), 999)
+    assert np.array_equal(longer[:999], shorter)
+    assert np.all(np.bincount(longer, minlength=7) > 90)
 
 
 def test_trees_survive_arrays_and_damaged_arrays_are_refused():

@@ -778,6 +778,13 @@ def test_a_weighted_assignment_takes_hard_records_surely_and_others_as_probably_
     assert abs(share - 0.3) < 5 * math.sqrt(0.21 / (~surely).sum())
 
 
+def test_a_weighted_coin_never_takes_a_record_more_probably_than_its_cost_allows():
+    coin = WeightedCoin(Fraction(1, 4))
+    assert coin.law(np.uint64(2**32)).tolist() == [0.25, 0.75]
+    part = Randomness(0).draw(coin, np.full(4000, 2**32, dtype=np.uint64))
+    assert abs((part == 0).mean() - 0.25) < 0.05
+
+
 def two_phases(epsilon=ONE, trees=(2, 2)):
     import hedgerow as hr
 

@@ -15,9 +15,9 @@ import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.estimator import claim_of
 from hedgerow.mechanisms import Randomness
+from hedgerow.papers import dpada
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Sequence, cost
-from hedgerow.trees.parts import RandomRounds
 
 KINDS = [hr.DPAdaBoostClassifier, hr.CARTDPsAdaBoostClassifier, hr.DPAdaClassifier, hr.SmoothBoostClassifier]
 SCHEDULES = ["all", "swing", "random", "improved"]
@@ -213,7 +213,7 @@ def test_paid_rounds_are_the_first_draw_and_depend_on_public_coins():
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_first_round_is_always_paid(schedule, monkeypatch):
     assert paid_of_one(schedule) == 1
-    monkeypatch.setattr(RandomRounds, "marked", lambda self, rounds, randomness: np.zeros(rounds, dtype=np.bool_))
+    monkeypatch.setitem(dpada.SCHEDULES, "random", lambda rounds, draw: np.zeros(rounds, dtype=np.bool_))
     model = hr.DPAdaClassifier(schema=TWO, schedule="random", n_estimators=9).fit(X, Y)
     assert len(model.model_.forest.roots) == paid(model) == 1
 

@@ -30,7 +30,6 @@ from hedgerow.estimator import (
     PrivateEstimator,
     PublicCoins,
     RawPlan,
-    ShowsResult,
     answered,
     call_of,
     draw_coins,
@@ -39,7 +38,7 @@ from hedgerow.estimator import (
     starts_of,
     with_result,
 )
-from hedgerow.estimator.planning import MetaEstimatorMixin
+from hedgerow.estimator.planning import BaseEstimator, MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
@@ -51,7 +50,6 @@ from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
 from hedgerow.table.reading import Codes, Labels
-from hedgerow.texts import html_table
 
 # Parameters that the search sets, and no candidate.
 FIXED = ("epsilon", "delta", "schema", "adjacency", "records_per_person", "random_state", "ledger", "variant")
@@ -216,7 +214,7 @@ class Searched:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
+class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     """Tune parameters within one privacy budget.
 
     Releases  the parameters of the best candidate and a model. Nothing about the others: there is no ``cv_results_``.
@@ -417,11 +415,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_searched")
-
-    def _result_html(self) -> str:
-        if not hasattr(self, "_searched"):
-            return ""
-        return html_table("Best of the candidates", self.best_params_.items()) + self.certificate_._repr_html_()
 
     @property
     def _result(self) -> Searched:

@@ -200,14 +200,6 @@ def test_intervals_by_prediction_have_reaches_of_their_own(model):
     assert np.mean((low <= y) & (y <= high)) > 0.9
 
 
-def test_intervals_end_where_the_range_does(model):
-    card = evaluate(model, *sample(5000, 6), epsilon=10, random_state=0)
-    X, _ = sample(1000, 7)
-    low, high = model.predict_interval(X, 0.9, card=card).T
-    assert np.all((low > 0) | np.isneginf(low))
-    assert np.all((high < 100) | np.isposinf(high))
-
-
 def test_a_card_is_of_one_model_and_of_single_records(model):
     X, y = sample(2000, 8)
     card = evaluate(model, X, y, epsilon=1)

@@ -24,39 +24,11 @@ from hedgerow.table import MemoryTable
 ADJACENCIES = ("add-remove", "replace-one")
 ROUNDING = 1e-9
 SIGN = Grid()
-CASES = {
-    "lone-value": Case(
-        "lone-value",
-        "Two equal records, and one that alone has its value and its label: what of it is shown is by thresholds.",
-        ONE,
-        (("0", NO),) * 2,
-        ("1", YES),
-        ("0", NO),
-    ),
-    "new-end": Case(
-        "new-end",
-        "A number inside, and one far outside: the ends of a range follow from noisy counts alone.",
-        LINE,
-        ((0.5, NO),),
-        (9.0, NO),
-        (0.5, NO),
-    ),
-    "one-cell": Case(
-        "one-cell",
-        "A record that a model is wrong about, and one that it is right about: a report card counts each in one cell.",
-        ONE,
-        (("0", YES),),
-        ("1", YES),
-        ("0", NO),
-    ),
-    "one-part": Case(
-        "one-part",
-        "A record, and one of another label: it may train a candidate, or help to choose among them, but never both.",
-        ONE,
-        (("0", NO),),
-        ("1", YES),
-        ("0", NO),
-    ),
+NEIGHBORS = {  # the records of both data sets, the one that is added, and the one in whose place it stands
+    "lone-value": (ONE, (("0", NO),) * 2, ("1", YES)),
+    "new-end": (LINE, ((0.5, NO),), (9.0, NO), (0.5, NO)),
+    "one-cell": (ONE, (("0", YES),), ("1", YES)),
+    "one-part": (ONE, (("0", NO),), ("1", YES)),
 }
 
 
@@ -84,7 +56,8 @@ def law_of(monkeypatch):
 
 
 def loss(law_of, door, name, adjacency, *, delta=0.0, grid=SIGN, law_by=exact_law):
-    pair = CASES[name].pair(adjacency)
+    schema, base, record, *instead = NEIGHBORS[name]
+    pair = Case(name, "", schema, base, record, *instead or [("0", NO)]).pair(adjacency)
     laws = [law_of(door, data, grid, law_by) for data in (pair.first, pair.second)]
     return worst_loss(*laws, delta)
 

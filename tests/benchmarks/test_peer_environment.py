@@ -7,7 +7,6 @@ import pytest
 
 import peer_environment
 from peer_environment import (
-    PYTHON,
     PeerEnvironment,
     PeerEnvironmentError,
     PeerRunError,
@@ -43,12 +42,6 @@ def test_arguments_go_in_by_name_and_the_result_comes_back(script):
     assert HERE.run(path, {"a": 1, "b": 0.5}) == {"sum": 1.5, "text": "ü"}
 
 
-def test_paths_of_ours_do_not_reach_the_script(script, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", "/of/ours")
-    path = script("from peer_environment import answer\nanswer(lambda: sys.path)")
-    assert "/of/ours" not in HERE.run(path, {})
-
-
 def test_a_script_that_fails_says_why_and_keeps_its_output(script):
     with pytest.raises(PeerRunError, match=r"script\.py failed: ValueError: too small") as caught:
         HERE.run(script("print('before')\nraise ValueError('too small')"), {})
@@ -79,19 +72,6 @@ def test_an_environment_is_made_once_hidden_from_git_and_apart_from_ours(tmp_pat
     assert make_environment("nothing", peers, pins=pins) == made
     assert capsys.readouterr().err == ""
     assert os.listdir(peers) == [made.python.parents[1].name]
-
-
-def test_other_pins_make_another_environment(tmp_path, pins, monkeypatch):
-    def call(command):
-        if "venv" in command:
-            python = Path(command[-1], PYTHON)
-            python.parent.mkdir(parents=True)
-            python.write_text("ours")
-
-    monkeypatch.setattr(peer_environment, "_call", call)
-    first = make_environment("peer", tmp_path / "peers", pins=pins)
-    pins.write_text("# other\n")
-    assert make_environment("peer", tmp_path / "peers", pins=pins) != first
 
 
 def test_a_failure_says_why_and_leaves_nothing_behind(tmp_path, pins, monkeypatch):

@@ -70,31 +70,12 @@ def test_a_change_fails_a_test_hangs_or_survives():
     assert "test_one_record_replaced" in found[2][1]
 
 
-def test_a_constant_that_has_no_value_is_noticed():
-    tests = "tests/privacy/test_exact_numbers.py::test_tiny_numbers_are_printed"
-    found = outcomes("privacy/exact.py", tests, ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4000 / None"))
-    assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
-
-
 def test_a_test_that_is_named_and_not_there_is_told():
     module, test = AMOUNTS
     found = outcomes(
         module, f"{test}_of_old", ("math.sqrt(self.mu_squared) * (1 +", "math.sqrt(self.mu_squared) * (2 +")
     )
     assert found == {-1: ("broken", "pytest cannot collect the tests, or one that is named is not there")}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads of libraries are counted where the system lists them")
-def test_tests_that_start_threads_as_they_are_collected_are_refused(tmp_path):
-    """A fork has none of these threads, and polars waits for them."""
-    tests = tmp_path / "test_threads.py"
-    tests.write_text(
-        "import polars\npolars.DataFrame({'a': [1]}).lazy().select('a').collect()\ndef test_nothing(): pass\n"
-    )
-    found = outcomes("privacy/exact.py", str(tests), ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4001"))
-    assert found.keys() == {-1}
-    assert found[-1][0] == "failed"
-    assert "threads of polars" in found[-1][1]
 
 
 @pytest.mark.full

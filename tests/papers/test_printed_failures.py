@@ -1,6 +1,6 @@
 """Where the published forms are not epsilon-DP: the counterexamples of docs/proofs, by exact laws.
 
-The single-class stop and the bins in nodes stand in test_published_trees.py.
+The single-class stop and the bins in nodes stand in test_printed_trees.py.
 """
 
 import math

@@ -11,7 +11,7 @@ from seeds import FITS
 
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
-from hedgerow.papers.forest import Bootstrap, Reweighted, TwoPhases
+from hedgerow.papers.forest import Bootstrap, TwoPhases
 from hedgerow.papers.noise import (
     IntervalChoice,
     Laplace,
@@ -100,12 +100,12 @@ def test_random_features():
 
 def test_hard_records_weigh_more_in_the_second_phase():
     wrong = np.arange(1000) < 100  # e = .1, so the odds are (1 - e) / e = 9 and both kinds are drawn alike
-    subsets = Reweighted().subsets(wrong, 20, Randomness(2))
+    subsets = TwoPhases().subsets(wrong, 20, Randomness(2))
     hard = sum(int((subset < 100).sum()) for subset in subsets)
     assert binomtest(hard, 20_000, 0.5).pvalue > FITS
-    assert [count for _, count in TwoPhases().phases(7)] == [4, 3]
+    assert TwoPhases().phases(7) == (4, 3)
     for everything in (np.ones(50, dtype=bool), np.zeros(50, dtype=bool)):
-        assert len(np.concatenate(Reweighted().subsets(everything, 2, Randomness(3)))) == 100
+        assert len(np.concatenate(TwoPhases().subsets(everything, 2, Randomness(3)))) == 100
     assert [len(subset) for subset in Bootstrap().subsets(np.ones(0, dtype=bool), 2, Randomness(4))] == [0, 0]
 
 

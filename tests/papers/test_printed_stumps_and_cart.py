@@ -11,9 +11,8 @@ from seeds import FITS, moved_key
 
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import open_stream
-from hedgerow.papers import kernels
 from hedgerow.papers.boosting import PrintedBoostingPlan
-from hedgerow.papers.cart import CartTree, PrintedCart
+from hedgerow.papers.cart import CartTree, PrintedCart, best_groups
 from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, MeanLaplace, WeakestLink, errors_by_node
 from hedgerow.papers.dpada import AttributeStump
 from hedgerow.papers.kernels import CUT
@@ -39,8 +38,8 @@ def test_groupings_are_the_best_of_all():
     generator = np.random.default_rng(0)
     for _ in range(100):
         counts = generator.integers(0, 5, (1, 6, 2)) * generator.integers(0, 2, (1, 6, 1))
-        score, left = np.full((1, 1), -np.inf), np.zeros((1, 6), dtype=bool)
-        kernels.best_groupings(counts, np.array([0, 6]), np.ones((1, 1), dtype=bool), score, left)
+        score, left = np.full(1, -np.inf), np.zeros((1, 6), dtype=bool)
+        best_groups(counts, np.ones(1, dtype=bool), score, left)
         present = [code for code in range(6) if counts[0, code].any()]
         found = [
             sum(-2 * part[0] * part[1] / max(part.sum(), 1) for part in (inside, counts[0].sum(axis=0) - inside))
@@ -49,18 +48,18 @@ def test_groupings_are_the_best_of_all():
             for inside in [counts[0, list(group)].sum(axis=0)]
         ]
         if len(present) < 2:
-            assert not np.isfinite(score[0, 0])
+            assert not np.isfinite(score[0])
             assert not left.any()
         else:
-            assert score[0, 0] == pytest.approx(max(found))
+            assert score[0] == pytest.approx(max(found))
             assert 0 < left.sum() < len(present)
             assert set(np.flatnonzero(left)) <= set(present)
 
 
 def test_features_that_are_not_offered_get_no_score():
     counts = np.ones((1, 2, 2), dtype=np.int64)
-    score, left = np.full((1, 1), -np.inf), np.zeros((1, 2), dtype=bool)
-    kernels.best_groupings(counts, np.array([0, 2]), np.zeros((1, 1), dtype=bool), score, left)
+    score, left = np.full(1, -np.inf), np.zeros((1, 2), dtype=bool)
+    best_groups(counts, np.zeros(1, dtype=bool), score, left)
     assert not np.isfinite(score).any()
     assert not left.any()
 
@@ -325,10 +324,10 @@ def test_without_samples_every_record_grows_each_tree():
 def test_the_weights_of_the_code():
     step = CodedBoosting(CodedTree())
     wrong = np.array([True, False, False, False])
-    assert step.error(wrong, np.array([0.97, 0.01, 0.01, 0.01])) == 0.25
-    assert step.alpha(0.25) == pytest.approx(np.log10(3) / 2)
-    assert [step.alpha(0.0), -step.alpha(1.0)] == pytest.approx([np.log10(999) / 2] * 2)
-    assert not step.stops(0.9)
+    weights = np.array([0.97, 0.01, 0.01, 0.01])
+    assert step.weigh(wrong, weights) == (0.25, pytest.approx(np.log10(3) / 2))
+    for all_wrong, sign in ((False, 1), (True, -1)):  # which does not end the training
+        assert step.weigh(np.full(4, all_wrong), weights)[1] == pytest.approx(sign * np.log10(999) / 2)
     assert step.start(3).tolist() == [1, 1, 1]
 
 

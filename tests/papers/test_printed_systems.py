@@ -1,6 +1,5 @@
 """Every published system: its budgets, its unprotected steps, and a fit of each."""
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,12 +10,12 @@ from printed_recipes import SYSTEMS, shipped
 
 import hedgerow as hr
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.forest import PrintedForestPlan, smallest_node
+from hedgerow.papers.forest import PrintedForestPlan
 from hedgerow.papers.noise import IntervalChoice, Laplace, RealExponential
 from hedgerow.privacy.accounting import Sequence, Unprotected, cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.trees.parts import Geometric, Linear, Uniform
+from hedgerow.trees.parts import UNIFORM, Geometric, Linear
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "c": Categorical(["a", "b", "c"]), "z": Numeric(-1, 3), "d": Categorical([1, 2])},
@@ -88,7 +87,7 @@ class Watching(Randomness):
 
 
 def test_mu_et_al_pay_each_cut_and_the_feature_alike():
-    recipe = replace(shipped("diffprf_linear"), levels=Uniform())
+    recipe = replace(shipped("diffprf_linear"), levels=UNIFORM)
     watching = Watching(1)
     plan = PrintedForestPlan(recipe, SCHEMA, Fraction(4000), n_estimators=1, max_depth=3)
     plan.fit_raw(*records(), watching)
@@ -99,8 +98,19 @@ def test_mu_et_al_pay_each_cut_and_the_feature_alike():
     assert count.epsilon == 500  # eps' = 1000, half of it
     assert cut.epsilon == test.epsilon == Fraction(1000, 2 * (2 + 1))  # eps' / (2 (n + 1)), two numeric features
     assert cut.score_range == test.score_range == 4
-    # N / (t K) < sqrt(2) / eps', with t = 5 branches and K = 3 classes
-    np.testing.assert_allclose(smallest_node(Fraction(1, 2), np.array([5]), 3), [5 * 3 * math.sqrt(2)])
+
+
+@pytest.mark.parametrize(("size", "splits"), [(21, False), (22, True)])
+def test_small_nodes_end_where_mu_et_al_say(size, splits):
+    class Noiseless(Randomness):
+        def draw(self, mechanism, *statistics):
+            return statistics[0] if isinstance(mechanism, Laplace) else super().draw(mechanism, *statistics)
+
+    # N / (t K) < sqrt(2) / eps', with t = 5 branches, K = 3 classes and eps' = 1
+    schema = Schema({"c": Categorical(["a", "b", "c"])}, classes=["no", "yes", "maybe"])
+    plan = PrintedForestPlan(shipped("diffprf_deng arithmetic"), schema, Fraction(3), n_estimators=1, max_depth=1)
+    model = plan.fit_raw({"c": ["a"] * size}, ["no"] * size, Noiseless(1))
+    assert (model.feature[0] >= 0) == splits
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,17 @@ class Card:
             "figures": figures,
         }
 
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the report card that ``to_dict`` wrote, with its certificate under ``certificate``.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError, FileFormatError
+            If the values are not those of a report card.
+        """
+
     @staticmethod
     def _counts_in(values: Mapping[str, Any], cells: int) -> dict[str, Any]:
         """Return what ``to_dict`` wrote of so many counts, and the certificate beside it, as arguments of a card."""
@@ -357,7 +368,6 @@ class ReportCard(Card):
 
     @property
     def records(self) -> float:
-        """The noisy number of labelled records."""
         return float(self.grid.confusion(self.counts).sum())
 
     @property
@@ -395,13 +405,6 @@ class ReportCard(Card):
         each = (1 + level) / 2  # for each rate, so that both hold with ``level``
         return Band(self._rate_band(others, each), self._rate_band(own, each))
 
-    def precision_recall_band(self, label: Value | None = None, level: float = 0.95) -> Band:
-        """Return a band for each point of ``precision_recall_curve``; see ``roc_band``."""
-        own, others = self._descending(label)
-        each, cells = (1 + level) / 2, np.arange(1.0, len(own) + 1)
-        precision = self._ratio_band(np.cumsum(own), np.cumsum(others), cells, cells, each)
-        return Band(self._rate_band(own, each), np.concatenate(([0.0], precision)))
-
     def calibration_band(self, label: Value | None = None, level: float = 0.95) -> Floats:
         """Return a band for each share of ``calibration``, which covers it with a probability of about ``level``."""
         own, others = self.grid.curve(self.counts, self._place(label))
@@ -430,7 +433,6 @@ class ReportCard(Card):
         return half
 
     def _clear(self, records: Floats) -> Any:
-        """Return which bins stand out from the noise of two counts."""
         return records > CLEAR * math.sqrt(2) * self.deviation
 
     def precision_recall_curve(self, label: Value | None = None) -> Curve:
@@ -454,18 +456,10 @@ class ReportCard(Card):
         return {"classes": list(self.classes), "bins": self.grid.bins}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the released counts and the figures computed from them, as plain values for JSON."""
         return {**super().to_dict(), "confusion_matrix": self.confusion_matrix.tolist()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the report card that ``to_dict`` wrote, with its certificate under ``certificate``.
-
-        Raises
-        ------
-        ValueError, TypeError, KeyError, FileFormatError
-            If the values are not those of a report card.
-        """
         classes, bins = tuple(values["classes"]), int(values["bins"])
         if not classes or not 2 <= bins <= MOST_BINS or bins % 2:
             raise ValueError("no counts of a report card")
@@ -510,7 +504,6 @@ class ReportCard(Card):
 
     @property
     def _curves(self) -> range:
-        """The classes that have a curve: of two classes, only the second."""
         return range(1 if self.grid.n_classes == 2 else 0, self.grid.n_classes)
 
     def _place(self, label: Value | None) -> int:

@@ -24,7 +24,6 @@ from hedgerow.mechanisms import (
     Coin,
     Coins,
     Geometric,
-    Mechanism,
     PerRecordCoin,
     RandomBits,
     Randomness,
@@ -84,7 +83,6 @@ class Grid:
 
 
 def _sides(noise: AuditedNoise, value: float, end: int) -> npt.NDArray[np.float64]:
-    """Return the probabilities that a noisy count is at most an end, and above it."""
     if isinstance(noise, Geometric):
         return AtMost(noise, end).law(int(value))[::-1]
     if isinstance(noise, Laplace):
@@ -114,7 +112,7 @@ class Replay(Randomness):
         """Return the probability of the outcomes, or of the first ones."""
         return math.prod(float(law[outcome]) for law, outcome in zip(self.laws[:end], self.script[:end], strict=True))
 
-    def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[Any]:
+    def draw(self, mechanism: Any, *statistics: Any) -> npt.NDArray[Any]:
         if isinstance(mechanism, RESAMPLES):
             return self._resample(mechanism, *statistics)
         if isinstance(mechanism, DENSITIES):
@@ -282,7 +280,6 @@ def _all_runs(
 
 
 def total(law: Law) -> float:
-    """Return the sum of all probabilities of a law, which is 1."""
     return math.fsum(weight for value in law.values() for weight, _ in _mixture(value))
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hedgerow.cli.inputs import write_json
 from hedgerow.cli.options import delta_option, options, required, store_of
 
+if TYPE_CHECKING:
+    from hedgerow.ledgers.store import LedgerStore
+
 reason_option = click.option("--reason", required=True, help="The reason, which is recorded permanently.")
 
 
-def _name(dataset: str | None) -> str:
-    return required(dataset, "--dataset", "HEDGEROW_DATASET")
+def _named(address: str | None, dataset: str | None) -> tuple[LedgerStore, str]:
+    return store_of(address), required(dataset, "--dataset", "HEDGEROW_DATASET")
 
 
 @click.command()
@@ -27,7 +30,7 @@ def _name(dataset: str | None) -> str:
 @click.option("--parent", help="The ledger of which this one is a share.")
 def create(address: str | None, dataset: str | None, **settings: Any) -> None:
     """Create a ledger with a ceiling, and its store if there is none."""
-    store, name = store_of(address), _name(dataset)
+    store, name = _named(address, dataset)
     store.create(name, **settings)
     click.echo(f"created {name} in {store.address}", err=True)
 
@@ -41,7 +44,7 @@ def create(address: str | None, dataset: str | None, **settings: Any) -> None:
 @reason_option
 def raise_(address: str | None, dataset: str | None, **ceiling: Any) -> None:
     """Raise a ledger's ceiling. Earlier guarantees then hold for the raised ceiling only."""
-    store, name = store_of(address), _name(dataset)
+    store, name = _named(address, dataset)
     store.raise_ceiling(name, **ceiling)
     click.echo(f"raised {name} in {store.address}", err=True)
 
@@ -51,7 +54,7 @@ def raise_(address: str | None, dataset: str | None, **ceiling: Any) -> None:
 @reason_option
 def close(address: str | None, dataset: str | None, reason: str) -> None:
     """Close a ledger for good: neither it nor its shares accept further charges."""
-    store, name = store_of(address), _name(dataset)
+    store, name = _named(address, dataset)
     store.close_ledger(name, reason=reason)
     click.echo(f"closed {name} in {store.address}", err=True)
 
@@ -60,7 +63,8 @@ def close(address: str | None, dataset: str | None, reason: str) -> None:
 @options("ledger", "dataset", "json")
 def show(address: str | None, dataset: str | None, as_json: bool) -> None:
     """Show a ledger: its ceiling, what is left, and every entry. The whole chain is checked."""
-    ledger = store_of(address).ledger(_name(dataset))
+    store, name = _named(address, dataset)
+    ledger = store.ledger(name)
     ceiling, total, entries = ledger.ceiling, ledger.total, ledger.entries
     changes = [change for change in ledger.history if change["kind"] in ("raised", "closed")]
     if as_json:  # amounts are exact fractions as text
@@ -101,9 +105,9 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
         "head": ledger.head,
     }
     click.echo(f"{ledger.name} in {ledger.store.address}")
-    for name, fact in facts.items():
+    for what, fact in facts.items():
         if fact is not None:
-            click.echo(f"  {name:<10} {fact}")
+            click.echo(f"  {what:<10} {fact}")
     for change in changes:
         click.echo(f"  {change['kind']:<10} {change['time'][:19]} by {change['who']}: {change['reason']}")
     click.echo(f"  entries    {len(entries)}")
@@ -115,20 +119,11 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
 
 
 @click.command("list")
-@options("ledger", "json")
-def list_(address: str | None, as_json: bool) -> None:
+@options("ledger")
+def list_(address: str | None) -> None:
     """List the ledgers of a store."""
     store = store_of(address)
-    ledgers = [store.ledger(name) for name in store.names()]
-    if as_json:
-        write_json(
-            [
-                {"name": each.name, "ceiling": each.ceiling.to_dict(), "remaining": str(each.remaining)}
-                for each in ledgers
-            ]
-        )
-        return
-    for each in ledgers:
+    for each in map(store.ledger, store.names()):
         left = each.ceiling.in_words(each.ceiling.left(each.total))
         click.echo(f"{each.name}  {each.ceiling}; left {left}{', closed' if each.closed else ''}")
 
@@ -138,6 +133,6 @@ def list_(address: str | None, as_json: bool) -> None:
 @click.option("--head", help="An earlier head of the ledger, kept elsewhere.")
 def verify(address: str | None, dataset: str | None, head: str | None) -> None:
     """Check every link of a ledger's chain. If a link is broken, it is named and the exit code is 1."""
-    store, name = store_of(address), _name(dataset)
+    store, name = _named(address, dataset)
     store.verify(name, head)
     click.echo(f"{name} is as it was written; its head is {store.ledger(name).head}")

@@ -77,7 +77,7 @@ def init(
     force: bool,
     separator: str | None,
 ) -> None:
-    """Draft a schema from the records of DATA: a CSV or Parquet file by its name, a folder of them, or a quoted pattern.
+    """Draft a schema from the records of DATA: a CSV or Parquet file by its name, or a quoted pattern.
 
     For a CSV file, the draft declares what it detects: the character between cells, the encoding (UTF-8, otherwise Windows-1252),
     decimal commas, thousands separators and formats of dates.
@@ -181,8 +181,7 @@ def check(
     stderr, if few labels have the declared form.
 
     It is for the data owner only. The counts are raw, so they must not leave the building, and a schema that is adjusted to them
-    is read off the records. DATA is a CSV or Parquet file by its name, a folder of them, or a
-    quoted pattern.
+    is read off the records. DATA is a CSV or Parquet file by its name, or a quoted pattern.
     """
     schema = load_schema(schema_path, target, person)
     counts, report = _count(data, schema, CSVFormat.of(separator or schema.delimiter, schema.encoding))

@@ -382,7 +382,7 @@ def _work(given: tuple[Callable[..., Rows], tuple[Any, ...]], _: None, part: Any
 
 
 def _fact(rows: Rows) -> Fact:
-    return Fact(len(rows.codes), rows.digest)
+    return len(rows.codes), rows.digest
 
 
 def _count(given: tuple[ValueCounts, Layout, PersonIds | None], mine: Chosen | None, part: Any) -> Counts:
@@ -414,7 +414,7 @@ async def _answered(
 
 async def _prepare() -> None:
     """Import what answers take, which otherwise waits for the first query."""
-    for package in ("hedgerow.boosting", "hedgerow.trees"):
+    for package in ("hedgerow.trees",):
         import_module(package)
 
 

@@ -256,6 +256,11 @@ class Standing:
     spent: Amount = field(default_factory=Amount)
     closed: bool = False
 
+    def __str__(self) -> str:
+        spent = f"spent: {self.ceiling.in_words(self.spent)} in {self.spent.fits} fits"
+        seeded = "; a seeded fit voids the guarantee" if self.spent.seeded else ""
+        return f"ceiling: {self.ceiling}; {spent}{seeded}{'; closed' if self.closed else ''}"
+
     def to_dict(self) -> dict[str, Any]:
         return {"ceiling": self.ceiling.to_dict(), "spent": self.spent.to_dict(), "closed": self.closed}
 

@@ -128,7 +128,6 @@ def _check_text(text: object) -> None:
 
 OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in the name of a mount point
 OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
-SQLITE_MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 60  # how long a writer waits for the others
 
 # Errors of a database if a store cannot be used, one sentence each. Each of them leaves the store unchanged.
@@ -145,10 +144,9 @@ SQLITE = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
     sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
-    sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
 }
 # Constraints and types are checked before a row is written, and one writer has the lock.
-DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
+DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
 # By the names of psycopg's errors, which follow PostgreSQL's codes.
 POSTGRESQL = {
     "LockNotAvailable": LOCKED,
@@ -237,8 +235,8 @@ class Database:
         gone = str(error) == f"no such table: {store.name}"
         # The statements are fixed, so in another error of one the tables are not those that they are made for.
         damaged = code in DAMAGED or (code == sqlite3.SQLITE_ERROR and not gone)
-        if damaged or (code == sqlite3.SQLITE_NOTADB and _begins_as_sqlite(self.path)):
-            raise LedgerDamaged(f"{self.address} is damaged; {KEEP}") from None
+        if damaged:
+            raise LedgerDamaged(f"{self.address} is damaged, or is no ledger store; {KEEP}") from None
         what = SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
         failed = code == sqlite3.SQLITE_IOERR
         if gone:
@@ -297,14 +295,6 @@ class _Connection(sqlite3.Connection):
         with suppress(sqlite3.ProgrammingError):  # it is already closed
             self.rollback()
         super().close()
-
-
-def _begins_as_sqlite(path: Path | None) -> bool:
-    try:
-        with open(str(path), "rb") as file:
-            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
-    except OSError:
-        return False
 
 
 def _state(path: Path) -> tuple[int, int, bool]:

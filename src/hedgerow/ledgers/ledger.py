@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from getpass import getuser
+from operator import attrgetter
 from typing import Any, Literal
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
@@ -185,6 +186,18 @@ class Ledger:
         """What has been charged: epsilon, delta, rho, draws, and the numbers of fits and of seeded fits."""
         return self._standing.spent
 
+    epsilon = property(attrgetter("ceiling.epsilon"), doc="The epsilon that operations may cost together.")
+    delta = property(attrgetter("ceiling.delta"), doc="The delta that they may cost together.")
+    rho = property(attrgetter("ceiling.rho"), doc="The rho of a ledger of rho, else None.")
+    draws = property(attrgetter("ceiling.draws"), doc="How many normal draws a ledger of rho allows.")
+    adjacency = property(attrgetter("ceiling.adjacency"), doc="What two neighboring data sets are.")
+    records_per_person = property(
+        attrgetter("ceiling.records_per_person"), doc="How many records of one person it protects."
+    )
+    person = property(attrgetter("ceiling.person"), doc="The column that identifies persons, else None.")
+    spent_delta = property(attrgetter("total.delta"), doc="The delta that was spent.")
+    spent_draws = property(attrgetter("total.draws"), doc="The normal draws that were spent.")
+
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every charged fit, in order."""
@@ -208,20 +221,12 @@ class Ledger:
         return self.total.seeded == 0
 
     def __repr__(self) -> str:
-        return f"Ledger({self._in_words(self._standing)})"
-
-    @staticmethod
-    def _in_words(standing: Standing) -> str:
-        ceiling, spent = standing.ceiling, standing.spent
-        parts = [f"ceiling: {ceiling}", f"spent: {ceiling.in_words(spent)} in {spent.fits} fits"]
-        notes = {"a seeded fit voids the guarantee": spent.seeded, "closed": standing.closed}
-        return "; ".join([*parts, *(note for note, holds in notes.items() if holds)])
+        return f"Ledger({self._standing})"
 
     def __sklearn_clone__(self) -> Ledger:
         return self
 
-    def __copy__(self) -> Ledger:
-        return self
+    __copy__ = __sklearn_clone__
 
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         return self
@@ -246,7 +251,8 @@ def who_am_i() -> str:
 COUNTED_AT: float = 3  # fits of one class
 
 _is_counted: ContextVar[bool] = ContextVar("is_counted", default=True)
-private_fits: Atomic[Mapping[str, tuple[int, Fraction, Fraction]]] = Atomic({})
+Counts = Mapping[str, tuple[int, Fraction, Fraction]]  # of each class: fits, and the sums of epsilons and deltas
+private_fits: Atomic[Counts] = Atomic({})
 
 
 @contextmanager
@@ -264,9 +270,7 @@ def count_fit(kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
     if not _is_counted.get():
         return None
 
-    def counted(
-        before: Mapping[str, tuple[int, Fraction, Fraction]],
-    ) -> Mapping[str, tuple[int, Fraction, Fraction]]:
+    def counted(before: Counts) -> Counts:
         fits, total, deltas = before.get(kind, (0, Fraction(0), Fraction(0)))
         if fits < COUNTED_AT:  # sums of any number of fits could grow without end
             total, deltas = total + epsilon, deltas + delta

@@ -339,7 +339,7 @@ class StoredLedger(Ledger):
 
     def __repr__(self) -> str:
         try:
-            facts = f": {self._in_words(self._standing)}"
+            facts = f": {self._standing}"
         except HedgerowError:
             facts = ", which cannot be read now"
         return f"<ledger {self.name!r} in {self.store.address!r}{facts}>"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.compiled import available_threads, for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
@@ -132,16 +132,13 @@ Fit = Callable[[Floats, float, Randomness], PrintedTrees]
 
 
 class Learner(Protocol):
-    """A weak learner."""
+    """A weak learner: how it reads columns, its fit on some records, of which ``holdout`` prune, and what it reads raw."""
 
-    def tests(self, schema: Schema, max_bins: int) -> Branching:
-        """Return how columns are read."""
+    def tests(self, schema: Schema, max_bins: int) -> Branching: ...
 
-    def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        """Return the learner with its records; ``holdout`` are those that prune."""
+    def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit: ...
 
-    def reasons(self, branching: Branching) -> Iterator[str]:
-        """Yield what is read without protection."""
+    def reasons(self, branching: Branching) -> Iterator[str]: ...
 
 
 def adaboost_alpha(error: float) -> float:
@@ -172,15 +169,10 @@ class PrintedBoosting:
         """Return the weights of the first round."""
         return np.full(records, 1 / records)
 
-    def error(self, wrong: npt.NDArray[np.bool_], weights: Floats) -> float:
-        """Return the error of a tree that is ``wrong`` (records,)."""
-        return float(weights[wrong].sum())
-
-    def stops(self, error: float) -> bool:
-        return error > 0.5 + ROUNDING
-
-    def alpha(self, error: float) -> float:
-        return adaboost_alpha(error)
+    def weigh(self, wrong: Truth, weights: Floats) -> tuple[float, float | None]:
+        """Return the error of a tree that is ``wrong`` (records,), and its alpha; None ends the training without it."""
+        error = float(weights[wrong].sum())
+        return error, None if error > 0.5 + ROUNDING else adaboost_alpha(error)
 
     def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
         """Return the normalized weights (records,) after the noise of a marked round."""
@@ -256,14 +248,14 @@ class PrintedBoostingPlan(RawPlan):
         for number in range(1, self._rounds + 1) if len(sign) else ():
             tree = fit(weights, recipe.budget(epsilon, self._rounds, error), randomness)
             vote = 2 * tree.labels(training.columns) - 1
-            error = recipe.error(vote != sign, weights)
-            if recipe.stops(error):
+            error, alpha = recipe.weigh(vote != sign, weights)
+            if alpha is None:
                 break
-            alphas.append(recipe.alpha(error))
+            alphas.append(alpha)
             trees.append(tree)
             if recipe.ends_without_error and np.all(tree.labels(holdout.columns) == holdout.labels):
                 break
-            weights = weights * np.exp(-alphas[-1] * sign * vote)
+            weights = weights * np.exp(-alpha * sign * vote)
             weights /= weights.sum()
             if number in self._marked:
                 weights = recipe.perturbed(weights, epsilon, self._rounds, randomness)
@@ -297,6 +289,6 @@ class PaperBooster(BoostedSystem):
             return super()._plan(schema, claim, coins)
         if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
-        size = self._size(self._published_size)
+        size = self._published_size.of(self)
         rounds, bins = size.n_estimators, size.max_bins
         return PrintedBoostingPlan(self._published(), schema, claim.epsilon, rounds=rounds, max_bins=bins, marked=coins)

@@ -11,9 +11,7 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.mechanisms import Exponential, Randomness
-from hedgerow.papers import kernels
 from hedgerow.papers.boosting import (
     UNIT,
     Fit,
@@ -21,7 +19,7 @@ from hedgerow.papers.boosting import (
     PrintedBoosting,
     adaboost_alpha,
 )
-from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, WeakestLink, errors_by_node, heights
+from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, WeakestLink, errors_by_node
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
 from hedgerow.papers.records import Branching, OpenNodes, RawRecords, cut_ranges
@@ -29,9 +27,19 @@ from hedgerow.papers.trees import Growth, PrintedTrees
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
-from hedgerow.scores import SCORES
+from hedgerow.scores import SCORES, binary
 from hedgerow.systems.base import VOTES, Size, by_budget
-from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest, Subspace, Weighted
+from hedgerow.trees import (
+    AllRecords,
+    BoostingRecipe,
+    LeafShare,
+    MadaBoost,
+    NoisyCounts,
+    Recipe,
+    SelectTest,
+    Subspace,
+    Weighted,
+)
 
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2
 HALF = Fraction(1, 2)  # a record is sampled with a probability of half its weight
@@ -82,7 +90,10 @@ class CartTree:
                 tested, feature, cut, left = self._choose(frontier, level_budget, randomness)
                 growth.split(frontier[tested], feature, cut, cut, left)
             tree, counts = growth.trees(), np.concatenate(growth.counts)
-            own = float(level_budget) * (0.5 + heights(tree))
+            height = np.zeros(len(counts))  # how many levels of nodes are below each node
+            for node in np.flatnonzero(tree.feature >= 0)[::-1]:
+                height[node] = 1 + height[tree.first_child[node] :][:2].max()
+            own = float(level_budget) * (0.5 + height)
             one = 1.0 if self.noised == "counts" else float(len(sample))  # a record, in units of what is noised
             noisy = counts + one * weights.max() / own[:, None] * randomness.draw(UNIT, np.zeros(counts.shape))
             tree.label[:] = noisy.argmax(axis=1)
@@ -101,10 +112,11 @@ class CartTree:
         offered = randomness.draw(SomeFeatures(self.subspace), nodes.offered)
         score, cut = np.full(offered.shape, -np.inf), np.zeros(offered.shape)
         groups = np.zeros((len(nodes), int(nodes.offsets[-1])), dtype=np.bool_)
-        coded, none = offered & ~numeric, np.zeros(offered.shape)
         for block in nodes.blocks():
-            counts = nodes.histogram(block, coded, none, none)
-            kernels.best_groupings(counts, nodes.offsets, coded[block], score[block], groups[block])
+            counts = nodes.histogram(block, offered & ~numeric, cut, cut)
+            for coded in np.flatnonzero(~numeric):
+                codes = slice(*nodes.offsets[coded : coded + 2])
+                best_groups(counts[:, codes], offered[block, coded], score[block, coded], groups[block, codes])
         cuttable = offered & numeric
         numbers = cuttable.sum(axis=1)
         for n in np.unique(numbers[numbers > 0]):
@@ -151,6 +163,29 @@ class CartTree:
                 "trees are cut back by raw errors on the records that are held out, an infinite loss; the budget of what is "
                 "cut off is added to noise that was drawn before"
             )
+
+
+def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:
+    """Write the two groups of codes with the least Gini index in each of some nodes where this is offered, and its score.
+
+    The score is -n times the Gini index of the two groups. For two classes the best groups are among the cuts along the
+    codes sorted by their share of class 1 (Breiman, Friedman, Olshen and Stone 1984, 4.2.2). Codes without records stay out
+    of the left group; a node with one code only keeps its score.
+    """
+    size = counts.sum(axis=2)
+    share = np.divide(counts[:, :, 1], size, out=np.full(size.shape, np.inf), where=size > 0)
+    order = np.argsort(share, axis=1, kind="stable")
+    below = np.take_along_axis(counts, order[:, :, None], axis=1).cumsum(axis=1)
+    sides = below, below[:, -1:] - below
+    with np.errstate(invalid="ignore"):
+        cut = -sum(2.0 * side[:, :, 0] * side[:, :, 1] / side.sum(axis=2) for side in sides)
+    present = np.count_nonzero(size, axis=1)
+    cut[np.arange(size.shape[1]) >= present[:, None] - 1] = -np.inf
+    chosen = np.flatnonzero(offered & (present > 1))
+    best = cut[chosen].argmax(axis=1)
+    score[chosen] = cut[chosen, best]
+    for node, last in zip(chosen, best, strict=True):
+        left[node, order[node, : last + 1]] = True
 
 
 def round_budget(epsilon: float, rounds: int, error: float) -> float:
@@ -233,7 +268,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     def _private(self) -> BoostingRecipe:
         tree = Recipe(
             assign=AllRecords() if self.delta else Weighted(HALF),
-            candidates=Binary(),
+            candidates=binary,
             levels=LeafShare(1 - TESTS_SHARE),
             split=SelectTest(Exponential, SCORES[self.criterion]),
             subspace=None if self.subspace is None else Subspace(self.subspace),
@@ -246,14 +281,11 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         return Size(30 if self.as_coded and self.coded_noise == "gini" else 10, 4, 10)
 
     def _published(self) -> PrintedBoosting:
-        depth = self._size(self._published_size).max_depth
+        depth = self._published_size.of(self).max_depth
         if self.as_coded:
             return CodedBoosting(CodedTree(depth, noisy=self.coded_noise == "gini"), holdout=FOR_PRUNING)
         subspace = PAPER_SUBSPACE if self.subspace is None else self.subspace
         return PrintedCart(CartTree(depth, subspace), holdout=FOR_PRUNING)
-
-    def _size(self, default: Size) -> Size:
-        return super()._size(default).given(max_depth=self.max_depth)
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 4, 10, 30), 2, 10)

@@ -22,18 +22,9 @@ from hedgerow.mechanisms.kernels import Stream
 from hedgerow.papers.boosting import Fit, PrintedBoosting, PrintedVote, class_weights, cut_between
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import float_generator
-from hedgerow.papers.records import Branching, OpenNodes, Ranked, RawRecords, raw_numbers
+from hedgerow.papers.records import Branching, Ranked, RawRecords, raw_numbers
 from hedgerow.papers.trees import Growth, PrintedTrees
 from hedgerow.texts import short_repr
-
-
-def heights(tree: PrintedTrees) -> Integers:
-    """Return how many levels of nodes are below each node."""
-    height = np.zeros(len(tree.feature), dtype=np.int64)
-    for node in np.flatnonzero(tree.feature >= 0)[::-1]:
-        child = tree.first_child[node]
-        height[node] = 1 + height[child : child + 2].max()
-    return height
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,15 @@ class WeakestLink:
             better = held < fewest if self.as_coded else held <= fewest
             if better and (inner.any() or not self.as_coded):
                 best, fewest = inner, held
-        return _cut_back(tree, best)
+        kept = [0]
+        for one in kept:  # grows while it is read
+            if best[one]:
+                kept += [int(tree.first_child[one]), int(tree.first_child[one]) + 1]
+        out = PrintedTrees.of_leaves(tree.branching, tree.label[kept])
+        place, tested = np.flatnonzero(best[kept]), np.array(kept)[best[kept]]
+        out.feature[place], out.first_child[place] = tree.feature[tested], 1 + 2 * np.arange(len(tested))
+        out.low[place], out.high[place], out.left[place] = tree.low[tested], tree.high[tested], tree.left[tested]
+        return out
 
 
 def errors_by_node(tree: PrintedTrees, data: RawRecords, records: Integers) -> Integers:
@@ -86,22 +85,8 @@ def _sums(tree: PrintedTrees, inner: Truth, amount: Integers) -> Integers:
     return total
 
 
-def _cut_back(tree: PrintedTrees, inner: Truth) -> PrintedTrees:
-    """Return the tree in which only the nodes ``inner`` have tests, without nodes that no record reaches."""
-    kept = [0]
-    for node in kept:  # grows while it is read
-        if inner[node]:
-            kept += [int(tree.first_child[node]), int(tree.first_child[node]) + 1]
-    out = PrintedTrees.of_leaves(tree.branching, tree.label[kept])
-    place, tested = np.flatnonzero(inner[kept]), np.array(kept)[inner[kept]]
-    out.feature[place], out.first_child[place] = tree.feature[tested], 1 + 2 * np.arange(len(tested))
-    out.low[place], out.high[place], out.left[place] = tree.low[tested], tree.high[tested], tree.left[tested]
-    return out
-
-
 NOISES = 9  # of a candidate: the sizes of both sides and of the node, then each side's size and class sums again
 KEY_WORDS = 8  # of 32 bits
-_LACKING = ", and a class that a node lacks gets no noise"
 
 
 @dataclass(frozen=True)
@@ -157,17 +142,27 @@ class CodedTree:
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
 
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
-        ranked = Ranked.of(training.columns)
+        ranked, branching = Ranked.of(training.columns), training.branching
         everyone = np.arange(len(training.labels))
 
         def fit(weights: Floats, budget: float, randomness: Randomness) -> PrintedTrees:
             noise, growth = MeanLaplace(budget), Growth(training, [everyone])
             draw = partial(randomness.draw, noise) if self.noisy else np.copy
             for depth in range(self.max_depth):
-                frontier = growth.open
+                nodes = growth.open
                 if depth:  # the root is tested whatever its classes are
-                    frontier = frontier[np.all(growth.counts[-1] > 0, axis=1)]
-                self._split(growth, frontier, ranked, weights, draw)
+                    nodes = nodes[np.all(growth.counts[-1] > 0, axis=1)]
+                feature, cut = np.full(len(nodes), -1), np.zeros(len(nodes))
+                left = np.zeros((len(nodes), branching.group_codes), dtype=np.bool_)
+                for node in range(len(nodes)):
+                    rows = nodes.records[nodes.start[node] : nodes.start[node + 1]]
+                    feature[node], low, high = _coded_test(training, ranked, rows, weights, draw)
+                    if branching.bins[feature[node]] == CUT:
+                        cut[node] = cut_between(low, high)
+                    elif feature[node] >= 0:
+                        left[node, int(low)] = True
+                tested = feature >= 0
+                growth.split(nodes[tested], feature[tested], cut[tested], cut[tested], left[tested])
             tree, counts = growth.trees(), np.concatenate(growth.counts)
             if self.noisy:
                 counts = np.where(counts > 0, randomness.draw(noise, counts), -np.inf)
@@ -176,23 +171,6 @@ class CodedTree:
             return self.pruning.apply(tree, errors_by_node(tree, training, everyone), held)
 
         return fit
-
-    def _split(
-        self, growth: Growth, nodes: OpenNodes, ranked: Ranked, weights: Floats, draw: Callable[[Floats], Floats]
-    ) -> None:
-        """Split the nodes that have a test."""
-        branching = nodes.data.branching
-        feature, cut = np.full(len(nodes), -1), np.zeros(len(nodes))
-        left = np.zeros((len(nodes), branching.group_codes), dtype=np.bool_)
-        for node in range(len(nodes)):
-            rows = nodes.records[nodes.start[node] : nodes.start[node + 1]]
-            feature[node], low, high = _coded_test(nodes.data, ranked, rows, weights, draw)
-            if branching.bins[feature[node]] == CUT:
-                cut[node] = cut_between(low, high)
-            elif feature[node] >= 0:
-                left[node, int(low)] = True
-        tested = feature >= 0
-        growth.split(nodes[tested], feature[tested], cut[tested], cut[tested], left[tested])
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         if self.noisy:
@@ -205,12 +183,13 @@ class CodedTree:
                 "trees are grown and labelled without any noise: the best test by raw weighted Gini indices, the larger raw "
                 "class of each leaf, an infinite loss"
             )
+        lacking = ", and a class that a node lacks gets no noise"
         yield (
             "the midpoints between the node's own numbers, and its own codes, are the tests, and the model stores one: a "
             "number that one record alone has can be seen, an infinite loss"
         )
         yield (
-            f"a child whose records are of a single class becomes a leaf{_LACKING if self.noisy else ''}, an infinite loss"
+            f"a child whose records are of a single class becomes a leaf{lacking if self.noisy else ''}, an infinite loss"
         )
         yield "trees are cut back by the raw accuracy on the records that are held out, an infinite loss"
 
@@ -305,15 +284,10 @@ class CodedBoosting(PrintedBoosting):
     def start(self, records: int) -> Floats:
         return np.ones(records)
 
-    def error(self, wrong: Truth, weights: Floats) -> float:
-        return float(wrong.mean())
-
-    def stops(self, error: float) -> bool:
-        return False
-
-    def alpha(self, error: float) -> float:
-        error = {0.0: 0.001, 1.0: 0.999}.get(error, error)
-        return math.log10((1 - error) / error) / 2
+    def weigh(self, wrong: Truth, weights: Floats) -> tuple[float, float | None]:
+        error = float(wrong.mean())
+        kept = {0.0: 0.001, 1.0: 0.999}.get(error, error)
+        return error, math.log10((1 - kept) / kept) / 2
 
     def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> PrintedVote:
         if self.learner.noisy:

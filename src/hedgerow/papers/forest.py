@@ -27,14 +27,6 @@ from hedgerow.trees import Levels
 TWICE_GINI = 4  # twice the authors' Delta of the Gini score, which is 2 (eDPRF, equations 11 to 14)
 TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
 LEAST_ERROR = 1e-10
-ROOTS = (
-    "a node becomes a leaf when its records are of a single class, without noise: whether the model has a "
-    "split can depend on one record alone, an infinite loss"
-)
-BINS = (
-    "numeric features are binned between the least and the largest value of each node's own records, and the model "
-    "stores these values, an infinite loss"
-)
 FLOATS = (
     "the noise is drawn in floating point, whose last digits can betray the scores; what the paper proves about real "
     "numbers does not carry over"
@@ -53,11 +45,12 @@ class Samples:
     shared: ClassVar[bool] = True  # a record may be in several trees
 
     def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
-        """Return the rows of each tree; ``wrong`` (records,) marks where the vote of the trees so far is wrong."""
+        """Return the rows of each tree; ``wrong`` (records,) marks where the vote of the phase before is wrong, or all."""
         return [np.arange(len(wrong))] * trees
 
-    def phases(self, trees: int) -> tuple[tuple[Samples, int], ...]:
-        return ((self, trees),)
+    def phases(self, trees: int) -> tuple[int, ...]:
+        """Return how many trees grow at once."""
+        return (trees,)
 
     def tree_budget(self, epsilon: Fraction, trees: int) -> Fraction:
         return epsilon / trees if self.shared else epsilon
@@ -94,7 +87,13 @@ class Bootstrap(Samples):
     """Every tree reads n draws with replacement from the n records."""
 
     def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
-        return _resampled(np.ones(len(wrong)), trees, randomness)
+        if not len(wrong):
+            return [np.empty(0, dtype=np.int64)] * trees
+        weights = self.weights(wrong)
+        return list(randomness.draw(Resample(), weights / weights.sum(), trees))
+
+    def weights(self, wrong: Truth) -> Floats:
+        return np.ones(len(wrong))
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
         budget = self.tree_budget(epsilon, trees)
@@ -106,42 +105,29 @@ class Bootstrap(Samples):
 
 
 @dataclass(frozen=True)
-class Reweighted(Samples):
-    """A bootstrap in which records that the trees so far get wrong have weight exp(a), and the others exp(-a).
-
-    a = ln((1 - e) / e) / 2 with e the raw training error of the vote, as in AdaBoost [inferred]; e is kept between 1e-10 and
-    1/2, so that no weight is infinite and wrong records never weigh less than others [our choice, the paper is silent].
-    """
-
-    def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
-        error = min(max(float(wrong.mean()) if len(wrong) else 0.5, LEAST_ERROR), 0.5)
-        ratio = math.sqrt((1 - error) / error)
-        return _resampled(np.where(wrong, ratio, 1 / ratio), trees, randomness)
-
-
-@dataclass(frozen=True)
-class TwoPhases(Samples):
+class TwoPhases(Bootstrap):
     """Half of the trees, rounded up, on bootstrap samples, and the others on samples weighted by the first ones' errors.
 
-    TpDPRF, Liu et al. 2023; the samples of the first phase are [inferred].
+    TpDPRF, Liu et al. 2023; the samples of the first phase are [inferred]. Records that the first trees get wrong weigh exp(a),
+    the others exp(-a): a = ln((1 - e) / e) / 2 with e the raw training error of the vote, as in AdaBoost [inferred]. e is kept
+    between 1e-10 and 1/2, so that no weight is infinite and wrong records never weigh less than others [our choice].
     """
 
-    def phases(self, trees: int) -> tuple[tuple[Samples, int], ...]:
-        return ((Bootstrap(), trees - trees // 2), (Reweighted(), trees // 2))
+    def phases(self, trees: int) -> tuple[int, ...]:
+        return trees - trees // 2, trees // 2
+
+    def weights(self, wrong: Truth) -> Floats:
+        error = min(max(float(wrong.mean()), LEAST_ERROR), 0.5)
+        ratio = math.sqrt((1 - error) / error)
+        return np.where(wrong, ratio, 1 / ratio)
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
-        yield from Bootstrap().reasons(epsilon, trees)
+        yield from super().reasons(epsilon, trees)
         if trees > 1:
             yield (
                 "the second phase weighs records by the raw training error of the first and normalizes the weights: one "
                 "record changes the chance of every other one, and no bound on the loss is known"
             )
-
-
-def _resampled(weights: Floats, trees: int, randomness: Randomness) -> Subsets:
-    if not len(weights) or not trees:
-        return [np.empty(0, dtype=np.int64)] * trees
-    return list(randomness.draw(Resample(), weights / weights.sum(), trees))
 
 
 # The forest
@@ -203,9 +189,15 @@ class PrintedForest:
     def reasons(self, branching: Branching, epsilon: Fraction, trees: int, max_depth: int) -> Iterator[str]:
         if max_depth > 0:  # otherwise a tree is one leaf, whatever the records are
             if self.pure_leaves:
-                yield ROOTS
+                yield (
+                    "a node becomes a leaf when its records are of a single class, without noise: whether the model has a "
+                    "split can depend on one record alone, an infinite loss"
+                )
             if np.any(branching.bins > 0):
-                yield BINS
+                yield (
+                    "numeric features are binned between the least and the largest value of each node's own records, and the "
+                    "model stores these values, an infinite loss"
+                )
         yield from self.samples.reasons(epsilon, trees)
         yield FLOATS
 
@@ -237,12 +229,11 @@ class PrintedForestPlan(RawPlan):
         branching = self._branching
         data = RawRecords.labelled(branching.read(X), Encoder(branching.schema, 2).labels(y), branching)
         grown: list[PrintedTrees] = []
-        for samples, count in self._recipe.samples.phases(self._trees):
-            wrong = np.ones(len(data.labels), dtype=np.bool_)
+        wrong = np.ones(len(data.labels), dtype=np.bool_)
+        for trees in filter(None, self._recipe.samples.phases(self._trees)):
             if grown:
                 wrong = grown[0].votes(np.ascontiguousarray(data.columns.T)).argmax(axis=1) != data.labels
-            if count:
-                grown.append(self._grow(data, samples.subsets(wrong, count, randomness), randomness))
+            grown.append(self._grow(data, self._recipe.samples.subsets(wrong, trees, randomness), randomness))
         return PrintedTrees.joined(branching, grown)
 
     def _grow(self, data: RawRecords, subsets: Subsets, randomness: Randomness) -> PrintedTrees:
@@ -262,7 +253,7 @@ class PrintedForestPlan(RawPlan):
             if recipe.counted:
                 widest = np.where(offered, data.branching.arity, 0).max(axis=1)
                 size = randomness.draw(Laplace(shares.count), counts.sum(axis=1))
-                leaf |= size < smallest_node(shares.count, widest, counts.shape[1])
+                leaf |= size < 0.5 * math.sqrt(2) * float(1 / shares.count) * widest * counts.shape[1]
             ending = counts[leaf]  # of nodes without records too, whose label is uniform
             if len(ending) and recipe.leaf == "counts":
                 growth.levels[-1].label[leaf] = randomness.draw(Laplace(shares.leaf), ending).argmax(axis=1)
@@ -293,10 +284,6 @@ class PrintedForestPlan(RawPlan):
         return feature, low[rows, feature], high[rows, feature]
 
 
-def smallest_node(budget: Fraction, widest: Integers, n_classes: int) -> Floats:
-    return np.asarray(0.5 * math.sqrt(2) * float(1 / budget) * widest * n_classes)
-
-
 # Estimators
 
 
@@ -321,7 +308,7 @@ class PaperTree(TreeSystem):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
         if self.variant == "private":
             return super()._plan(schema, claim, coins)
-        size = self._size(self._published_size)  # the paper's budgets are the same under either adjacency
+        size = self._published_size.of(self)  # the paper's budgets are the same under either adjacency
         return PrintedForestPlan(self._published(), schema, claim.epsilon, **asdict(size))
 
 

@@ -36,23 +36,21 @@ class RealPermuteAndFlip(PermuteAndFlip):
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
-        noise = float_generator(stream).standard_exponential(scores.shape)
-        return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
+        keys = float(self.epsilon / self.score_range) * scores
+        keys += float_generator(stream).standard_exponential(scores.shape)
+        return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
 
 
 @dataclass(frozen=True)
 class RealExponential(Exponential):
-    """The exponential mechanism as the largest score plus Gumbel noise: the same law, were floats real numbers.
-
-    The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
-    """
+    """The exponential mechanism as the largest score plus Gumbel noise: the same law, were floats real numbers."""
 
     name = "exponential mechanism in floating point"
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
-        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
-        noise = float_generator(stream).gumbel(size=scores.shape)
-        return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
+        keys = float(self.epsilon / self.score_range) * scores
+        keys += float_generator(stream).gumbel(size=scores.shape)
+        return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
 
 
 RealSelection = type[RealPermuteAndFlip] | type[RealExponential]
@@ -150,11 +148,6 @@ class SomeFeatures:
     def law(self, offered: Truth) -> Floats:
         """Return the probability that each feature of one row is in the subset."""
         return np.asarray(offered * min(1.0, self.size / offered.sum()))
-
-
-def _largest(keys: Floats, offered: npt.NDArray[Any]) -> Integers:
-    chosen: Integers = np.where(offered, keys, -np.inf).argmax(axis=1)
-    return chosen
 
 
 def float_generator(stream: Stream) -> np.random.Generator:

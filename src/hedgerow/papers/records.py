@@ -96,9 +96,9 @@ def raw_numbers(schema: Schema, max_bins: int) -> Branching:
 
     A missing number goes right [our choice, the papers are silent]. ``max_bins`` has no use here.
     """
-    numeric = _numeric(schema) > 0
-    end = np.full(len(numeric), np.inf)
-    return Branching(schema, np.where(numeric, CUT, GROUPS), np.where(numeric, 2, _codes(schema)), -end, end)
+    branching = cut_ranges(schema, max_bins).grouped()
+    end = np.full(len(branching.bins), np.inf)
+    return replace(branching, low=-end, high=end)
 
 
 def _numeric(schema: Schema) -> Integers:
@@ -235,19 +235,10 @@ class OpenNodes:
 
     def histogram(self, nodes: slice, offered: Truth, low: Floats, high: Floats) -> Integers:
         """Return the counts by branch and class of some nodes, of shape (nodes, codes, classes); zeros for cuts."""
-        counts = np.zeros((nodes.stop - nodes.start, self.offsets[-1], self.data.n_classes), dtype=np.int64)
-        kernels.histogram(
-            self.data.columns,
-            self.data.labels,
-            self.records,
-            self.start[nodes.start : nodes.stop + 1],
-            offered[nodes],
-            self.data.branching.bins,
-            self.offsets,
-            low[nodes],
-            high[nodes],
-            counts,
-        )
+        data, start = self.data, self.start[nodes.start : nodes.stop + 1]
+        counts = np.zeros((len(start) - 1, self.offsets[-1], data.n_classes), dtype=np.int64)
+        bins = (data.branching.bins, self.offsets, low[nodes], high[nodes])
+        kernels.histogram(data.columns, data.labels, self.records, start, offered[nodes], *bins, counts)
         return counts
 
     def scores(self, offered: Truth, low: Floats, high: Floats) -> Floats:

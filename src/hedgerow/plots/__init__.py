@@ -7,16 +7,15 @@ scikit-learn.
 
 from hedgerow.plots.card import Page
 from hedgerow.plots.features import FeatureDisplay
-from hedgerow.plots.model import ExplanationDisplay, ImportancesDisplay, TreeDisplay
+from hedgerow.plots.model import ExplanationDisplay, ImportancesDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
-    PrecisionRecallDisplay,
     PredictionErrorDisplay,
     ResidualDisplay,
     ROCDisplay,
 )
-from hedgerow.plots.utility import AuditDisplay, PrivacyUtilityDisplay
+from hedgerow.plots.utility import AuditDisplay
 
 __all__ = [
     "AuditDisplay",
@@ -26,10 +25,7 @@ __all__ = [
     "FeatureDisplay",
     "ImportancesDisplay",
     "Page",
-    "PrecisionRecallDisplay",
     "PredictionErrorDisplay",
-    "PrivacyUtilityDisplay",
     "ROCDisplay",
     "ResidualDisplay",
-    "TreeDisplay",
 ]

@@ -167,10 +167,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 
 def event_from_dict(data: object) -> Event:
-    """Return the event that ``event_to_dict`` wrote; equal neighbors in a list of parts are one object.
-
-    FileFormatError if the values are not those of an event, or beyond the limits in ``hedgerow.limits``.
-    """
+    """Return the event that ``event_to_dict`` wrote, within ``hedgerow.limits``, or raise FileFormatError."""
     try:
         return _Reader().event(data, 0)
     except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
@@ -203,7 +200,7 @@ class _Reader:
         if name == "part":
             return self.event(value, depth + 1)
         if name == "parts" and isinstance(value, list):
-            parts: list[Event] = []
+            parts: list[Event] = []  # equal neighbors are one object
             for before, part in zip([None, *value], value, strict=False):
                 parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
             return tuple(parts)

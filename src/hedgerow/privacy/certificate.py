@@ -132,10 +132,11 @@ class Certificate:
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        if self.records_per_person < 1:
-            raise ValueError("a certificate is for one person of at least one record.")
-        if self.epsilon < 0 or not 0 <= self.delta < 1 or not isinstance(self.seeded, bool):
-            raise ValueError("a certificate claims an epsilon that is not negative and a delta from 0 to below 1.")
+        sound = self.epsilon >= 0 and 0 <= self.delta < 1 and self.records_per_person >= 1
+        if not sound or not isinstance(self.seeded, bool):
+            raise ValueError(
+                "a certificate claims an epsilon that is not negative and a delta from 0 to below 1, for at least one record."
+            )
 
     @property
     def claim(self) -> Claim:
@@ -232,12 +233,8 @@ class Certificate:
             rows += ["", "  rests on", *(f"    - {text}" for _, text in _foundations(self) if text)]
         return "\n".join(rows)
 
-    def to_json(self) -> str:
-        """Return the certificate, with every event that was charged, as JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain values for JSON."""
+        """Return the certificate, with every event that was charged, as plain values for JSON."""
         return {
             "system": self.system,
             "variant": self.variant,
@@ -276,11 +273,7 @@ class Certificate:
 
 
 def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
-    """Return the starts of a fit that starts from a model with this certificate: the model, then its own starts.
-
-    ``public`` says that the caller states the records of all of them to be public. ConfigurationError if they are too many to
-    list.
-    """
+    """Return the starts of a fit from a model of this certificate: the model, then its own; ``public`` as the caller states."""
     if len(certificate.starts) >= MOST_LISTED:
         raise ConfigurationError(
             f"init has {len(certificate.starts)} starts behind it, more than a certificate can list. Start from an earlier model."
@@ -307,7 +300,6 @@ def certify(
 ) -> Certificate:
     """Return the certificate of a plan that is about to run; ``schema`` is None if no schema is used to read records.
 
-    ``person`` names the column of persons, None if there is none. ``starts`` are the models from which a fit starts.
     BudgetExceeded is a bug: the protected steps of the plan cost more than the claim.
     """
     if schema is not None and not schema.is_given:

@@ -166,6 +166,10 @@ class Unit:
             return f"{change}, with at most {self._few}"
         return f"{change}, of whom at most {self._few} {'counts' if self.records == 1 else 'count'}"
 
+    @property
+    def _few(self) -> str:
+        return counted(self.records, "record")
+
     def rests_on(self, *, ids_as_text: bool = True) -> tuple[str, str]:
         """Return what makes a record, or a person, in few words and in full; version 0.2 did not compare ids as text."""
         if self.person is None:
@@ -173,18 +177,12 @@ class Unit:
                 return ("one record being one row",) * 2
             return "the owner's promise", f"nobody having more than {self._few}, as the owner promises"
         column = f"column {self.person!r}" if self.person else "groups="
-        read = (
-            "as it is written (1.1 and 1.10 are two)"
-            if ids_as_text
-            else "as version 0.2 read it (1.1 and 1.10 are one)"
-        )
+        read = "as version 0.2 read it (1.1 and 1.10 are one)"
+        if ids_as_text:
+            read = "as it is written (1.1 and 1.10 are two)"
         return f"{column} telling persons apart", (
             f"a person being one id in {column}, {read}: of each at most {self._few} drawn at random, and none without an id"
         )
-
-    @property
-    def _few(self) -> str:
-        return counted(self.records, "record")
 
     def __str__(self) -> str:
         if self.person is not None:

@@ -22,7 +22,6 @@ from hedgerow.reading.text_cells import joined
 from hedgerow.texts import counted, it_or_them, listed
 
 PARQUET = (".parquet", ".pq")
-ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 BATCH_ROWS = 1 << 16  # of a Parquet file
 SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
 LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each

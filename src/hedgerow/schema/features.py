@@ -220,7 +220,7 @@ class Numeric(_Entry):
     @property
     def reads_text(self) -> bool:
         """Whether columns need the feature's own ``reader``, because Python would read the text of numbers differently."""
-        return not self.number_format.is_plain
+        return self.number_format != NumberFormat()
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""

@@ -21,7 +21,6 @@ from hedgerow.reading.cells import (
     count_values,
     known_key,
     numbers,
-    numeric_markers,
     object_array,
     public_value,
 )
@@ -88,7 +87,7 @@ def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> 
         cells = object_array((cell for _, cell in number), len(number))
         counts = np.array([*number.values()], dtype=np.int64)
     plain_numbers, absent = numbers(cells), CategoryReader((), missing)
-    there = ~np.isin(plain_numbers, numeric_markers(missing))
+    there = ~np.isin(plain_numbers, NumberFormat().markers(missing))
     odd = np.flatnonzero(np.isnan(plain_numbers))  # a number that is no marker is not missing
     there[odd] = absent.codes(cells[odd]) != absent.missing
     cells, counts = cells[there], counts[there].astype(np.int64)

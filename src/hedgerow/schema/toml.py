@@ -87,7 +87,9 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
 
 def table_of(entry: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(entry, Mapping) or "name" in entry:
-        raise SchemaError(f"{place} is no table of its own. Write its name in brackets, and below it low and high, or values.")
+        raise SchemaError(
+            f"{place} is no table of its own. Write its name in brackets, and below it low and high, or values."
+        )
     return entry
 
 

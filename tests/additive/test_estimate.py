@@ -47,7 +47,7 @@ def test_likelihoods_and_means_of_cells_are_those_of_normal_laws(cells, numeric)
     curvature, variance = generator.uniform(5, 40, (cells, codes)), generator.uniform(1, 90, (cells, codes))
     gradient = generator.normal(0, 9, (cells, codes))
     of_all = estimate._of_cells(
-        (curvature**2 / variance)[..., None], (curvature * gradient / variance)[..., None], numeric=numeric
+        (curvature**2 / variance)[..., None], (curvature * gradient / variance)[..., None], numeric, estimate.LOG_ODDS
     )
     priors = list(estimate._priors(codes)) if numeric else independent(codes)
     each = [exact(gradient[cell], curvature[cell], variance[cell], priors) for cell in range(cells)]
@@ -120,7 +120,8 @@ def test_evidence_of_each_depth_is_that_of_the_sums_of_its_cells(numeric):
         likely, means = estimate._of_cells(
             np.stack([weight[own].sum(axis=0) for own in cells]),
             np.stack([pull[own].sum(axis=0) for own in cells]),
-            numeric=numeric,
+            numeric,
+            estimate.LOG_ODDS,
         )
         assert found.evidence[depth] == pytest.approx(likely.sum())
         for own, mean in zip(cells, means, strict=True):

@@ -95,9 +95,7 @@ def _log_likelihood_of_shared_curve(precision: Floats, weighted_step: Floats, nu
     return log_likelihood
 
 
-def _of_cells(
-    precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior = LOG_ODDS
-) -> tuple[Floats, Floats]:
+def _of_cells(precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
     """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns)."""
     # ``precision`` and ``weighted_step`` (cells, codes, columns) are the inverse variance of each step's estimate, and
     # that times the estimate. All cells of a column share a prior.

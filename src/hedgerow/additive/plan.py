@@ -237,9 +237,8 @@ class AdditivePlan:
         snr = self._snr(start.records)
         encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
         fit = Fit(encoder, start.curvature, start.margins, *self._draw_samples(curator, start.records))
-        schedule = RoundSchedule(
-            self, snr * start.spread, self._stage.units, may_cut=snr >= self._rules.min_snr_for_cuts
-        )
+        may_cut = snr >= self._rules.min_snr_for_cuts
+        schedule = RoundSchedule(self, snr * start.spread, self._stage.units, may_cut=may_cut)
         self._boost(curator, fit, snr, schedule, self._stage.one)
         margins = start.margins
         if self._weights and min(self._weights) < 1:
@@ -247,20 +246,15 @@ class AdditivePlan:
         return self._model(fit, self._loss, margins)
 
     def _boost(
-        self,
-        curator: Queryable,
-        fit: Fit,
-        snr: float,
-        schedule: RoundSchedule,
-        round_of: Callable[[int, int], OneRound],
+        self, curator: Queryable, fit: Fit, snr: float, schedule: RoundSchedule, one: Callable[[int, int], OneRound]
     ) -> None:
-        """Add rounds to a fit until the schedule has spent its units; ``round_of`` makes one of so many units and cuts."""
+        """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round of so many units and cuts."""
         while units := schedule.next_units():
             # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
             sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
             affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
             cuts = min(schedule.next_cuts(), affordable)
-            this_round = round_of(units, cuts)
+            this_round = one(units, cuts)
             by = self._cut_features(curator, fit, snr) if cuts else []
             term, estimate = this_round.run(curator, fit, by)
             schedule.record(estimate, term.feature, offered=cuts > 0)

@@ -139,7 +139,7 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "a quarter for selections": [(round_, "SELECTION_SHARE", Fraction(1, 2))],
     "spreads": [(Logistic, "prior", Prior((1.0,), 1.0))],
     "reaches": [(estimate, "CORRELATION_RANGES", ((False, 0.1),))],
-    "bins by records": [(survey, "SurveyRecipe", partial(survey.SurveyRecipe, by_mass=0.0))],
+    "bins by records": [(survey, "BY_MASS", 0.0)],
     "fewer rounds": [
         (hedgerow, "RULES", replace(hedgerow.RULES, rounds_by_snr=(0.5, 0.45), pure_rounds_by_snr=(0.09, 0.45)))
     ],

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -201,26 +200,6 @@ def test_importances_survive_a_file(tmp_path):
     model = hr.EDPRFClassifier(schema=SCHEMA).fit(X, Y)
     _, again = saved(model, tmp_path)
     assert np.array_equal(again.feature_importances_, model.feature_importances_)
-
-
-@pytest.mark.parametrize("kind", CLASSES)
-def test_a_notebook_shows_the_diagram_and_below_it_the_certificate(kind):
-    schema = hr.Schema(SCHEMA.features, classes=["<x>", "y"])
-    model = kind(schema=schema)
-    assert "certificate" not in model._repr_html_()
-    model.fit(X, Y)
-    page = model.certificate_._repr_html_()
-    assert model._repr_html_().endswith(page)
-    bundle = model._repr_mimebundle_()
-    assert bundle["text/html"].endswith(page)
-    assert bundle["text/plain"] == repr(model)
-
-
-def test_a_notebook_set_to_text_gets_text():
-    model = hr.PFDPDTClassifier(schema=SCHEMA).fit(X, Y)
-    with sklearn.config_context(display="text"):
-        assert not hasattr(model, "_repr_html_")
-        assert set(model._repr_mimebundle_()) == {"text/plain"}
 
 
 DICTS = X.to_dict("records")

@@ -18,7 +18,7 @@ from hedgerow.survey import (
     FINE,
     Ones,
     OnesByClass,
-    SurveyRecipe,
+    Survey,
     by_width_and_mass,
     fine_cuts,
     fine_encoder,
@@ -28,7 +28,7 @@ from hedgerow.survey import (
 )
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 8), "b": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-RECIPE = SurveyRecipe(Fraction(1, 2), by_mass=0.5)
+HALF = Fraction(1, 2)
 
 
 class Exact(Randomness):
@@ -54,23 +54,22 @@ def test_a_record_with_a_class_adds_one_to_one_channel_and_one_without_adds_noth
 def test_a_survey_asks_for_its_shares_and_leaves_the_rest(concentrated):
     budget = Budget(Fraction(1, 2), concentrated)
     schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"} | {"d": hr.Categorical(["x"])}, classes=[0, 1])
-    survey = RECIPE.survey(budget, Encoder(schema, FINE))
-    assert survey.numeric == (0, 1, 2)
-    assert survey.histogram_noise == (budget * Fraction(1, 6)).noise()
+    survey = Survey(budget, Encoder(schema, FINE), HALF)
+    noise = (budget * Fraction(1, 6)).noise()
+    assert survey.event.parts == (noise.event("fine bins of a numeric feature", draws=FINE + 1),) * 3
     assert survey.left == Fraction(1, 2)
-    assert len(survey.event.parts) == 3
-    plain = RECIPE.survey(budget, Encoder(hr.Schema({"d": hr.Categorical(["x"])}, classes=[0, 1]), FINE))
-    assert (plain.left, plain.numeric, plain.histogram_noise) == (1, (), None)
+    plain = Survey(budget, Encoder(hr.Schema({"d": hr.Categorical(["x"])}, classes=[0, 1]), FINE), HALF)
+    assert (plain.left, plain.histograms(None)) == (1, {})
     assert plain.event.parts == ()
     few, many = hr.Integer(0, 9), hr.Numeric(0, 1)  # draws are those of the feature with most bins
-    uneven = RECIPE.survey(budget, Encoder(hr.Schema({"few": few, "many": many}, classes=[0, 1]), FINE))
+    uneven = Survey(budget, Encoder(hr.Schema({"few": few, "many": many}, classes=[0, 1]), FINE), HALF)
     draws = cost(uneven.event).draws
     assert draws == (2 * (FINE + 1) if concentrated else 0)
 
 
 def test_what_a_survey_asks_is_what_its_event_says():
     encoder = Encoder(SCHEMA, FINE)
-    survey = RECIPE.survey(Budget(Fraction(1)), encoder)
+    survey = Survey(Budget(Fraction(1)), encoder, HALF)
     records = [(place, 0, 1) for place in (0, 0, 0, 7, 200, 255)] + [(3, 1, -1)]
     curator = Queryable(make_table(records, encoder.n_codes.tolist()), Fraction(1), Exact(0))
     asked = curator.open_round(Ones())
@@ -81,13 +80,13 @@ def test_what_a_survey_asks_is_what_its_event_says():
     assert into[0][-1] <= 4
     assert into[0][-1] == into[0][-2] + 1  # missing cells keep a code of their own
     plain = Encoder(hr.Schema({"b": hr.Categorical(["x", "y"])}, classes=[0, 1]), FINE)
-    nothing = RECIPE.survey(Budget(Fraction(1)), plain)
+    nothing = Survey(Budget(Fraction(1)), plain, HALF)
     assert [codes.tolist() for codes in nothing.merged(nothing.histograms(asked), 4)] == [into[1].tolist()]
 
 
 def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_for_none(monkeypatch):
-    survey = RECIPE.survey(Budget(Fraction(1)), Encoder(SCHEMA, FINE))
-    least = survey.histogram_noise.quantile(1 / FINE)
+    survey = Survey(Budget(Fraction(1)), Encoder(SCHEMA, FINE), HALF)
+    least = (Budget(Fraction(1)) * HALF).noise().quantile(1 / FINE)
     seen = []
     monkeypatch.setattr(
         "hedgerow.survey.by_width_and_mass", lambda clear, *rest: seen.append(clear) or np.zeros(len(clear), np.int64)
@@ -179,13 +178,19 @@ def test_new_bins_by_hand(clear, bins, by_mass, expected):
     assert by_width_and_mass(np.array(clear), np.ones(len(clear)), bins, by_mass).tolist() == expected
 
 
-def test_widths_are_those_of_the_schemas_range_also_where_it_passes_the_largest_float():
+def test_widths_are_those_of_the_schemas_range_also_where_it_passes_the_largest_float(monkeypatch):
     encoder = fine_encoder(
         hr.Schema({"a": hr.Numeric(0, 8, [1, 3]), "b": hr.Numeric(-1.5e308, 1.5e308)}, classes=[0, 1])
     )
-    survey = RECIPE.survey(Budget(Fraction(1)), encoder)
-    assert survey._widths(0).tolist() == [1, 2, 5]
-    assert survey._widths(1).sum() == pytest.approx(0.75e308)
+    widths = []
+    monkeypatch.setattr(
+        "hedgerow.survey.by_width_and_mass", lambda clear, of, *rest: widths.append(of) or np.zeros(len(of), np.int64)
+    )
+    counts = {feature: np.zeros(codes, dtype=np.int64) for feature, codes in enumerate(encoder.n_codes.tolist())}
+    Survey(Budget(Fraction(1)), encoder).merged(counts, 4)
+    assert widths[0].tolist() == [1, 2, 5]
+    assert widths[1].sum() == pytest.approx(0.75e308)
+    assert (widths[1] > 0).all()
 
 
 # Files.

@@ -1,7 +1,5 @@
 """A wrong call in bare Python says what is wrong and what to write instead."""
 
-import re
-
 import pytest
 
 import hedgerow as hr
@@ -14,20 +12,6 @@ def test_a_schema_without_classes_says_what_to_pass():
         hr.Schema({"a": hr.Numeric(0, 1)})
 
 
-@pytest.mark.parametrize(
-    ("given", "named", "what"),
-    [
-        ((SCHEMA, 5000, 1.0), {}, "too many positional arguments"),
-        ((SCHEMA,), {"epsilon": 1.0}, "missing a required.* argument: 'records'"),
-        ((), {}, "missing a required argument: 'schema'"),
-    ],
-)
-def test_a_plan_that_is_called_otherwise_says_how_to_call_it(given, named, what):
-    with pytest.raises(TypeError, match=what) as caught:
-        hr.plan(*given, **named)
-    assert str(caught.value).endswith("Call it as hr.plan(schema, records=5000, epsilon=1.0).")
-
-
 def test_a_file_that_is_not_there_is_no_riddle(tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"no such file; pass the path that model\.save wrote: .*none\.hedgerow"
@@ -37,10 +21,3 @@ def test_a_file_that_is_not_there_is_no_riddle(tmp_path):
         hr.load(tmp_path)
     with pytest.raises(FileNotFoundError, match="no such file; pass a TOML file"):
         hr.Schema.load(tmp_path / "none.toml")
-
-
-def test_set_output_says_what_an_estimator_returns():
-    model = hr.HedgerowClassifier(schema=SCHEMA)
-    assert not hasattr(model, "set_output")  # as scikit-learn asks of what does not transform
-    with pytest.raises(AttributeError, match=re.escape("predicts and does not transform, and predictions are arrays")):
-        model.set_output(transform="pandas")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.catalogue import REGRESSORS, SYSTEMS, homes_of, imported_on_use
+from hedgerow.catalogue import REGRESSORS, SYSTEMS
 
 if TYPE_CHECKING:
     from hedgerow import audit as audit, datasets as datasets, engines as engines, plots as plots
@@ -68,34 +68,36 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 
 _PACKAGES = ("audit", "datasets", "engines", "plots")
-_HOMES = homes_of(
-    {
-        "hedgerow.analysis": "FitPlan HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "
-        "plan private_schema",
-        "hedgerow.curator": "Curator",
-        "hedgerow.engines.records": "Records",
-        "hedgerow.errors": "BudgetExceeded ConfigurationError DatasetError EngineError FileFormatError HedgerowError "
-        "LedgerDamaged LedgerPickleError LedgerUnavailable MissingExtraError PrivacyLeakWarning "
-        "SchemaError UnreadColumnWarning",
-        "hedgerow.estimator": "Explanation",
-        "hedgerow.ledgers.ledger": "Ledger",
-        "hedgerow.ledgers.store": "LedgerStore",
-        "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
-        "FeatureDisplay ImportancesDisplay PredictionErrorDisplay "
-        "ROCDisplay ResidualDisplay",
-        "hedgerow.privacy.certificate": "Certificate",
-        "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",
-        "hedgerow.systems": "SystemInfo list_systems load",
-    }
-)
+_NAMES = {
+    "hedgerow.analysis": "FitPlan HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "
+    "plan private_schema",
+    "hedgerow.curator": "Curator",
+    "hedgerow.engines.records": "Records",
+    "hedgerow.errors": "BudgetExceeded ConfigurationError DatasetError EngineError FileFormatError HedgerowError "
+    "LedgerDamaged LedgerPickleError LedgerUnavailable MissingExtraError PrivacyLeakWarning "
+    "SchemaError UnreadColumnWarning",
+    "hedgerow.estimator": "Explanation",
+    "hedgerow.ledgers.ledger": "Ledger",
+    "hedgerow.ledgers.store": "LedgerStore",
+    "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
+    "FeatureDisplay ImportancesDisplay PredictionErrorDisplay "
+    "ROCDisplay ResidualDisplay",
+    "hedgerow.privacy.certificate": "Certificate",
+    "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",
+    "hedgerow.systems": "SystemInfo list_systems load",
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _HOMES |= {info.class_name: info.module for info in (*SYSTEMS, *REGRESSORS)}
-_imported = imported_on_use(__name__, _HOMES)
 
 __all__ = sorted([*_HOMES, *_PACKAGES])
 
 
 def __getattr__(name: str) -> Any:
-    return import_module(f"hedgerow.{name}") if name in _PACKAGES else _imported(name)
+    if name in _PACKAGES:
+        return import_module(f"hedgerow.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -119,19 +116,3 @@ REGRESSORS = (
         DELTA,
     ),
 )
-
-
-def homes_of(names_by_module: Mapping[str, str]) -> dict[str, str]:
-    """Return the module of each name, from the names of each module as one text."""
-    return {name: module for module, names in names_by_module.items() for name in names.split()}
-
-
-def imported_on_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a package's ``__getattr__``, which imports a name from its module."""
-
-    def imported(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
-
-    return imported

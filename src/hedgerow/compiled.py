@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from multiprocessing import parent_process
 from typing import Any, TypeVar
 
@@ -57,19 +57,16 @@ class Kept(FunctionCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
-            self._save(sig, data)
+            try:
+                super().save_overload(sig, data)
+            except OSError:
+                raise
+            except Exception:  # the index is damaged, and numba reads it before it writes: begin a new one
+                self.flush()
+                super().save_overload(sig, data)
         except Exception:
             with suppress(Exception):  # a filter may make an error of it: that must not end a fit that has spent
                 say_that_nothing_is_kept()
-
-    def _save(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except OSError:
-            raise
-        except Exception:  # the index is damaged, and numba reads it before it writes: begin a new one
-            self.flush()
-            super().save_overload(sig, data)
 
 
 @cache  # the warning is given once in a process
@@ -86,9 +83,8 @@ Item = TypeVar("Item")
 
 FEW_ROWS = 1 << 13  # fewer take longer on two threads
 
-_here = (
-    threading.local()
-)  # a thread of a pool does what it is given by itself: pools within pools would crowd the processors
+# A thread of a pool does what it is given by itself: pools within pools would crowd the processors.
+_here = threading.local()
 
 
 def available_threads() -> int:
@@ -108,17 +104,13 @@ def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int |
         for item in items:
             work(item)
         return
-    with ThreadPoolExecutor(threads, initializer=_enter_pool) as pool:
+    with ThreadPoolExecutor(threads, initializer=partial(setattr, _here, "in_pool", True)) as pool:
         try:
             for _ in pool.map(work, items):
                 pass
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _enter_pool() -> None:
-    _here.in_pool = True
 
 
 @contextmanager

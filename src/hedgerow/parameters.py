@@ -14,7 +14,6 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.reading.cells import CategoryReader
@@ -26,6 +25,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 LARGEST_WEIGHT = 1e300  # which a float holds
 LABELS = str | bool | np.bool_ | int | float | np.integer | np.floating
+OR_NONE = ", or None to have it chosen by a public rule"
 
 WEIGHTLESS = {
     "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
@@ -37,23 +37,21 @@ WEIGHTLESS = {
 
 
 class Constraint(ABC):
-    """A rule that a value meets or not, and that reads as the end of "it must be ..."."""
+    """A rule for the values of a parameter. As text it is the end of "it must be ..."."""
 
     @abstractmethod
-    def allows(self, value: object) -> bool: ...
-
     def plain(self, value: Any) -> Any:
-        """Return an allowed value as the plain Python value that plans, events and files hold."""
-        return value
+        """Return the plain Python value that plans, events and files hold, or raise ValueError if the rule forbids the value.
 
-    def stored(self, value: Any) -> Stored:
-        """Return an allowed value as a model file holds it; None for what no file can hold."""
-        stored: Stored = self.plain(value)
-        return stored
+        It is a new object, so that what the caller changes later changes no plan.
+        """
 
-    def shown(self, value: object) -> str:
-        """Return a value as an error names it."""
-        return shown(value)
+    def allows(self, value: object) -> bool:
+        try:
+            self.plain(value)
+        except ValueError:
+            return False
+        return True
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -67,28 +65,15 @@ class WholeNumber(Constraint):
     high: int
     or_none: bool = False
 
-    def allows(self, value: object) -> bool:
-        if value is None:
-            return self.or_none
-        return _is_integer(value) and self.low <= int(value) <= self.high  # type: ignore[call-overload]
-
     def plain(self, value: Any) -> int | None:
-        return None if value is None else int(value)
+        if value is None and self.or_none:
+            return None
+        if not _is_integer(value) or not self.low <= int(value) <= self.high:
+            raise ValueError
+        return int(value)
 
     def __str__(self) -> str:
-        return _or_rule(f"an integer from {self.low} to {self.high}", self.or_none)
-
-
-@dataclass(frozen=True)
-class Flag(Constraint):
-    def allows(self, value: object) -> bool:
-        return isinstance(value, bool | np.bool_)
-
-    def plain(self, value: Any) -> bool:
-        return bool(value)
-
-    def __str__(self) -> str:
-        return "True or False"
+        return f"an integer from {self.low} to {self.high}{OR_NONE if self.or_none else ''}"
 
 
 @dataclass(frozen=True)
@@ -98,16 +83,26 @@ class Choice(Constraint):
     options: tuple[str, ...]
     or_none: bool = False
 
-    def allows(self, value: object) -> bool:
-        if value is None:
-            return self.or_none
-        return isinstance(value, str) and value in self.options
-
     def plain(self, value: Any) -> str | None:
-        return None if value is None else str(value)
+        if value is None and self.or_none:
+            return None
+        if not isinstance(value, str) or value not in self.options:
+            raise ValueError
+        return str(value)
 
     def __str__(self) -> str:
-        return _or_rule(" or ".join(repr(option) for option in self.options), self.or_none)
+        return " or ".join(map(repr, self.options)) + (OR_NONE if self.or_none else "")
+
+
+@dataclass(frozen=True)
+class Flag(Constraint):
+    def plain(self, value: Any) -> bool:
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError
+        return bool(value)
+
+    def __str__(self) -> str:
+        return "True or False"
 
 
 @dataclass(frozen=True)
@@ -117,21 +112,11 @@ class Exact(Constraint):
     read: Callable[[object], Fraction]
     rule: str
 
-    def allows(self, value: object) -> bool:
-        try:
-            self.read(value)
-        except ConfigurationError:
-            return False
-        return True
-
     def plain(self, value: Any) -> float | Fraction:
-        # The float that stands for the same number, or the fraction where there is none.
+        """Return the float whose shortest decimal is the number, or the fraction where there is none."""
         number = self.read(value)
         near = float(number)
-        return near if self.allows(near) and self.read(near) == number else number
-
-    def stored(self, value: Any) -> str:
-        return str(self.read(value))  # exact, so that 1/3 survives a file
+        return near if Fraction(repr(near)) == number else number
 
     def __str__(self) -> str:
         return self.rule
@@ -144,14 +129,10 @@ class Instance(Constraint):
     kind: type
     rule: str
 
-    def allows(self, value: object) -> bool:
-        return value is None or isinstance(value, self.kind)
-
-    def stored(self, value: Any) -> None:
-        """An object stands elsewhere in a model file, or nowhere."""
-
-    def shown(self, value: object) -> str:
-        return type(value).__name__  # the value may be long, or hold records
+    def plain(self, value: Any) -> Any:
+        if value is not None and not isinstance(value, self.kind):
+            raise ValueError
+        return value
 
     def __str__(self) -> str:
         return self.rule
@@ -161,23 +142,21 @@ class Instance(Constraint):
 class Signs(Constraint):
     """-1, 0 or 1 for features, by name or in the schema's order; None for no feature."""
 
-    def allows(self, value: object) -> bool:
-        if value is None:
-            return True
-        signs: Any = value
-        if isinstance(value, Mapping):
-            signs = value.values() if all(isinstance(name, str) for name in value) else [None]
-        elif not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.ndim == 1):
-            return False
-        return all(_is_integer(sign) and sign in (-1, 0, 1) for sign in signs)
-
     def plain(self, value: Any) -> dict[str, int] | list[int] | None:
-        # New objects of Python's integers: what the caller changes later changes no plan.
         if value is None:
             return None
         if isinstance(value, Mapping):
-            return {str(name): int(sign) for name, sign in value.items()}
-        return [int(sign) for sign in value]
+            names, signs = list(value), list(value.values())
+        elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
+            names, signs = [], list(value)
+        else:
+            raise ValueError
+        if not all(isinstance(name, str) for name in names) or not all(
+            _is_integer(s) and s in (-1, 0, 1) for s in signs
+        ):
+            raise ValueError
+        whole = [int(sign) for sign in signs]
+        return dict(zip(map(str, names), whole, strict=True)) if isinstance(value, Mapping) else whole
 
     def __str__(self) -> str:
         return "a dict of features' names to -1, 0 or 1, a list of these for all features, or None"
@@ -187,38 +166,21 @@ class Signs(Constraint):
 class ClassNumbers(Constraint):
     """A positive number for some classes; None for all alike."""
 
-    def allows(self, value: object) -> bool:
-        if value is None:
-            return True
-        return (
-            isinstance(value, Mapping)
-            and all(isinstance(label, LABELS) for label in value)
-            and all(map(_is_weight, value.values()))
-        )
-
     def plain(self, value: Any) -> dict[Any, int | float] | None:
-        # A new dictionary of Python's values: what the caller changes later changes no plan.
-        return None if value is None else {_python(label): _python(weight) for label, weight in value.items()}
-
-    def stored(self, value: Any) -> dict[str, int | float] | None:
-        # By the classes' text, which is read as the classes are: a file's names are text.
         if value is None:
             return None
-        return {
-            str(int(label) if isinstance(label, bool) else label): weight
-            for label, weight in self.plain(value).items()  # type: ignore[union-attr]
-        }
+        if not isinstance(value, Mapping) or not all(isinstance(label, LABELS) for label in value):
+            raise ValueError
+        plain = {_python(label): _python(weight) for label, weight in value.items()}
+        if not all(type(weight) in (int, float) and 0 < weight <= LARGEST_WEIGHT for weight in plain.values()):
+            raise ValueError
+        return plain
 
     def __str__(self) -> str:
         return (
             "a dict of classes to positive numbers that are public knowledge, or None, since 'balanced' would read how many "
             "records each class has off the records themselves"
         )
-
-
-def _is_weight(value: object) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return number and 0 < _python(value) <= LARGEST_WEIGHT
 
 
 def _python(value: Any) -> Any:
@@ -231,16 +193,12 @@ def _python(value: Any) -> Any:
 class Seed(Constraint):
     """Where random bits come from."""
 
-    def allows(self, value: object) -> bool:
-        if value is None or isinstance(value, np.random.Generator | np.random.RandomState):
-            return True
-        return _is_integer(value) and int(value) >= 0  # type: ignore[call-overload]
-
     def plain(self, value: Any) -> Any:
-        return int(value) if _is_integer(value) else value
-
-    def stored(self, value: Any) -> int | None:
-        return int(value) if _is_integer(value) else None  # the state of a generator has moved on
+        if value is None or isinstance(value, np.random.Generator | np.random.RandomState):
+            return value
+        if not _is_integer(value) or value < 0:
+            raise ValueError
+        return int(value)
 
     def __str__(self) -> str:
         return (
@@ -253,8 +211,17 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def _or_rule(rule: str, or_none: bool) -> str:
-    return f"{rule}, or None to have it chosen by a public rule" if or_none else rule
+def checks_keywords(method: Method) -> Method:
+    """Return a method that refuses unknown keywords in the name of the class that it is called on."""
+    known = list(inspect.signature(method).parameters)[1:]  # without self
+
+    @wraps(method)
+    def checked(self: Any, *args: Any, **keywords: Any) -> Any:
+        if not keywords.keys() <= set(known):
+            check_keywords(f"{type(self).__name__}.{method.__name__}", keywords, known)
+        return method(self, *args, **keywords)
+
+    return cast(Method, checked)
 
 
 def check_keywords(what: str, given: Iterable[str], known: Sequence[str]) -> None:
@@ -266,52 +233,20 @@ def check_keywords(what: str, given: Iterable[str], known: Sequence[str]) -> Non
             raise TypeError(f"{what} takes no {name}: {way}{'' if way.endswith('?') else '.'}")
 
 
-def checks_keywords(method: Method) -> Method:
-    """Return a method that refuses unknown keywords in the name of the class that it is called on."""
-    known = list(inspect.signature(method).parameters)[1:]  # without self
-
-    @wraps(method)
-    def checked(self: Any, *args: Any, **keywords: Any) -> Any:
-        check_keywords(f"{type(self).__name__}.{method.__name__}", keywords, known)
-        return method(self, *args, **keywords)
-
-    return cast(Method, checked)
-
-
-def called_as(example: str) -> Callable[[Method], Method]:
-    """Return a decorator after which a wrong call is a TypeError that says how to call the function."""
-
-    def decorate(function: Method) -> Method:
-        signature = inspect.signature(function)
-
-        @wraps(function)
-        def checked(*given: Any, **keywords: Any) -> Any:
-            try:
-                signature.bind(*given, **keywords)
-            except TypeError as error:
-                raise TypeError(
-                    f"{function.__name__} was called with other arguments: {error}. Call it as {example}."
-                ) from None
-            return function(*given, **keywords)
-
-        return cast(Method, checked)
-
-    return decorate
-
-
 def parameter(rule: Constraint, *, default: Any, kw_only: bool = True) -> Any:
     """Return the field of an estimator's parameter, with the rule for its values."""
     return field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
 
 def rules_of(kind: type) -> dict[str, Constraint]:
-    try:
-        return {each.name: each.metadata["rule"] for each in fields(kind)}
-    except KeyError:
-        name = next(each.name for each in fields(kind) if "rule" not in each.metadata)
-        raise TypeError(
-            f"{kind.__name__}.{name} has no rule, so nothing checks it. Declare it as parameter(rule, default=...)."
-        ) from None
+    rules: dict[str, Constraint] = {}
+    for each in fields(kind):
+        if "rule" not in each.metadata:
+            raise TypeError(
+                f"{kind.__name__}.{each.name} has no rule, so nothing checks it. Declare it as parameter(rule, default=...)."
+            )
+        rules[each.name] = each.metadata["rule"]
+    return rules
 
 
 SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)  # a numpydoc heading
@@ -362,56 +297,53 @@ def _entries(doc: str, title: str) -> dict[str, str]:
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:
     """Return all values as plain ones, or raise ConfigurationError for the first that breaks its constraint."""
+    plain: dict[str, Any] = {}
     for name, constraint in constraints.items():
-        if not constraint.allows(values[name]):
-            raise ConfigurationError(f"{name} is {constraint.shown(values[name])}, but it must be {constraint}.")
-    return {name: constraints[name].plain(value) for name, value in values.items()}
+        value = values[name]
+        try:
+            plain[name] = constraint.plain(value)
+        except ValueError:  # an object may be long, or hold records
+            what = type(value).__name__ if isinstance(constraint, Instance) else shown(value)
+            raise ConfigurationError(f"{name} is {what}, but it must be {constraint}.") from None
+    return plain
 
 
-def stored_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Stored]:
-    """Return all values as a model file holds them, after the check of ``check_parameters``."""
-    check_parameters(values, constraints)
-    return {name: constraints[name].stored(value) for name, value in values.items()}
+def stored_parameters(plain: Mapping[str, Any]) -> dict[str, Stored]:
+    """Return plain values as a model file holds them; None for objects, which no file holds."""
+    stored: dict[str, Stored] = {}
+    for name, value in plain.items():
+        stored[name] = value if isinstance(value, int | str | list) else None
+        if isinstance(value, float | Fraction):  # exact, so that 1/3 survives a file
+            stored[name] = str(Fraction(repr(value) if isinstance(value, float) else value))
+        elif isinstance(
+            value, dict
+        ):  # classes by their text, which is read as the classes are: a file's names are text
+            stored[name] = {str(int(key) if isinstance(key, bool) else key): each for key, each in value.items()}
+    return stored
 
 
 UNIT = 1 << 16  # the weight of a record that counts in full
 VOTE_STEPS = 1 << 9  # of a log-odds of 1, the unit of votes, margins and decisions everywhere
-
-
 LEAST = Fraction(1, 10**9)  # of the largest weight
 
 
-@dataclass(frozen=True)
-class ClassWeights:
-    """How much each class of a schema counts, in its order, as a share of the largest weight."""
+def class_weights(given: Mapping[Any, float] | None, schema: Schema) -> tuple[float, ...]:
+    """Return the weights of a schema's classes, in its order, as shares of the largest; a class that is left out weighs 1.
 
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, given: Mapping[Any, float] | None, schema: Schema) -> ClassWeights:
-        """Return the weights that a parameter states for a schema; a class that is left out weighs 1.
-
-        Only their ratios matter; below a billionth of the largest all count a billionth. Names are read as labels are: 1, 1.0 and
-        "1" are one class.
-        """
-        weights, reader = [Fraction(1)] * len(schema.classes), CategoryReader(schema.classes, schema.missing)
-        named: set[int] = set()
-        for label, weight in (given or {}).items():
-            place = reader.code(label)
-            if not 0 <= place < len(weights):
-                raise ConfigurationError(
-                    f"class_weight names {shown(label)}, which is no class; name some of {', '.join(map(str, schema.classes))}."
-                )
-            if place in named:
-                raise ConfigurationError(f"class_weight names the class {schema.classes[place]!r} twice; keep one.")
-            named.add(place)
-            weights[place] = Fraction(weight)
-        most = max(weights)
-        return cls(tuple(float(max(LEAST, weight / most)) for weight in weights))
-
-    def __bool__(self) -> bool:
-        """Whether some class counts less than another."""
-        return min(self.values) < 1
-
-    def array(self) -> npt.NDArray[np.float64]:
-        return np.array(self.values)
+    Only their ratios matter; below a billionth of the largest all count a billionth. Names are read as labels are: 1, 1.0 and
+    "1" are one class.
+    """
+    weights, reader = [Fraction(1)] * len(schema.classes), CategoryReader(schema.classes, schema.missing)
+    named: set[int] = set()
+    for label, weight in (given or {}).items():
+        place = reader.code(label)
+        if not 0 <= place < len(weights):
+            raise ConfigurationError(
+                f"class_weight names {shown(label)}, which is no class; name some of {', '.join(map(str, schema.classes))}."
+            )
+        if place in named:
+            raise ConfigurationError(f"class_weight names the class {schema.classes[place]!r} twice; keep one.")
+        named.add(place)
+        weights[place] = Fraction(weight)
+    most = max(weights)
+    return tuple(float(max(LEAST, weight / most)) for weight in weights)

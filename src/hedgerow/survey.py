@@ -26,6 +26,8 @@ OCTAVES = 18  # by how many factors of two the narrowest of these are nearer to 
 RARE = 1 / 1000  # the chance that noise alone passes for records
 DAMAGED = "the file's cut points are damaged; fit the model again."
 ALIKE = 0.3  # of a range's width counts its fine bins alike
+BY_MASS = 0.6  # of a numeric feature's bins follows its records; the rest follows its range
+SHARE = Fraction(1, 50)  # of the whole budget is for all histograms together
 CLASS = "a label of the schema's classes"
 CLEAR = 2  # deviations of its noise that a count must be above to be taken for records
 
@@ -36,12 +38,8 @@ def fine_encoder(schema: Schema) -> Encoder:
     Up to half of a feature's bins are narrower the nearer they are to zero, since ranges are often far too wide and values mostly
     small; the others have one width. Public cut points stay as they are.
     """
-    cuts = {
-        name: fine_cuts(kind)
-        for name, kind in schema.features.items()
-        if isinstance(kind, Numeric) and kind.cuts is None
-    }
-    return Encoder(schema.cut_at(cuts), FINE)
+    plain = {name: kind for name, kind in schema.features.items() if isinstance(kind, Numeric) and kind.cuts is None}
+    return Encoder(schema.cut_at({name: fine_cuts(kind) for name, kind in plain.items()}), FINE)
 
 
 def fine_cuts(kind: Numeric) -> list[float]:
@@ -111,74 +109,49 @@ class OnesByClass(Ones):
         return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
 
 
-@dataclass(frozen=True)
-class SurveyRecipe:
-    """How much a survey may cost, and how it cuts."""
-
-    histograms: Fraction = Fraction(1, 50)  # the share of the whole budget that all histograms together get
-    by_mass: float = 0.6  # how much of a numeric feature's bins follows its records; the rest follows its range
-
-    def survey(self, budget: Budget, encoder: Encoder) -> Survey:
-        numeric = tuple(feature for feature, edges in enumerate(encoder.edges) if len(edges))
-        noise = (budget * self.histograms / len(numeric)).noise() if numeric else None
-        return Survey(self, encoder, numeric, noise)
-
-
-@dataclass(frozen=True, eq=False)
 class Survey:
-    """Count the records in each fine bin of each numeric feature."""
+    """Histograms of the numeric features of all records, for a share of a budget, by which their fine bins are merged.
 
-    recipe: SurveyRecipe
-    encoder: Encoder
-    numeric: tuple[int, ...]
-    histogram_noise: Noise | None
+    Its ``event`` is their cost, and ``left`` the share of the budget that they leave.
+    """
 
-    @property
-    def left(self) -> Fraction:
-        return 1 - self.recipe.histograms if self.histogram_noise else Fraction(1)
-
-    @property
-    def event(self) -> Sequence:
-        if self.histogram_noise is None:
-            return Sequence(())
-        event = self.histogram_noise.event("fine bins of a numeric feature", draws=int(self.encoder.n_codes.max()))
-        return Sequence((event,) * len(self.numeric))
+    def __init__(self, budget: Budget, encoder: Encoder, share: Fraction = SHARE) -> None:
+        self.encoder = encoder
+        self._numeric = [feature for feature, edges in enumerate(encoder.edges) if len(edges)]
+        self._noise: Noise | None = None
+        self.event, self.left = Sequence(()), Fraction(1)
+        if self._numeric:
+            self._noise = (budget * share / len(self._numeric)).noise()
+            event = self._noise.event("fine bins of a numeric feature", draws=int(encoder.n_codes.max()))
+            self.event, self.left = Sequence((event,) * len(self._numeric)), 1 - share
 
     def histograms(self, ones: Round) -> dict[int, Integers]:
         """Return the noisy counts of the codes of each numeric feature by its place, in a round of ``Ones``."""
-        noise = self.histogram_noise
-        return {} if noise is None else {j: ones.sums(Candidate(j), noise)[0, :, 0] for j in self.numeric}
+        if self._noise is None:
+            return {}
+        return {feature: ones.sums(Candidate(feature), self._noise)[0, :, 0] for feature in self._numeric}
 
     def column_warnings(
-        self, histograms: Mapping[int, Integers], records: float | None = None, deviation: float = 0.0
+        self, histograms: Mapping[int, Integers], total: tuple[float, float] | None = None
     ) -> tuple[str, ...]:
-        """Return warnings of columns that were hardly read; ``deviation`` is that of the noise of ``records``."""
-        if self.histogram_noise is None:
-            return ()
-        total = None if records is None else (records, deviation)
-        return column_warnings(self.encoder, histograms, self.histogram_noise.deviation, total)
+        """Return warnings of columns that were hardly read; ``total`` is as of ``released_warnings.column_warnings``."""
+        return () if self._noise is None else column_warnings(self.encoder, histograms, self._noise.deviation, total)
 
     def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
         into = [np.arange(codes) for codes in self.encoder.n_codes.tolist()]
-        if self.histogram_noise is None:
-            return into
-        least = self.histogram_noise.quantile(1 / FINE)  # which noise alone reaches in about one bin of each feature
+        schema = self.encoder.schema
         for feature, noisy in histograms.items():
-            counts = noisy[:-1]
-            significant = np.where(counts >= least, counts, 0)
-            merged = by_width_and_mass(significant, self._widths(feature), bins, self.recipe.by_mass)
+            kind, counts = schema.features[schema.names[feature]], noisy[:-1]
+            assert isinstance(kind, Numeric)
+            assert self._noise is not None
+            least = self._noise.quantile(1 / FINE)  # which noise alone reaches in about one bin of each feature
+            ends = np.concatenate([[kind.low], self.encoder.edges[feature], [kind.end]])
+            # A quarter of each width where the range passes the largest float64
+            widths = np.diff(ends if math.isfinite(kind.high - kind.low) else ends / 4)
+            merged = by_width_and_mass(np.where(counts >= least, counts, 0), widths, bins, BY_MASS)
             into[feature] = np.append(merged, merged[-1] + 1)
         return into
-
-    def _widths(self, feature: int) -> Floats:
-        """Return the widths of a feature's fine bins, or a quarter of each where the range passes the largest float64."""
-        kind = self.encoder.schema.features[self.encoder.schema.names[feature]]
-        assert isinstance(kind, Numeric)
-        ends = np.concatenate([[kind.low], self.encoder.edges[feature], [kind.end]])
-        with np.errstate(over="ignore"):
-            widths = np.diff(ends)
-        return widths if np.isfinite(kind.high - kind.low) else np.diff(ends / 4)
 
 
 def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tuple[str, ...]:

@@ -18,15 +18,14 @@ from helpers import data_sets, make_table
 import hedgerow as hr
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import exact_law, open_law
-from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
-from hedgerow.boosting.plan import UNIT, Lookup
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Exponential, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.scores import Error, Max
-from hedgerow.trees import AllRecords, LeafShare, Multiway, NoisyCounts, Recipe, SelectTest, Weighted
+from hedgerow.scores import Error, Max, multiway
+from hedgerow.trees import AllRecords, LeafShare, NoisyCounts, Recipe, SelectTest, Weighted
+from hedgerow.trees.boosting import UNIT, BoostingPlan, BoostingRecipe, Discrete, Lookup, MadaBoost, Real, SmoothBoost
 
 HALF = Fraction(1, 2)
 
@@ -74,7 +73,7 @@ SHARED, BY_MAX, REAL, MADABOOST = AllRecords(), SelectTest(score=Max()), Real(),
 
 
 def recipe(assign=SHARED, split=BY_MAX, votes=REAL, weights=MADABOOST, share=HALF):
-    tree = Recipe(assign=assign, candidates=Multiway(), levels=LeafShare(share), split=split, leaf=NoisyCounts())
+    tree = Recipe(assign=assign, candidates=multiway, levels=LeafShare(share), split=split, leaf=NoisyCounts())
     return BoostingRecipe(tree, votes, weights)
 
 
@@ -113,7 +112,7 @@ SLOW = {
 
 @pytest.fixture(autouse=True)
 def _binary_codes(monkeypatch):
-    monkeypatch.setattr("hedgerow.boosting.plan.Encoder", Codes)
+    monkeypatch.setattr("hedgerow.trees.boosting.Encoder", Codes)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -21,13 +21,13 @@ from hedgerow.audit.losses import kept
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Exponential, PermuteAndFlip
 from hedgerow.privacy.accounting import cost
-from hedgerow.scores import Error, InformationGain, Max
+from hedgerow.scores import Error, InformationGain, Max, mixed
 from hedgerow.trees import (
+    UNIFORM,
     AllRecords,
     Grower,
     LeafShare,
     Linear,
-    Mixed,
     NoisyCounts,
     NoisyHistograms,
     NoisyMinority,
@@ -38,7 +38,6 @@ from hedgerow.trees import (
     SelectTest,
     Subspace,
     TwoPhasePlan,
-    Uniform,
     Weighted,
 )
 from hedgerow.trees import (
@@ -114,7 +113,7 @@ CASES = {
     "max": Case(Recipe(assign=SHARED, levels=SPLITS_FIRST, split=SelectTest(PermuteAndFlip, Max())), 0.5),
     "error": Case(Recipe(assign=SHARED, levels=SPLITS_FIRST, split=SelectTest(Exponential, Error())), 0.8, pair=TIED),
     "merged cuts": Case(
-        Recipe(assign=SHARED, candidates=Mixed(), levels=SPLITS_FIRST, split=SelectTest(Exponential, Max())), 0.8, pair=TIED,
+        Recipe(assign=SHARED, candidates=mixed, levels=SPLITS_FIRST, split=SelectTest(Exponential, Max())), 0.8, pair=TIED,
         **CUTS,
     ),
     "random": Case(Recipe(split=RandomTest(), levels=LeafShare(ONE), assign=SHARED), 0.9, depth=2),
@@ -128,7 +127,7 @@ CASES = {
         Recipe(assign=SHARED, split=NoisyHistograms(), levels=SPLITS_FIRST), 0.8, most=1, n_codes=(2, 3), types=((0, 2, 1),),
     ),
     "noisy size": Case(Recipe(assign=SHARED, stop=NoisySize()), 0.6, grid=SIZES),
-    "noisy size, one per tree": Case(Recipe(stop=NoisySize(), levels=Uniform()), 0.5, grid=SIZES, whole=False),
+    "noisy size, one per tree": Case(Recipe(stop=NoisySize(), levels=UNIFORM), 0.5, grid=SIZES, whole=False),
     "noisy minority": Case(Recipe(assign=SHARED, stop=NoisyMinority(Fraction(1, 2))), 0.6),
     "pruned": Case(
         Recipe(assign=SHARED, stop=NoisySize(), leaf=NoisyCounts(), prune=PessimisticPruning()), 0.6, most=1, grid=SIZES,
@@ -187,9 +186,6 @@ class BarePlan:
     @property
     def event(self):
         return self.schedule.event
-
-    def grow(self, curator, rule=None):
-        return Grower(curator, self.schedule, rule).grow()
 
     def model(self, forest):
         return forest
@@ -265,8 +261,8 @@ def wrong_gain(monkeypatch):
 
 
 def wrong_histograms(monkeypatch):
-    monkeypatch.setattr(NoisyHistograms, "_noise", lambda self, n: TwiceTheNoise(self.budget.amount, n))
-    return CASES["histograms"]
+    monkeypatch.setattr("hedgerow.mechanisms.noise.Geometric", TwiceTheNoise)
+    return CASES["histograms"]  # whose leaves are labels
 
 
 def wrong_counts(monkeypatch):

@@ -18,9 +18,10 @@ from seeds import FITS, moved_key
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import Replay, exact_law, open_law, sample_law, samples_of, total, worst_event, worst_loss
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import Budget, Geometric, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers.noise import Laplace, Permutation, Resample
+from hedgerow.privacy.accounting import before_amplification
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, Recipe, SelectLabel
 from hedgerow.trees.parts import Sampling
 
@@ -80,7 +81,8 @@ class PoissonSample:
     probability: Fraction
 
     def sampling(self, budget, trees) -> Sampling:
-        return Sampling.of_each(budget, trees, PoissonCoin(self.probability))
+        amount = before_amplification(budget.amount / trees, self.probability)
+        return Sampling(trees, PoissonCoin(self.probability), Budget(amount))
 
 
 def test_a_poisson_sample_costs_its_amplified_budget():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -41,14 +42,16 @@ def halve_the_noise(plant):
 
 def drop_a_level(plant):
     """The tests of the first level are charged by nobody, so the leaves get their budget once more."""
-    level = Recipe._level
+    schedule = Recipe.schedule
 
-    def whole_leaves(self, number, budget, left, *, last):
-        again = left * Fraction(3, 2)  # the first of two harmonic levels has half of what the second has
-        return level(self, number, budget, left if number == 1 else again, last=last)
+    def whole_leaves(self, *given, **size):
+        made = schedule(self, *given, **size)
+        first, second = made.levels  # the first of two harmonic levels has half of what the second has
+        leaf = replace(second.leaf, budget=second.leaf.budget * Fraction(3, 2))
+        return replace(made, levels=(first, replace(second, leaf=leaf)))
 
     plant.setattr(SelectTest, "events", lambda self, level, candidates: ())
-    plant.setattr(Recipe, "_level", whole_leaves)
+    plant.setattr(Recipe, "schedule", whole_leaves)
     plant.setattr(Cost, "at_most", lambda self, ceiling: True)
 
 

@@ -11,13 +11,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from costs import cost_of
-from helpers import PoissonCoin, make_table
+from helpers import make_table
 
 from hedgerow.curator import CompareMinorities, Queryable, SelectLabels, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
-from hedgerow.privacy.accounting import amplified
-from hedgerow.scores import Gini, Max, multiway
+from hedgerow.scores import Gini, multiway
 from hedgerow.table import ClassCounts, Histogram, Sizes
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
@@ -92,13 +91,6 @@ def test_a_refusal_says_nothing_about_the_records():
     assert len(messages) == 1
 
 
-def test_a_partitioned_node_answers_no_more():
-    curator, root = open_curator()
-    curator.partition(root, TESTS, np.array([0]))
-    with pytest.raises(ConfigurationError, match="query its children"):
-        curator.answer(Sizes(root), Geometric(HALF))
-
-
 def test_a_node_cannot_be_asked_twice_in_one_question():
     curator, root = open_curator()
     children = curator.partition(root, TESTS, np.array([0]))
@@ -117,41 +109,6 @@ def test_assignments_of_the_same_records_add_up():
         curator.answer(Sizes(other), Geometric(HALF))
     curator.answer(Sizes(root), Geometric(Fraction(1, 4)))
     assert curator.spent == 1
-
-
-def test_a_poisson_assignment_costs_its_amplified_budget():
-    curator, _ = open_curator()
-    coin = PoissonCoin(Fraction(1, 4))
-    sample = curator.assign(coin)
-    curator.answer(Sizes(sample), Geometric(Fraction(2)))
-    assert curator.spent == amplified(Fraction(2), Fraction(1, 4)) < 1
-    with pytest.raises(BudgetExceeded):
-        curator.answer(Sizes(sample), Geometric(Fraction(1, 10)))
-
-
-def test_a_mechanism_calibrated_for_a_smaller_range_is_refused():
-    curator, root = open_curator()
-    with pytest.raises(ConfigurationError, match="range"):
-        curator.answer(SelectTests(root, TESTS, offered(root), Gini()), PermuteAndFlip(HALF, Gini().range - 1))
-
-
-def test_a_node_that_is_offered_nothing_is_refused():
-    curator, root = open_curator()
-    with pytest.raises(ConfigurationError, match="offered no test"):
-        curator.answer(SelectTests(root, TESTS, ~offered(root), Gini()), PermuteAndFlip(HALF, Gini().range))
-
-
-def test_a_label_mechanism_calibrated_for_a_smaller_range_is_refused():
-    curator, root = open_curator()
-    with pytest.raises(ConfigurationError, match="range"):
-        curator.answer(SelectLabels(root), PermuteAndFlip(HALF, HALF))
-
-
-def test_a_histogram_over_several_features_pays_for_each():
-    curator, root = open_curator(Fraction(1000))
-    cells = curator.answer(Histogram(root, BOTH), Geometric(Fraction(1000), 2))
-    assert curator.spent == 1000
-    assert cells.tolist() == [[[5, 5]] * 4]
 
 
 def test_a_histogram_is_released_of_the_features_that_were_asked_for():
@@ -192,19 +149,6 @@ def test_answers_at_a_large_budget_are_the_counts():
     assert curator.answer(CompareMinorities(root), AtMost(Geometric(Fraction(1000)), 10)).tolist() == [True]
 
 
-def test_scores_are_the_same_in_one_chunk_or_many(monkeypatch):
-    curator, root = open_curator()
-    children = curator.partition(root, TESTS, np.array([0]))
-    frontier = curator._state.value.frontiers[children.generation]
-    query, mechanism = SelectTests(children, TESTS, offered(children), Gini()), PermuteAndFlip(HALF, Gini().range)
-    ((whole, _),) = query.statistics(mechanism, curator._table, frontier)
-    monkeypatch.setattr("hedgerow.curator.queries.CHUNK", 1)
-    parts = [scores for scores, _ in query.statistics(mechanism, curator._table, frontier)]
-    assert len(parts) == 2
-    assert np.array_equal(whole, np.concatenate(parts))
-    assert len(curator.answer(query, mechanism)) == 2
-
-
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(-1)])
 def test_nothing_gives_budget_back(budget):
     curator, root = open_curator()
@@ -217,19 +161,6 @@ def test_nothing_gives_budget_back(budget):
         with pytest.raises(ConfigurationError):
             ask()
     assert curator.spent == 0
-
-
-def test_noise_for_a_smaller_sensitivity_is_refused():
-    curator, root = open_curator()
-    with pytest.raises(ConfigurationError, match="build the noise for that"):
-        curator.answer(CompareMinorities(root), AtMost(Geometric(Fraction(1, 1000), Fraction(1, 10**6)), 10))
-
-
-@pytest.mark.parametrize("index", [[-1, 0], [-1], [1], [0, 0]])
-def test_nodes_that_are_not_the_curators_are_refused(index):
-    curator, root = open_curator()
-    with pytest.raises(ConfigurationError, match="names a node"):
-        curator.answer(Sizes(type(root)(root.generation, np.array(index))), Geometric(HALF))
 
 
 def test_threads_cannot_overdraw_a_curator():
@@ -317,17 +248,6 @@ class Units:
 
     def __call__(self, margins, labels):
         return np.full(len(labels), self.unit, dtype=np.uint64)
-
-
-def test_scores_that_square_counts_are_not_asked_of_weighted_records():
-    curator = Queryable(make_table(RECORDS), Fraction(1), Randomness(0))
-    root = curator.assign(PerRecordCoin(1), weights=Units())
-    with pytest.raises(ConfigurationError, match="squares counts"):
-        curator.answer(SelectTests(root, TESTS, offered(root), Gini()), PermuteAndFlip(HALF, Gini().range << 16))
-    with pytest.raises(ConfigurationError, match="range"):
-        curator.answer(SelectTests(root, TESTS, offered(root), Max()), PermuteAndFlip(HALF, Max().range))
-    chosen = curator.answer(SelectTests(root, TESTS, offered(root), Max()), PermuteAndFlip(HALF, Max().range << 16))
-    assert chosen[0] in (0, 1)
 
 
 def test_a_batch_of_normal_noise_is_refused_before_it_is_drawn_where_its_draws_pass_their_ceiling():

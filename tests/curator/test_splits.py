@@ -128,7 +128,6 @@ def test_splits_are_the_cuts_between_groups_by_number():
     for number, cut in enumerate(expected):
         assert SPLITS.cut(number).by == cut.by
         assert SPLITS.cut(number).side.tolist() == cut.side.tolist()
-        assert SPLITS.offered(4)[number].tolist() == [j != cut.by for j in range(4)]
 
 
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
@@ -174,7 +173,9 @@ def test_the_best_candidate_less_its_penalty_is_chosen_among_those_offered():
     asked = opened(*records(200), (ON_C,), SPLITS)
     scores = scores_of(asked, SPLITS)[1]
     penalty = np.arange(scores.size).reshape(scores.shape) * 1000
-    possible = np.concatenate([np.ones((1, 4), dtype=np.bool_), SPLITS.offered(4)])
+    possible = np.ones(scores.shape, dtype=np.bool_)
+    for number in range(len(SPLITS)):
+        possible[1 + number, SPLITS.cut(number).by] = False
     best = asked.select(SELECTION, penalty)
     row, feature = np.unravel_index(np.argmax(np.where(possible, scores - penalty, -(2**62))), scores.shape)
     assert (best.feature, best.number) == (feature, None if row == 0 else row - 1)

@@ -20,7 +20,6 @@ from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import Laplace, Permutation, Resample, SomeFeatures
 from hedgerow.papers.records import RawRecords, raw_numbers
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.trees.parts import AfterFirst
 
 COINS = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1])}, classes=[-1, 1])
 MIXED = Schema(
@@ -276,7 +275,7 @@ WEIGHTS = np.array([0.4, 0.1, 0.1, 0.4])
 
 def perturbed(ties, *noise, weights=WEIGHTS):
     source = Noise(*noise)
-    return PrintedDPAda(ExactStump(), AfterFirst(), ties).perturbed(weights, 1.0, 1, source), source.asked
+    return PrintedDPAda(ExactStump(), ties).perturbed(weights, 1.0, 1, source), source.asked
 
 
 def test_noise_has_the_scale_of_algorithm_2():

@@ -15,7 +15,7 @@ from hedgerow.papers.noise import IntervalChoice, Laplace, RealExponential
 from hedgerow.privacy.accounting import Sequence, Unprotected, cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.trees.parts import Geometric, Linear, Uniform
+from hedgerow.trees.parts import UNIFORM, Geometric, Linear
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "c": Categorical(["a", "b", "c"]), "z": Numeric(-1, 3), "d": Categorical([1, 2])},
@@ -87,7 +87,7 @@ class Watching(Randomness):
 
 
 def test_mu_et_al_pay_each_cut_and_the_feature_alike():
-    recipe = replace(shipped("diffprf_linear"), levels=Uniform())
+    recipe = replace(shipped("diffprf_linear"), levels=UNIFORM)
     watching = Watching(1)
     plan = PrintedForestPlan(recipe, SCHEMA, Fraction(4000), n_estimators=1, max_depth=3)
     plan.fit_raw(*records(), watching)

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from hedgerow.mechanisms import PublicChoice, Randomness
-from hedgerow.trees.parts import AfterFirst, EvenRounds, RandomRounds, ThinnedRounds
+from hedgerow.papers.dpada import SCHEDULES, after_first, even_rounds, random_rounds, thinned_rounds
 
-SCHEDULES = (AfterFirst(), EvenRounds(), RandomRounds(), ThinnedRounds())
+# The largest number of marked rounds, and the mean of the number over the coins.
+LAWS = {
+    "all": (lambda n: n - 1, lambda n: n - 1),
+    "swing": (lambda n: n // 2, lambda n: n // 2),
+    "random": (lambda n: n - 1, lambda n: (n - 1) / 2),
+    "improved": (lambda n: n // 2, lambda n: (n - 1) / 4),
+}
 
 
 class Coins:
@@ -25,37 +31,31 @@ class Coins:
 
 @pytest.mark.parametrize(("rounds", "all_rounds", "even"), [(30, 29, 15), (50, 49, 25), (100, 99, 50)])
 def test_schedules_without_coins(rounds, all_rounds, even):
-    assert AfterFirst().marked(rounds, Randomness(1).draw).sum() == AfterFirst().most(rounds) == all_rounds
-    assert EvenRounds().marked(rounds, Randomness(1).draw).sum() == EvenRounds().most(rounds) == even
+    assert after_first(rounds, Randomness(1).draw).sum() == all_rounds
+    assert even_rounds(rounds, Randomness(1).draw).sum() == even
 
 
 @pytest.mark.parametrize(("rounds", "coins", "thinned"), [(30, 14.5, 7.24), (50, 24.5, 12.24), (100, 49.5, 24.8)])
 def test_mean_numbers_of_noisy_rounds(rounds, coins, thinned):
-    assert RandomRounds().expected(rounds) == coins
-    assert float(ThinnedRounds().expected(rounds)) == pytest.approx(thinned, abs=0.06)
     randomness = Randomness(7)
-    for schedule in (RandomRounds(), ThinnedRounds()):
-        drawn = [schedule.marked(rounds, randomness.draw).sum() for _ in range(2000)]
+    for schedule, mean in ((random_rounds, coins), (thinned_rounds, thinned)):
+        drawn = [schedule(rounds, randomness.draw).sum() for _ in range(2000)]
         error = np.std(drawn) / np.sqrt(len(drawn))
-        assert abs(np.mean(drawn) - float(schedule.expected(rounds))) < 5 * error
+        assert abs(np.mean(drawn) - mean) < 5 * error + 0.06
 
 
 @pytest.mark.parametrize("rounds", range(1, 9))
-@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: type(schedule).__name__)
-def test_the_exact_law_of_the_number(schedule, rounds):
-    marked = [schedule.marked(rounds, Coins(coins).draw) for coins in product((0, 1), repeat=rounds)]
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_the_exact_law_of_the_number(name, rounds):
+    most, mean = LAWS[name]
+    marked = [SCHEDULES[name](rounds, Coins(coins).draw) for coins in product((0, 1), repeat=rounds)]
     numbers = [int(own.sum()) for own in marked]
-    assert max(numbers) == schedule.most(rounds)
-    assert sum(numbers) == schedule.expected(rounds) * len(numbers)
+    assert max(numbers) == most(rounds)
+    assert sum(numbers) == mean(rounds) * len(numbers)
     assert not any(own[0] for own in marked)
     assert all(own.shape == (rounds,) and own.dtype == bool for own in marked)
 
 
 def test_of_each_run_of_ones_the_first_stays():
-    marked = ThinnedRounds().marked(9, Coins([1, 1, 0, 1, 1, 1, 0, 0, 1]).draw)
+    marked = thinned_rounds(9, Coins([1, 1, 0, 1, 1, 1, 0, 0, 1]).draw)
     assert marked.tolist() == [False, False, False, True, False, False, False, False, True]
-
-
-def test_theorem_1_of_the_paper():
-    for rounds in range(2, 60):
-        assert ThinnedRounds().most(rounds) <= EvenRounds().most(rounds) <= AfterFirst().most(rounds)

@@ -16,7 +16,7 @@ from hedgerow.additive.monotone import holds
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
-from hedgerow.parameters import UNIT, VOTE_STEPS, ClassWeights
+from hedgerow.parameters import UNIT, VOTE_STEPS, class_weights
 
 BOTH = [hr.HedgerowClassifier, hr.ForestClassifier]
 FORESTS = [
@@ -82,7 +82,7 @@ def test_moved_odds_of_two_classes_are_the_weighted_ones_but_for_the_cap(weight,
 def test_margins_of_a_hedgerow_move_by_a_public_constant_and_nothing_else_does(classes, delta):
     weights = dict(zip(classes, (0.5, 4, 9), strict=False))
     plain, weighed = (fitted(hr.HedgerowClassifier, one, classes, delta=delta) for one in (None, weights))
-    moved = plain.model_.loss.weighted(ClassWeights.of(weights, schema(classes)).array()) / VOTE_STEPS
+    moved = plain.model_.loss.weighted(np.array(class_weights(weights, schema(classes)))) / VOTE_STEPS
     assert np.array_equal(weighed.model_.start, plain.model_.start + moved * VOTE_STEPS)
     moved = moved[0] if len(classes) == 2 else moved
     said, before = weighed.decision_function(TEST), plain.decision_function(TEST)

@@ -16,7 +16,7 @@ from hedgerow.mechanisms import SELECTIONS
 from hedgerow.privacy.accounting import cost
 from hedgerow.scores import binary
 from hedgerow.systems.forest import ASSIGNMENTS, LEVELS, SCORES, STOPS
-from hedgerow.trees.parts import LeafShare, Uniform
+from hedgerow.trees.parts import UNIFORM, LeafShare
 
 SCHEMA = hr.Schema(
     {"age": hr.Numeric(0, 100), "job": hr.Categorical(["nurse", "clerk", "none"]), "score": hr.Numeric(-1, 1)},
@@ -167,7 +167,7 @@ def test_binary_tests_of_a_numeric_and_of_a_categorical_feature():
 
 
 def test_levels_sum_to_the_budget_exactly():
-    for rule in (Uniform(), LeafShare(), LeafShare(Fraction(1, 3))):
+    for rule in (UNIFORM, LeafShare(), LeafShare(Fraction(1, 3))):
         for levels in (1, 2, 7):
             assert sum(rule.budgets(Fraction(3, 10), levels)) == Fraction(3, 10)
     assert LeafShare().budgets(Fraction(1), 3) == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]

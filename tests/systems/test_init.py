@@ -130,7 +130,7 @@ def test_margins_of_rounds_are_those_of_the_model(task, monkeypatch):
         term(codes, margins)
         if number >= given:
             stages.append(margins.copy())
-    last = tables[-1].margins  # but for the constant of a final mean, with all terms or all but the last
+    last = tables[-1].margins()  # but for the constant of a final mean, with all terms or all but the last
     assert any(len(np.unique(last - stage)) == 1 for stage in stages[-2:])
 
 

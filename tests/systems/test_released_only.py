@@ -17,13 +17,13 @@ from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, b
 
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
-from hedgerow.boosting.plan import BoostingPlan
 from hedgerow.curator import Cut, Round
 from hedgerow.curator.rounds import cut_scores
-from hedgerow.parameters import ClassWeights, rules_of
+from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
 from hedgerow.systems.cells import CellsPlan
 from hedgerow.table import Sizes
+from hedgerow.trees.boosting import BoostingPlan
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.parts import SelectLabel
 
@@ -209,7 +209,7 @@ def weigh_classes_by_the_number_of_records(plant):
     fit = AdditivePlan.fit
 
     def boosted(self, curator):
-        self._weights = ClassWeights((1 / (1 + len(curator._table)), 1.0))
+        self._weights = (1 / (1 + len(curator._table)), 1.0)
         return fit(self, curator)
 
     plant.setattr(AdditivePlan, "fit", boosted)

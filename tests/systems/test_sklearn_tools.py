@@ -131,7 +131,7 @@ def test_what_a_clone_knows_ends_with_its_fit():
     assert fitted._cloned_by is None
     assert clone(fitted)._cloned_by is None
     marked = clone(case.model)
-    marked._cloned_by = Call(numbers="StackingClassifier", keeps_columns=True)
+    marked._cloned_by = Call(numbers="StackingClassifier")
     assert marked.fit(X, case.y).score(X, case.y) > GOOD  # nobody calls but the user
 
 

@@ -441,7 +441,7 @@ def test_answers_have_as_many_cells_as_their_questions_say():
             for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6), strict=True)
         ),
     ):
-        assert query.size(N_CODES, 3) == size
+        assert np.prod(query.shape(N_CODES, 3)) == size
         assert query.signed == signed
 
 

@@ -24,44 +24,8 @@ def records():
     return codes, labels, part
 
 
-def plain_histogram(rows, codes, labels):
-    offsets = np.concatenate(([0], np.cumsum(N_CODES)))
-    out = np.zeros((offsets[-1], N_CLASSES), dtype=np.int64)
-    for row in rows:
-        for feature, code in enumerate(codes[row]):
-            out[offsets[feature] + code, labels[row]] += 1
-    return out
-
-
 def rows_of(part, labels, value):
     return [row for row in range(len(part)) if part[row] == value and labels[row] >= 0]
-
-
-def test_roots_hold_the_labeled_records_of_each_part_and_counts_agree_with_a_plain_loop(records):
-    codes, labels, part = records
-    table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
-    roots = table.assign(Told.to(part, 4))
-    histogram, counts = table.answer(Histogram(roots)), table.answer(ClassCounts(roots))
-    for tree in range(4):
-        rows = rows_of(part, labels, tree)
-        assert np.array_equal(histogram[tree], plain_histogram(rows, codes, labels))
-        assert np.array_equal(counts[tree], np.bincount(labels[rows], minlength=N_CLASSES))
-
-
-def test_partition_sends_every_record_to_the_branch_of_its_code(records):
-    codes, labels, part = records
-    table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
-    candidates = multiway(N_CODES)
-    chosen = np.array([1, 0, 2, 1])
-    children = table.partition(table.assign(Told.to(part, 4)), candidates, chosen)
-    assert len(children) == 5 + 3 + 2 + 5
-    histogram = table.answer(Histogram(children))
-    child = 0
-    for tree, feature in enumerate(chosen):
-        for code in range(N_CODES[feature]):
-            rows = [row for row in rows_of(part, labels, tree) if codes[row, feature] == code]
-            assert np.array_equal(histogram[child], plain_histogram(rows, codes, labels))
-            child += 1
 
 
 def test_partition_by_a_binary_test_follows_the_codes(records):
@@ -76,14 +40,6 @@ def test_partition_by_a_binary_test_follows_the_codes(records):
         for branch in (0, 1):
             members = [labels[row] for row in rows if (codes[row, feature] > last) == branch]
             assert np.array_equal(counts[2 * tree + branch], np.bincount(members, minlength=N_CLASSES))
-
-
-def test_take_keeps_the_records_of_the_nodes_asked_for(records):
-    codes, labels, part = records
-    table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
-    roots = table.assign(Told.to(part, 4))
-    taken = table.take(roots, np.array([1, 3]))
-    assert np.array_equal(table.answer(Histogram(taken)), table.answer(Histogram(roots))[[1, 3]])
 
 
 def test_threads_and_blocks_change_nothing(monkeypatch):
@@ -110,10 +66,3 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
     monkeypatch.setattr(table_module, "BLOCK_CELLS", 64)
     together = outcome()
     assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
-
-
-def test_a_table_without_records_has_empty_nodes():
-    table = MemoryTable(np.empty((0, 3), np.uint8), np.empty(0, np.int16), N_CODES, N_CLASSES)
-    roots = table.assign(Told.to(np.empty(0), 2))
-    assert table.answer(Histogram(roots)).sum() == 0
-    assert len(table.partition(roots, multiway(N_CODES), np.array([0, 1]))) == 8

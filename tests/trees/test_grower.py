@@ -41,13 +41,6 @@ def paths(forest: Forest):
             stack += [(int(forest.first_child[node]) + branch, below) for branch in range(arity)]
 
 
-@pytest.mark.parametrize("levels", range(1, 9))
-def test_harmonic_budgets_sum_to_epsilon_exactly_and_grow(levels):
-    budgets = Harmonic().budgets(Fraction(7, 10), levels)
-    assert sum(budgets) == Fraction(7, 10)
-    assert budgets == sorted(budgets)
-
-
 def test_harmonic_budgets_are_those_of_the_papers_figure_3():
     budgets = Harmonic().budgets(ONE, 3)
     assert [round(float(budget), 2) for budget in budgets] == [0.18, 0.27, 0.55]
@@ -69,13 +62,6 @@ def test_what_is_spent_is_what_was_planned(stop):
     curator = Queryable(make_table(random_records(200, (2, 3), 2), (2, 3)), ONE, Randomness(3))
     Grower(curator, schedule).grow()
     assert curator.spent <= cost(schedule.event).epsilon
-
-
-def test_no_path_tests_a_feature_twice_and_every_path_ends_at_the_last_level():
-    forest = grow(random_records(300, (3, 2, 4), 2), Randomness(1), trees=5, depth=2, n_codes=(3, 2, 4))
-    for features, level in paths(forest):
-        assert len(set(features)) == len(features)
-        assert level == 3
 
 
 def test_a_path_ends_when_the_features_are_used_up():
@@ -112,19 +98,6 @@ def test_a_signal_is_found():
     assert votes.tolist() == [[1, 0], [0, 1]]
 
 
-def test_votes_agree_with_a_plain_walk():
-    n_codes = (3, 2, 4)
-    forest = grow(random_records(300, n_codes, 3), Randomness(2), trees=6, n_codes=n_codes, n_classes=3)
-    codes = np.array([record[:3] for record in random_records(100, n_codes, 3, seed=9)], dtype=np.uint8)
-    expected = np.zeros((100, 3), dtype=int)
-    for row, record in enumerate(codes):
-        for node in forest.roots:
-            while forest.test[node] >= 0:
-                node = forest.first_child[node] + record[forest.candidates.feature[forest.test[node]]]
-            expected[row, forest.label[node]] += 1
-    assert np.array_equal(forest.trees.sums_of(codes, forest.label, 3), expected)
-
-
 def test_removing_a_record_moves_no_other_record_to_another_tree():
     # Record i reads word i of the stream, so the assignment of the first n - 1 records is the same with n records.
     key = bytes(range(32))
@@ -133,14 +106,6 @@ def test_removing_a_record_moves_no_other_record_to_another_tree():
     shorter = coin.sample(open_stream(key, 1), 999)
     assert np.array_equal(longer[:999], shorter)
     assert np.all(np.bincount(longer, minlength=7) > 90)
-
-
-def test_the_same_seed_grows_the_same_forest():
-    records = random_records(200, (2, 2), 2)
-    first, second, other = (grow(records, Randomness(seed), trees=3, depth=1) for seed in (4, 4, 5))
-    assert np.array_equal(first.test, second.test)
-    assert np.array_equal(first.label, second.label)
-    assert not (np.array_equal(first.test, other.test) and np.array_equal(first.label, other.label))
 
 
 def test_trees_survive_arrays_and_damaged_arrays_are_refused():
@@ -180,11 +145,6 @@ def test_a_path_that_no_estimator_grows_is_refused():
     candidates = multiway((2, 2))
     with pytest.raises(FileFormatError, match="deeper"):
         Forest.from_arrays(arrays, candidates, 2)
-
-
-def test_levels_count_from_the_root():
-    forest = grow(random_records(60, (2, 2), 2), Randomness(0), trees=2)
-    assert forest.trees.levels.tolist() == [1, 1, *[2] * 4, *[3] * 8]
 
 
 def test_the_stop_compares_with_theta_over_its_share():

@@ -30,13 +30,13 @@ from hedgerow.mechanisms import (
 from hedgerow.mechanisms import (
     Geometric as Noise,
 )
-from hedgerow.privacy.accounting import Event, Parallel, Pure, cost
-from hedgerow.scores import Error, InformationGain, mixed, multiway
+from hedgerow.privacy.accounting import Event, Parallel, cost
+from hedgerow.scores import Error, InformationGain, binary, mixed, multiway
 from hedgerow.scores.kernels import CUT, EACH
 from hedgerow.table import MemoryTable
 from hedgerow.trees import (
+    UNIFORM,
     AllRecords,
-    Binary,
     Forest,
     ForestPlan,
     Geometric,
@@ -44,7 +44,6 @@ from hedgerow.trees import (
     Harmonic,
     LeafShare,
     Linear,
-    Mixed,
     NoisyCounts,
     NoisyHistograms,
     NoisyMinority,
@@ -57,7 +56,6 @@ from hedgerow.trees import (
     SelectTest,
     Subspace,
     TwoPhasePlan,
-    Uniform,
     Weighted,
 )
 from hedgerow.trees.forest import HardRecords, smoothed_votes
@@ -68,30 +66,30 @@ N_CODES, IS_NUMERIC, N_CLASSES = (7, 4, 5, 3), (True, False, True, False), 3
 FREE = LeafShare(ONE)  # for tests that cost nothing
 
 RECIPES = {
-    "binary": Recipe(candidates=Binary()),
-    "mixed": Recipe(candidates=Mixed(), split=SelectTest(Exponential, InformationGain(100))),
+    "binary": Recipe(candidates=binary),
+    "mixed": Recipe(candidates=mixed, split=SelectTest(Exponential, InformationGain(100))),
     "multiway": Recipe(split=SelectTest(PermuteAndFlip, Error())),
     "subspace": Recipe(subspace=Subspace()),
-    "subspace, mixed": Recipe(subspace=Subspace(), candidates=Mixed()),
-    "random": Recipe(split=RandomTest(), levels=FREE, candidates=Mixed()),
-    "random, binary": Recipe(split=RandomTest(), levels=FREE, candidates=Binary(), leaf=NoisyCounts()),
+    "subspace, mixed": Recipe(subspace=Subspace(), candidates=mixed),
+    "random": Recipe(split=RandomTest(), levels=FREE, candidates=mixed),
+    "random, binary": Recipe(split=RandomTest(), levels=FREE, candidates=binary, leaf=NoisyCounts()),
     "histograms": Recipe(split=NoisyHistograms(), leaf=NoisyCounts()),
     "histograms, subspace": Recipe(split=NoisyHistograms(), subspace=Subspace(), stop=NoisySize(Fraction(1, 5))),
     "noisy size": Recipe(stop=NoisySize(), leaf=NoisyCounts()),
-    "noisy size, little": Recipe(stop=NoisySize(Fraction(1, 7)), candidates=Binary()),
-    "noisy minority": Recipe(stop=NoisyMinority(), candidates=Mixed()),
+    "noisy size, little": Recipe(stop=NoisySize(Fraction(1, 7)), candidates=binary),
+    "noisy minority": Recipe(stop=NoisyMinority(), candidates=mixed),
     "pruned": Recipe(
-        stop=NoisySize(), leaf=NoisyCounts(), candidates=Mixed(), prune=PessimisticPruning(), assign=AllRecords()
+        stop=NoisySize(), leaf=NoisyCounts(), candidates=mixed, prune=PessimisticPruning(), assign=AllRecords()
     ),
-    "allowance": Recipe(allowance=9, candidates=Mixed()),
+    "allowance": Recipe(allowance=9, candidates=mixed),
     **{
-        f"{type(levels).__name__} {i}": Recipe(levels=levels, stop=NoisySize(), candidates=Binary())
+        f"{type(levels).__name__} {i}": Recipe(levels=levels, stop=NoisySize(), candidates=binary)
         for i, levels in enumerate(
-            [Harmonic(), Uniform(), Geometric(), Geometric(Fraction(1, 3)), Linear(), Linear(ONE, Fraction(0)), LeafShare()]
+            [Harmonic(), UNIFORM, Geometric(), Geometric(Fraction(1, 3)), Linear(), Linear(1, 0), LeafShare()]
         )
     },
     **{
-        f"{type(assign).__name__} {i}": Recipe(assign=assign, candidates=Binary(), leaf=NoisyCounts(), stop=NoisySize())
+        f"{type(assign).__name__} {i}": Recipe(assign=assign, candidates=binary, leaf=NoisyCounts(), stop=NoisySize())
         for i, assign in enumerate([PerRecord(), AllRecords()])
     },
 }  # fmt: skip
@@ -166,24 +164,17 @@ def test_a_curator_with_a_hair_less_than_was_spent_stops_the_forest(recipe):
         ).grow()
 
 
-def test_trees_on_all_records_share_the_budget_and_trees_on_their_own_do_not():
-    for assign, share in ((PerRecord(), ONE), (AllRecords(), Fraction(1, 5)), (Weighted(), Fraction(1, 5))):
-        sampling = assign.sampling(Budget(ONE), 5)
-        assert sampling.budget == Budget(share)
-        assert cost(sampling.event(Pure(share, "", ""))).epsilon == 1
-
-
 @given(
     st.fractions(Fraction(1, 1000), 20),
     st.integers(1, 20),
     st.sampled_from(
         [
             Harmonic(),
-            Uniform(),
+            UNIFORM,
             Geometric(),
             Geometric(Fraction(1, 2)),
             Linear(),
-            Linear(Fraction(3), Fraction(0)),
+            Linear(3, 0),
             FREE,
         ]
     ),
@@ -200,7 +191,7 @@ def test_levels_share_the_budget_exactly(epsilon, levels, rule):
 def test_levels_are_those_of_the_specification():
     share = [float(budget) for budget in Linear().budgets(ONE, 6)]
     assert share == pytest.approx([0.0741, 0.1111, 0.1481, 0.1852, 0.2222, 0.2593], abs=5e-5)
-    share = [float(budget) for budget in Linear(ONE, Fraction(0)).budgets(ONE, 6)]
+    share = [float(budget) for budget in Linear(1, 0).budgets(ONE, 6)]
     assert share == pytest.approx([0.0476, 0.0952, 0.1429, 0.1905, 0.2381, 0.2857], abs=5e-5)
     share = [float(budget) for budget in Geometric().budgets(ONE, 6)]
     assert share == pytest.approx([0.0159, 0.0317, 0.0635, 0.127, 0.254, 0.5079], abs=5e-5)
@@ -217,15 +208,13 @@ class Watched:
 
     split: Any
     calls: list
-
-    def with_budget(self, budget):
-        return Watched(self.split.with_budget(budget), self.calls)
+    budget: Budget | None = None
 
     def events(self, level, candidates):
-        return self.split.events(level, candidates)
+        return replace(self.split, budget=self.budget).events(level, candidates)
 
     def choose(self, curator, nodes, candidates, offered):
-        chosen = self.split.choose(curator, nodes, candidates, offered)
+        chosen = replace(self.split, budget=self.budget).choose(curator, nodes, candidates, offered)
         self.calls.append((nodes, offered.copy(), chosen.copy()))
         return chosen
 
@@ -348,7 +337,7 @@ def test_a_random_test_is_of_any_feature_and_any_place_in_it():
 
 def test_random_tests_read_no_record():
     forests = [
-        grown(Recipe(split=RandomTest(), levels=FREE, candidates=Mixed(), assign=AllRecords()), records=records)[1]
+        grown(Recipe(split=RandomTest(), levels=FREE, candidates=mixed, assign=AllRecords()), records=records)[1]
         for records in ([], records_of(300), records_of(20, seed=5))
     ]
     assert len({forest.test.tobytes() for forest in forests}) == 1
@@ -365,7 +354,7 @@ def root_features(recipe, n_codes, is_numeric) -> dict[int, float]:
             grow((), source, recipe=recipe, depth=1, n_codes=n_codes, is_numeric=is_numeric, n_classes=1).test[0].item()
         )
     )
-    feature = recipe.candidates.build(np.array(n_codes), is_numeric).feature
+    feature = recipe.candidates(np.array(n_codes), is_numeric).feature
     found: Counter = Counter()
     for test, probability in law.items():
         found[int(feature[test])] += probability
@@ -380,7 +369,7 @@ def root_features(recipe, n_codes, is_numeric) -> dict[int, float]:
     ],
 )
 def test_without_records_a_numeric_feature_is_as_probable_as_a_categorical_one(split):
-    recipe = Recipe(candidates=Mixed(), split=split, levels=LeafShare())
+    recipe = Recipe(candidates=mixed, split=split, levels=LeafShare())
     assert root_features(recipe, (4, 4), (True, False)) == pytest.approx({0: 0.5, 1: 0.5})
 
 
@@ -426,9 +415,6 @@ def test_noisy_histograms_charge_the_noise_of_as_many_features_as_a_node_may_tes
     assert curator.spent <= cost(split.events(1, tests)[0]).epsilon <= 1
 
 
-# Sorted categories.
-
-
 # Stops.
 
 
@@ -452,7 +438,7 @@ def test_a_noisy_size_stops_nodes_with_few_records_for_their_widest_test(count, 
 
 def test_sizes_are_those_of_nodes_that_were_asked_and_no_others():
     grower, forest, _ = grown(
-        Recipe(stop=NoisySize(), candidates=Mixed(), leaf=NoisyCounts()), epsilon=Fraction(2000), count=6
+        Recipe(stop=NoisySize(), candidates=mixed, leaf=NoisyCounts()), epsilon=Fraction(2000), count=6
     )
     size = np.concatenate([layer.size for layer in grower._layers])
     inner, level = forest.test >= 0, forest.trees.levels
@@ -475,7 +461,7 @@ def votes_of(forest, codes):
 def test_forests_survive_arrays_and_predict_the_same(recipe):
     _, forest, _ = grown(recipe)
     arrays = forest.to_arrays()
-    plain = recipe.candidates.build(np.array(N_CODES), IS_NUMERIC)
+    plain = recipe.candidates(np.array(N_CODES), IS_NUMERIC)
     again = Forest.from_arrays(arrays, plain, N_CLASSES)
     assert np.array_equal(votes_of(again, all_codes()), votes_of(forest, all_codes()))
     assert all(np.array_equal(again.to_arrays()[name], arrays[name]) for name in arrays)
@@ -501,7 +487,7 @@ def test_votes_agree_with_a_plain_walk(recipe):
 
 
 def test_a_file_whose_tests_cut_codes_in_another_order_is_refused():
-    _, forest, _ = grown(Recipe(candidates=Binary()))
+    _, forest, _ = grown(Recipe(candidates=binary))
     arrays = {**forest.to_arrays(), "order": np.zeros((2, 3), dtype=np.int32)}
     with pytest.raises(FileFormatError, match="order of their own"):
         Forest.from_arrays(arrays, forest.candidates, N_CLASSES)
@@ -520,7 +506,7 @@ def test_a_file_whose_tests_cut_codes_in_another_order_is_refused():
     ],
 )
 def test_other_damage_is_refused(damage):
-    _, forest, _ = grown(Recipe(candidates=Mixed(), leaf=NoisyCounts()))
+    _, forest, _ = grown(Recipe(candidates=mixed, leaf=NoisyCounts()))
     with pytest.raises(FileFormatError):
         Forest.from_arrays({**forest.to_arrays(), **damage}, forest.candidates, N_CLASSES)
 
@@ -762,7 +748,7 @@ def margins_of(forest, codes):
 
 def hard_and_easy(copies=1):
     """Return what the rule says of all codes with some labels, and the labels, codes and forest."""
-    _, forest, _ = grown(Recipe(candidates=Mixed()))
+    _, forest, _ = grown(Recipe(candidates=mixed))
     codes = np.repeat(all_codes(), copies, axis=0)
     labels = (np.arange(len(codes)) % N_CLASSES).astype(np.int16)
     return HardRecords(EASY)(margins_of(forest, codes), labels), labels, codes, forest
@@ -805,7 +791,7 @@ def two_phases(epsilon=ONE, trees=(2, 2)):
     schema = hr.Schema({"n": hr.Numeric(0, 5), "c": hr.Categorical(["a", "b"])}, classes=[0, 1])
     first, second = (
         ForestPlan(
-            Recipe(assign=assign, candidates=Mixed(), leaf=NoisyCounts()),
+            Recipe(assign=assign, candidates=mixed, leaf=NoisyCounts()),
             schema,
             epsilon * part / sum(trees),
             n_estimators=part,
@@ -841,7 +827,7 @@ def test_two_phases_cost_their_sum_and_spend_at_most_that(trees):
 
 def test_noise_of_leaves_is_as_large_as_their_path_has_left():
     """A stopped leaf gets what its path left, less what the stop may cost: no more, no less."""
-    schedule = schedule_of(Recipe(stop=NoisySize(), leaf=NoisyCounts(), levels=Uniform()), depth=3)
+    schedule = schedule_of(Recipe(stop=NoisySize(), leaf=NoisyCounts(), levels=UNIFORM), depth=3)
     left = ONE
     for level in schedule.levels[:-1]:
         assert level.leaf.noise.epsilon == left

@@ -12,7 +12,7 @@ from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.survey import SurveyRecipe
+from hedgerow.survey import Survey
 from hedgerow.systems import forest
 from hedgerow.table import MemoryTable
 from hedgerow.trees import SurveyedForestPlan
@@ -70,8 +70,7 @@ def test_a_survey_of_more_than_its_share_is_refused(planted):
         plan.fit(curator)
         assert curator.spent <= 1
         return
-    larger = SurveyRecipe(histograms=Fraction(1, 10))
-    plan._survey = larger.survey(Budget(Fraction(1)), plan.encoder)
+    plan._survey = Survey(Budget(Fraction(1)), plan.encoder, Fraction(1, 10))
     with pytest.raises(BudgetExceeded):
         plan.fit(curator)
 

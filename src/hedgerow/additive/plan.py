@@ -24,11 +24,11 @@ from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, PublicChoice
-from hedgerow.parameters import UNIT, ClassWeights
+from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
-from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
+from hedgerow.survey import FINE, Ones, Survey, fine_encoder, too_few
 
 # Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
 BUDGET_UNITS = 240
@@ -117,8 +117,8 @@ class InitialQueries:
         """Merge the records' fine bins to about so many, and return how records are read then."""
         # ``records`` is the sum of ``n_counts`` noisy counts.
         histograms = self.survey.histograms(curator.open_round(Ones()))
-        deviation = self._noise.deviation * math.sqrt(self.n_counts)
-        curator.warnings += self.survey.column_warnings(histograms, records, deviation)
+        total = records, self._noise.deviation * math.sqrt(self.n_counts)
+        curator.warnings += self.survey.column_warnings(histograms, total)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
@@ -176,7 +176,7 @@ class AdditivePlan:
         bins: int | None,
         most_cuts: int | None = None,
         signs: tuple[int, ...] = (),
-        weights: ClassWeights | None = None,
+        weights: tuple[float, ...] | None = None,
         init: AdditiveModel | None = None,
         started: bool = False,
         fine: Encoder | None = None,
@@ -214,7 +214,7 @@ class AdditivePlan:
 
     def _queries(self, budget: Budget) -> InitialQueries:
         loss = Logistic(len(self.encoder.schema.classes), normal=budget.concentrated)
-        survey = SurveyRecipe().survey(budget, self.encoder)
+        survey = Survey(budget, self.encoder)
         return InitialQueries(loss, budget, self._rules.initial_share, survey, self._start_share)
 
     def _event(self, budget: Budget) -> Event:
@@ -242,8 +242,8 @@ class AdditivePlan:
         )
         self._boost(curator, fit, snr, schedule, self._stage.one)
         margins = start.margins
-        if self._weights:
-            margins = margins + self._loss.weighted(self._weights.array())
+        if self._weights and min(self._weights) < 1:
+            margins = margins + self._loss.weighted(np.array(self._weights))
         return self._model(fit, self._loss, margins)
 
     def _boost(

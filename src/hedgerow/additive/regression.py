@@ -19,7 +19,7 @@ from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.released_warnings import outcome_warnings
 from hedgerow.schema.types import OutcomeGrid
-from hedgerow.survey import Survey, SurveyRecipe, too_few
+from hedgerow.survey import Survey, too_few
 
 LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the initial queries falls no more
 OUTCOME = "an outcome that can be read"
@@ -125,7 +125,7 @@ class RegressionPlan(AdditivePlan):
         rules, grid = self._rules, self.encoder.schema.outcome_grid
         weight = rules.count_weight if budget.concentrated else rules.pure_count_weight
         loss = rules.loss(1, 1.0, 1.0, weight, rules.link(grid))
-        survey = SurveyRecipe(histograms=rules.survey_share).survey(budget, self.encoder)
+        survey = Survey(budget, self.encoder, rules.survey_share)
         return OutcomeQueries(loss, budget, rules, survey, self._start_share, grid)
 
     def fit(self, curator: Queryable) -> AdditiveModel:

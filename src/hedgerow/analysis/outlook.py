@@ -13,7 +13,6 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import RawPlan, certificate_of, claim_of, draw_coins, plan_of
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import called_as
 from hedgerow.privacy.accounting import (
     Event,
     Gaussian,
@@ -143,7 +142,6 @@ class FitPlan:
         return "\n".join([*rows, "", f"  {SEE}"])
 
 
-@called_as("hr.plan(schema, records=5000, epsilon=1.0)")
 def plan(
     schema: Schema,
     *,

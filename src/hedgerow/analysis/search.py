@@ -30,7 +30,6 @@ from hedgerow.estimator import (
     PrivateEstimator,
     PublicCoins,
     RawPlan,
-    ShowsResult,
     answered,
     call_of,
     draw_coins,
@@ -39,7 +38,7 @@ from hedgerow.estimator import (
     starts_of,
     with_result,
 )
-from hedgerow.estimator.planning import MetaEstimatorMixin
+from hedgerow.estimator.planning import BaseEstimator, MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
@@ -51,7 +50,6 @@ from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
 from hedgerow.table.reading import Codes, Labels
-from hedgerow.texts import html_table
 
 # Parameters that the search sets, and no candidate.
 FIXED = ("epsilon", "delta", "schema", "adjacency", "records_per_person", "random_state", "ledger", "variant")
@@ -192,7 +190,6 @@ class Comparison:
 def planned(
     candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
 ) -> tuple[Plan, PublicCoins]:
-    """Return the plan of a candidate for a claim, and the public coins that it depends on."""
     coins = draw_coins(candidate, claim, randomness.draw)
     plan = plan_of(candidate, schema, claim, coins)
     assert not isinstance(plan, RawPlan), "private forms only are searched"
@@ -217,7 +214,7 @@ class Searched:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
+class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     """Tune parameters within one privacy budget.
 
     Releases  the parameters of the best candidate and a model. Nothing about the others: there is no ``cv_results_``.
@@ -363,7 +360,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         return self
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
-        """Return the claim, the source of randomness, the candidates' parameters and the schema, or raise ConfigurationError."""
         if not isinstance(self.estimator, PrivateEstimator) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be an estimator of this library in its private form; pass one.")
         if self.estimator.schema is None:
@@ -385,7 +381,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         return claim, randomness, grid, self.estimator.schema
 
     def _largest_error(self, schema: Schema) -> float | None:
-        """Return the largest error that counts, None for a classifier, or raise ConfigurationError."""
         largest = self.largest_error
         if isinstance(self.estimator, PrivateClassifier):
             if largest is not None:
@@ -406,7 +401,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         return float(largest)
 
     def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateEstimator]:
-        """Return an unfitted estimator for each candidate, with the epsilon and delta of one claim."""
         given = self.estimator.get_params(deep=False)
         fixed: dict[str, Any] = {
             "epsilon": claim.epsilon,
@@ -421,11 +415,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_searched")
-
-    def _result_html(self) -> str:
-        if not hasattr(self, "_searched"):
-            return ""
-        return html_table("Best of the candidates", self.best_params_.items()) + self.certificate_._repr_html_()
 
     @property
     def _result(self) -> Searched:

@@ -1,5 +1,4 @@
-"""Checks of what callers pass: arguments, records, and changes that scikit-learn's tools made to labels or columns
-before ``fit``.
+"""Checks of what callers pass: arguments, records, and labels or columns that scikit-learn's tools changed before ``fit``.
 
 Some tools number the labels that they find, so a label may reach ``fit`` as the number of another class. Others draw a record
 several times, or pass parts of the columns. They are recognized by the functions that are being called, which depend on no
@@ -9,9 +8,10 @@ record. A function in a worker process does not see its callers, so a clone keep
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
+from types import FrameType
 from typing import Any, get_args
 
 import numpy as np
@@ -98,10 +98,10 @@ def read_given(
     check_same_order(X, groups, "groups")
     X, groups = split_groups(X, groups, schema.person)
     X, target = without_column(X, schema.target)
-    from_column = call is not None and check_call(
-        call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray)
-    )
-    if from_column or (y is None and target is not None):
+    read_target = y is None and target is not None
+    if call is not None and call != Call():
+        read_target |= check_call(call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray))
+    if read_target:
         y = target
     columns, labels = read_records(X, y, schema.features, schema.labels)
     return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
@@ -126,13 +126,22 @@ TRANSPARENT_FUNCTIONS = {
 }
 
 
+ENSEMBLES = (
+    "Use hr.ForestClassifier(n_estimators=...) or hr.HedgerowClassifier, each of which is an ensemble by itself."
+)
+AVERAGE = (
+    "It also reads predictions as these numbers. Fit the models one by one and average their predict_proba, or use "
+    "StackingClassifier with the column of labels in X, named as target in the schema."
+)
+CALIBRATE = "Use method='sigmoid' or 'isotonic', or declare classes that are numbers."
+
+
 @dataclass(frozen=True)
 class Call:
     """The tools that call ``fit``, by their names; None where there is no such tool."""
 
     numbers: str | None = None  # the tool that numbers the labels that it finds
-    # Whether this tool passes on all columns of X, and reads the labels of predictions from ``classes_``
-    keeps_columns: bool = False
+    instead: str = ""  # what to use instead of it; none for a tool that passes labels in a column of X
     indicators: str | None = None  # the tool that replaces labels by 0 and 1
     repeats: str | None = None  # the tool that may draw a record several times
     columns: str | None = None  # the tool that passes other columns than those of X
@@ -141,16 +150,18 @@ class Call:
     # The columns of X, which the innermost tool that knows names passes on, maybe as an array without them
     names: tuple[str, ...] | None = None
 
-    @property
-    def changes_labels(self) -> bool:
-        """Whether y is not what the caller of the tool passed."""
-        return self.numbers is not None or self.indicators is not None
-
 
 def current_call(schema: Schema | None, known: Call | None = None) -> Call:
     """Return the tools that are calling now. ``known`` is what was known where the estimator was cloned."""
     call, compared, in_task = Call(), False, False
-    for module, function, values in _scikit_learn_calls():
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        here, frame = frame, frame.f_back
+        module, function = here.f_globals.get("__name__", ""), here.f_code.co_name
+        # A lambda or comprehension belongs to the function around it.
+        if not module.startswith("sklearn.") or function.startswith("<"):
+            continue
+        values = here.f_locals
         if call.names is None:
             call = replace(call, names=_names(module, function, values))
         tool = _tool(module, function, values, schema)
@@ -164,7 +175,7 @@ def current_call(schema: Schema | None, known: Call | None = None) -> Call:
 
 def _joined(inner: Call, outer: Call, *, compared: bool) -> Call:
     """Return what two tools do together, of which the inner one decides about labels."""
-    labels = outer if outer.changes_labels and not inner.changes_labels else inner
+    labels = inner if inner.numbers or inner.indicators or not (outer.numbers or outer.indicators) else outer
     return replace(
         labels,
         repeats=inner.repeats or outer.repeats,
@@ -172,17 +183,6 @@ def _joined(inner: Call, outer: Call, *, compared: bool) -> Call:
         names=inner.names if inner.names is not None else outer.names,
         compared=labels.compared or (compared and labels is outer),
     )
-
-
-def _scikit_learn_calls() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield the module, the function and the variables of each call that is scikit-learn's, the latest first."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        # A lambda or comprehension belongs to the function around it.
-        if module.startswith("sklearn.") and not frame.f_code.co_name.startswith("<"):
-            yield module, frame.f_code.co_name, frame.f_locals
-        frame = frame.f_back  # type: ignore[assignment]
 
 
 def _names(module: str, function: str, values: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -195,63 +195,50 @@ def _names(module: str, function: str, values: Mapping[str, Any]) -> tuple[str, 
         return None
     try:
         return tuple(name.rsplit("__", 1)[-1] for name in tool[:-1].get_feature_names_out())
-    except (
-        AttributeError,
-        TypeError,
-        ValueError,
-        NotFittedError,
-    ):  # a step that has no names, or none before the model
+    except (AttributeError, TypeError, ValueError, NotFittedError):  # a step without names, or none before the model
         return ()
 
 
 def _tool(module: str, function: str, values: Mapping[str, Any], schema: Schema | None) -> Call | None:
     """Return what a function of scikit-learn does to labels and records; None if it does nothing to them."""
+    name = type(values["self"]).__name__ if "self" in values else ""
     match module.removeprefix("sklearn."), function:
         case "ensemble._voting", "fit":
-            return Call(numbers="VotingClassifier")
+            return Call(numbers="VotingClassifier", instead=AVERAGE)
         case "ensemble._base", "_fit_single_estimator":
-            if values.get("message_clsname") == "Voting":
-                return Call(numbers="VotingClassifier")
-            return Call(numbers="StackingClassifier", keeps_columns=True)
+            voting = values.get("message_clsname") == "Voting"
+            return Call(numbers="VotingClassifier", instead=AVERAGE) if voting else Call(numbers="StackingClassifier")
         case "ensemble._stacking", "fit":
-            return Call(numbers="StackingClassifier", keeps_columns=True)
+            return Call(numbers="StackingClassifier")
         case "model_selection._validation", "_fit_and_predict" if values.get("method") in BY_COLUMN:
-            return Call(numbers=f"cross_val_predict(method={values['method']!r})", keeps_columns=True)
+            return Call(numbers=f"cross_val_predict(method={values['method']!r})")
         case "calibration", "_fit_classifier_calibrator_pair" if values.get("method") == "temperature":
             # It numbers labels that are text only.
             if schema is not None and any(isinstance(label, str) for label in schema.classes):
-                return Call(numbers="CalibratedClassifierCV(method='temperature')")
+                return Call(numbers="CalibratedClassifierCV(method='temperature')", instead=CALIBRATE)
         case "ensemble._gb", "fit":
-            return Call(numbers="GradientBoostingClassifier")
+            return Call(numbers="GradientBoostingClassifier", instead=ENSEMBLES)
         case "multiclass", "_fit_binary":
             if values.get("classes") is None:  # it codes labels by 0 or -1 and 1
-                return Call(numbers="OutputCodeClassifier")
+                return Call(numbers="OutputCodeClassifier", instead=ENSEMBLES)
             return Call(indicators="OneVsRestClassifier or OneVsOneClassifier")
         case ("feature_selection._rfe", "_fit") | ("feature_selection._sequential", "fit"):
-            return Call(columns=_name(values, "RFE"))
-        case "multioutput", "fit" if "Chain" in _name(values, ""):
-            return Call(columns=_name(values, ""))
+            return Call(columns=name or "RFE")
+        case "multioutput", "fit" if "Chain" in name:
+            return Call(columns=name)
         case "ensemble._bagging", "_parallel_build_estimators":
-            kind = type(values["ensemble"]).__name__
-            numbers = kind if is_classifier(values["ensemble"]) else None
+            ensemble = values["ensemble"]
+            kind, most = type(ensemble).__name__, ensemble.max_features
+            share = most / ensemble.n_features_in_ if isinstance(most, Integral) else most
             return Call(
-                numbers=numbers,
+                numbers=kind if is_classifier(ensemble) else None,
+                instead=ENSEMBLES if is_classifier(ensemble) else "",
                 repeats=kind if values.get("bootstrap", True) else None,
-                columns=kind if _draws_columns(values["ensemble"]) else None,
+                columns=kind if ensemble.bootstrap_features or share < 1 else None,
             )
         case "ensemble._weight_boosting", "_boost":
-            return Call(repeats=_name(values, "AdaBoostRegressor"))
+            return Call(repeats=name or "AdaBoostRegressor")
     return None
-
-
-def _draws_columns(ensemble: Any) -> bool:
-    most = ensemble.max_features
-    share = most / ensemble.n_features_in_ if isinstance(most, Integral) else most
-    return bool(ensemble.bootstrap_features or share < 1)
-
-
-def _name(values: Mapping[str, Any], default: str) -> str:
-    return type(values["self"]).__name__ if "self" in values else default
 
 
 def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool) -> bool:
@@ -268,9 +255,15 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
             + (" BaggingRegressor(bootstrap=False) draws each record once." if "Regressor" in call.repeats else "")
         )
     if call.columns is not None:
+        way = "Use SelectFromModel, which fits once on all columns, or choose features by feature_importances_ and declare a "
+        way += "schema of these."
+        if call.columns.startswith("Bagging"):
+            way = "Leave out max_features and bootstrap_features."
+        elif "Chain" in call.columns:
+            way = f"Use MultiOutput{call.columns.removesuffix('Chain')}."
         raise ConfigurationError(
             f"{call.columns} passes parts of the columns of X, or further ones, without their names, so they cannot be matched "
-            f"to the schema. {_by_columns(call.columns)}"
+            f"to the schema. {way}"
         )
     names = tuple(schema.names)
     if not has_names and call.names and call.names != names and set(names) <= set(call.names):
@@ -295,43 +288,19 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
         f"{call.numbers} numbers the labels that it finds before it fits, so a number may stand for another class than in the "
         "schema. "
     )
-    if not call.keeps_columns:
-        raise ConfigurationError(f"{begin}{_instead_of(call.numbers)}")
+    if call.instead:
+        raise ConfigurationError(begin + call.instead)
     if call.compared:
         raise ConfigurationError(
             f"{begin}A search or another tool inside of it compares predictions with these numbers. Use the model itself in "
             f"{call.numbers}, with the parameters that a search outside of it found."
         )
     if not has_target:
-        column = "the column of labels, named as in hr.Schema(..., target='label')"
-        if schema.target is not None:
-            column = f"the column {schema.target!r}, the schema's target"
-        other = ", or use method='predict'"
-        if call.numbers.startswith("Stacking"):
-            other = ". A final_estimator gets predictions as X, so it must be of another library"
+        named = f"the column {schema.target!r}, the schema's target"
+        column = "the column of labels, named as in hr.Schema(..., target='label')" if schema.target is None else named
+        stacked = ". A final_estimator gets predictions as X, so it must be of another library"
+        other = stacked if call.numbers.startswith("Stacking") else ", or use method='predict'"
         raise ConfigurationError(
             f"{begin}Pass X as a data frame that also has {column}: then labels are read from it, and it is no feature{other}."
         )
     return True
-
-
-def _by_columns(tool: str) -> str:
-    if tool.startswith("Bagging"):
-        return "Leave out max_features and bootstrap_features."
-    if "Chain" in tool:
-        return f"Use MultiOutput{tool.removesuffix('Chain')}."
-    return (
-        "Use SelectFromModel, which fits once on all columns, or choose features by feature_importances_ and declare a schema of "
-        "these."
-    )
-
-
-def _instead_of(tool: str) -> str:
-    if tool.startswith("Voting"):
-        return (
-            "It also reads predictions as these numbers. Fit the models one by one and average their predict_proba, or use "
-            "StackingClassifier with the column of labels in X, named as target in the schema."
-        )
-    if tool.startswith("Calibrated"):
-        return "Use method='sigmoid' or 'isotonic', or declare classes that are numbers."
-    return "Use hr.ForestClassifier(n_estimators=...) or hr.HedgerowClassifier, each of which is an ensemble by itself."

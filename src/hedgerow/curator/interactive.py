@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.parameters import Constraint, Instance, RandomSource, WholeNumber, check_parameters
-from hedgerow.privacy.accounting import Adjacency, Event, Pure, check_adjacency
+from hedgerow.privacy.accounting import Event, Pure
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
@@ -30,9 +31,7 @@ from hedgerow.released_warnings import class_warnings, column_warnings
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import ClassCounts, Histogram, MemoryTable, Sizes, keep_of
-from hedgerow.texts import counted, html_table, short_repr
-
-LATEST = 10  # queries that notebooks show
+from hedgerow.texts import counted, short_repr
 
 OWN_RULES: Mapping[str, Constraint] = {
     "schema": Instance(Schema, "an hr.Schema, which says what is public about the data"),
@@ -43,27 +42,7 @@ OWN_RULES: Mapping[str, Constraint] = {
 
 @dataclass(frozen=True, repr=False)
 class Question:
-    """One query that was answered.
-
-    Parameters
-    ----------
-    text : str
-        What the query returned.
-    nodes : int
-        The number of nodes that it covered.
-    epsilon : Fraction
-        Its epsilon, as passed.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-    >>> curator = hr.Curator([["x"], ["y"]], ["no", "yes"], schema, epsilon=1.0)
-    >>> counts = curator.class_counts(curator.root, epsilon=0.5)
-    >>> [question] = curator.questions
-    >>> question.nodes, float(question.epsilon)
-    (1, 0.5)
-    """
+    """One query that was answered: what it returned, how many nodes it covered, and its epsilon, as passed."""
 
     text: str
     nodes: int
@@ -108,7 +87,7 @@ class Curator:
     root : Nodes
         The node of all records.
     questions : tuple of Question
-        The queries so far. They are public, because they hold only what the analyst passed.
+        The queries so far: ``text``, the number of ``nodes``, and ``epsilon``. They hold only what the analyst passed.
 
     Raises
     ------
@@ -147,18 +126,17 @@ class Curator:
     ) -> None:
         given = {"schema": schema, "epsilon": epsilon, "max_bins": max_bins, "adjacency": adjacency}
         given |= {"random_state": random_state, "ledger": ledger, "records_per_person": records_per_person}
-        check_parameters(given, OWN_RULES)
+        values = check_parameters(given, OWN_RULES)
         if schema is None:
             raise ConfigurationError(
                 "schema is None, but a curator reads records by a public schema; pass an hr.Schema."
             )
-        self._schema, self._max_bins = schema, int(max_bins)
-        of_one = schema.records_per_person if records_per_person is None else int(records_per_person)
-        self._claim = Claim(exact(epsilon), Fraction(0), check_adjacency(adjacency), of_one)
+        of_one = values["records_per_person"] or schema.records_per_person
+        self._claim = Claim(exact(epsilon), Fraction(0), values["adjacency"], of_one)
         X, y, self._named, persons = read_given(X, y, groups, schema)
         self._person = None if persons is None else persons.name
         self._randomness = Randomness(random_state)
-        self._encoder = Encoder(schema, self._max_bins)
+        self._encoder = Encoder(schema, values["max_bins"])
         # The whole budget is charged at once, so the ledger entry is finished when the curator is ready.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
             keep = keep_of(persons, self.records_per_person, self._randomness)
@@ -169,50 +147,24 @@ class Curator:
             self._warned_of: set[str] = set()
             self.root = self._queryable.assign(PerRecordCoin(1))
 
-    @property
-    def schema(self) -> Schema:
-        """What is public about the records."""
-        return self._schema
-
-    @property
-    def max_bins(self) -> int:
-        """Equal-width bins of a numeric feature."""
-        return self._max_bins
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """What neighboring data sets are."""
-        return self._claim.adjacency
-
-    @property
-    def records_per_person(self) -> int:
-        """The most records of one person that are read."""
-        return self._claim.records_per_person
-
-    @property
-    def person(self) -> str | None:
-        """The column of person ids, "" if it has no name; None if there is none."""
-        return self._person
-
-    @property
-    def named(self) -> bool:
-        """Whether the records had column names."""
-        return self._named
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the noise comes from ``random_state`` and not from the operating system."""
-        return self._randomness.seeded
+    # They cannot be set: models that are fitted by queries state them.
+    schema = property(attrgetter("_encoder.schema"), doc="What is public about the records.")
+    max_bins = property(attrgetter("_encoder.max_bins"), doc="Equal-width bins of a numeric feature.")
+    adjacency = property(attrgetter("_claim.adjacency"), doc="What neighboring data sets are.")
+    records_per_person = property(
+        attrgetter("_claim.records_per_person"), doc="The most records of a person that are read."
+    )
+    person = property(
+        attrgetter("_person"), doc='The column of person ids, "" if it has no name; None if there is none.'
+    )
+    named = property(attrgetter("_named"), doc="Whether the records had column names.")
+    seeded = property(attrgetter("_randomness.seeded"), doc="Whether the noise comes from ``random_state``.")
+    epsilon = property(attrgetter("_claim.epsilon"), doc="The budget of all queries together, exact.")
 
     @property
     def questions(self) -> tuple[Question, ...]:
         """The queries so far."""
         return tuple(self._questions)
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The budget of all queries together, exact."""
-        return self._claim.epsilon
 
     @property
     def spent(self) -> Fraction:
@@ -230,7 +182,7 @@ class Curator:
         return certify(
             "Curator",
             Pure(self._claim.pure, "a curator that stops at its budget", "questions of an analyst"),
-            self._schema,
+            self.schema,
             variant="private",
             claim=self._claim,
             seeded=self._randomness.seeded,
@@ -242,31 +194,23 @@ class Curator:
         spent = f"spent={decimal_text(self.spent)} in {counted(len(self._questions), 'question')}"
         return f"<Curator: epsilon={decimal_text(self.epsilon)}, {spent}>"
 
-    def _repr_html_(self) -> str:
-        budget = f"epsilon {decimal_text(self.epsilon)}, spent on the costliest path {decimal_text(self.spent)}"
-        shown = [(q.text, q.nodes, decimal_text(q.epsilon)) for q in self._questions[-LATEST:]]
-        earlier = len(self._questions) - len(shown)
-        note = f"{earlier} earlier questions: curator.questions" if earlier else ""
-        return html_table(f"Curator: {budget}", shown, ("question", "nodes", "epsilon"), note=note)
-
     def tests(self, kind: str = "binary") -> Candidates:
         """Return public tests: "binary", "multiway" or "mixed" (cuts of numeric features, a branch for each value of others).
 
         Test t reads feature ``tests.feature[t]`` and has ``tests.arity[t]`` branches; ``describe`` says which cells take them.
         """
-        n_codes, is_numeric = self._encoder.n_codes, self._schema.is_numeric
-        if kind == "multiway":
-            return multiway(n_codes)
-        if kind not in ("binary", "mixed"):
+        n_codes, is_numeric = self._encoder.n_codes, self.schema.is_numeric
+        kinds = {"binary": binary, "multiway": multiway, "mixed": mixed}
+        if kind not in kinds:
             raise ConfigurationError(f"kind is {kind!r}; pass 'binary', 'multiway' or 'mixed'.")
-        return binary(n_codes, is_numeric) if kind == "binary" else mixed(n_codes, is_numeric)
+        return kinds[kind](n_codes, is_numeric)
 
     def describe(self, tests: Candidates, test: int) -> list[str]:
         """Return which cells take each branch of a test, such as "age: [17, 31.6), [31.6, 46.2)"."""
-        name = self._schema.names[int(tests.feature[test])]
-        feature = self._schema.features[name]
+        name = self.schema.names[int(tests.feature[test])]
+        feature = self.schema.features[name]
         branch = tests.branches([test])[0, : int(tests.n_codes[tests.feature[test]])]
-        labels = np.array([feature.code_label(code, self._max_bins) for code in range(len(branch))], dtype=object)
+        labels = np.array([feature.code_label(code, self.max_bins) for code in range(len(branch))], dtype=object)
         return [f"{name}: {', '.join(labels[branch == b])}" for b in range(int(tests.arity[test]))]
 
     def count(self, nodes: Nodes, epsilon: float) -> Integers:
@@ -291,20 +235,20 @@ class Curator:
         stands out from its noise, and by the counts of ``root`` of columns that are hardly read.
         """
         names = list(features)
-        unknown = [name for name in names if name not in self._schema.features]
+        unknown = [name for name in names if name not in self.schema.features]
         wanted = set(names)
         if unknown or not names or len(wanted) != len(names):
             raise ConfigurationError(f"features are {names!r}; pass different names of the schema.")
-        asked = np.array([name in wanted for name in self._schema.features])
+        asked = np.array([name in wanted for name in self.schema.features])
         noise = Geometric(self._budget(epsilon), len(names))
         counts = self._queryable.answer(Histogram(nodes, np.tile(asked, (len(nodes), 1))), noise)
         self._asked(f"counts of {', '.join(names)} by class", nodes, epsilon, counts)
         ends = np.cumsum(self._encoder.n_codes)
-        parts = dict(zip(self._schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
+        parts = dict(zip(self.schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
         messages: tuple[str, ...] = ()
         if nodes.generation == self.root.generation:  # within other nodes a column may well have one value
             by_code = {
-                place: parts[name][0].sum(axis=1) for place, name in enumerate(self._schema.names) if name in wanted
+                place: parts[name][0].sum(axis=1) for place, name in enumerate(self.schema.names) if name in wanted
             }
             deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
             messages = column_warnings(self._encoder, by_code, deviation)
@@ -340,8 +284,6 @@ class Curator:
                 f"{', '.join(SELECTIONS)}."
             )
         allowed = np.ones((len(nodes), len(tests)), dtype=np.bool_) if offered is None else np.array(offered)
-        if allowed.shape != (len(nodes), len(tests)) or allowed.dtype != np.bool_:
-            raise ConfigurationError("offered must be truth values of shape (nodes, tests).")
         selection = SELECTIONS[mechanism](self._budget(epsilon), SCORES[score].range)
         chosen = self._queryable.answer(SelectTests(nodes, tests, allowed, SCORES[score]), selection)
         return self._asked(f"a test by {SCORES[score].name}", nodes, epsilon, chosen)
@@ -355,7 +297,7 @@ class Curator:
 
     def _warn(self, messages: tuple[str, ...] = ()) -> None:
         """Warn by released counts, once of each class and column."""
-        classes = self._schema.classes if self._schema.outcome is None else ()
+        classes = self.schema.classes if self.schema.outcome is None else ()
         hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
         if classes and not self._warned_of.issuperset(map(repr, hidden)):
             self._warned_of.update(map(repr, hidden))

@@ -1,10 +1,8 @@
-"""What mechanisms make of queries about nodes: noise on a table's counts, and selections by scores of these.
-
-Each is a frozen value that says what it costs and what the mechanism draws from. A curator charges first and then draws.
-"""
+"""Queries about nodes as values that say what they cost and what a mechanism draws from; a curator charges, then draws."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,22 +26,8 @@ CHUNK = 1 << 22  # scores that are held at once; a public number, so that the dr
 class Nodes:
     """Names of nodes: disjoint sets of records inside one curator. They hold no records and no counts.
 
-    They are numbers, so another curator would read them as nodes of its own.
-
-    Parameters
-    ----------
-    generation : int
-        The assignment of the records to nodes that they belong to.
-    index : ndarray of shape (n_nodes,), int
-        The numbers of the nodes.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-    >>> curator = hr.Curator([["x"], ["y"]], ["no", "yes"], schema, epsilon=1.0)
-    >>> len(curator.root.index)
-    1
+    ``generation`` is their assignment of the records, ``index`` (nodes,) their numbers. Another curator would read them as nodes
+    of its own.
     """
 
     generation: int
@@ -115,7 +99,7 @@ class Noisy(Release):
 
     def event(self, noise: Noise, unit: int, table: Table) -> Event:
         query, n_codes, cells = self.query, np.diff(table.offsets), 1
-        draws = query.size(n_codes, table.n_classes)
+        draws = math.prod(query.shape(n_codes, table.n_classes))
         if isinstance(query, CellCounts):
             check_one(self.of, "cells are counted")
         if isinstance(query, Histogram):
@@ -225,10 +209,9 @@ class CompareMinorities(Release):
 
 @dataclass(frozen=True, eq=False)
 class SelectSpecializations(Release):
-    """One specialization for each of the choices, all of them in one node.
+    """One specialization for each of the choices, all of them in one node; each costs the records that it reads.
 
-    Each choice costs the mechanism's cost for the records that it reads. Choices among the cuts of disjoint intervals of one
-    feature share no record, so they count once.
+    Choices among the cuts of disjoint intervals of one feature share no record, so they count once.
     """
 
     of: Nodes
@@ -244,7 +227,10 @@ class SelectSpecializations(Release):
         return InSequence((mechanism.event("specializations", self.score.name),) * concerned)
 
     def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
-        histogram = table.answer(Histogram(nodes))[0]
+        kept = vars(nodes)  # specializations of a node read its histogram again and again
+        if "histogram" not in kept:
+            kept["histogram"] = table.answer(Histogram(nodes))[0]
+        histogram = kept["histogram"]
         for choice in self.choices:
             scores = choice.scores(histogram, self.score)[None]
             yield scores, choice.weight[None]
@@ -258,8 +244,7 @@ class ModelScores(Release):
     """The best of released models, by scores that are sums over the records of one node.
 
     The table has a code for each model, from 0 to ``most``: what the record adds to the model's score, by the record and the
-    model alone. Where ``most`` is 1 that is whether the model is right about it. One record more adds from 0 to ``most`` to each
-    score, so that is the range of a selection.
+    model alone. So ``most`` is the range of a selection. Where it is 1, a code says whether the model is right.
     """
 
     of: Nodes

@@ -6,10 +6,10 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +55,8 @@ class _State:
     def frontier(self, nodes: Nodes, table: Table) -> Frontier:
         self.check_open(nodes)
         frontier = self.frontiers[nodes.generation]
-        return frontier if nodes.index.size == len(frontier) else table.take(frontier, nodes.index)
+        some: Frontier = frontier if nodes.index.size == len(frontier) else table.take(frontier, nodes.index)
+        return some
 
     def check_open(self, nodes: Nodes) -> None:
         """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""
@@ -80,7 +81,7 @@ class Queryable:
     """
 
     def __init__(self, table: Table, ceiling: Cost | Fraction, randomness: Randomness) -> None:
-        self._table = table
+        self._table, self.n_classes = table, table.n_classes
         limit = cost(Pure(ceiling, "any", "any")) if isinstance(ceiling, Fraction) else ceiling
         self._state = Atomic(_State(PrivacyFilter(limit)))
         self._process = os.getpid()
@@ -89,7 +90,6 @@ class Queryable:
         self._changes = 0  # of margins and codes
         self._samples: dict[int, Table] = {}
         self._scans = 0  # of readings of records in progress
-        self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
         self.warnings: list[str] = []
         self.evidence = ClassEvidence(table.n_classes)
@@ -104,10 +104,6 @@ class Queryable:
         """
         self._charge(event)
         return Queryable(self._table.fresh(), cost(event), self._randomness)
-
-    @property
-    def n_classes(self) -> int:
-        return self._table.n_classes
 
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
@@ -161,18 +157,17 @@ class Queryable:
 
     @without_sizes()
     def answer(self, query: Query | Release, mechanism: Any) -> Any:
-        """Return the answer of a query about nodes, as a mechanism draws it; each node is charged on its path before that.
-
-        What a table counts is answered with noise, everything else as its class says.
-        """
+        """Return the answer of a query about nodes, as a mechanism draws it; each node is charged on its path before that."""
         release = Noisy(query) if isinstance(query, Query) else query
         state = self._state.value
         state.check_open(release.of)
         unit = state.filter.generations[release.of.generation].unit  # the largest weight of a record
         charged = self._charge(release.event(mechanism, unit, self._table), release.of)
         frontier = charged.frontier(release.of, self._table)
-        statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)
-        drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
+        # Nodes in memory hold copies of their records; others must not change while they are read.
+        with nullcontext() if isinstance(self._table, MemoryTable) else self._scan_of_records():
+            statistics = release.statistics(mechanism, self._table, frontier)
+            drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
         answer = release.answer(drawn, self._table)
         if isinstance(query, Query):
             if query.by_class:
@@ -232,14 +227,16 @@ class Queryable:
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, feature)
                 of = (self, self._changes, halvings, rule)
-                if before is not None and not before._precedes(of, cuts):
+                if before is not None and (
+                    not cuts or before._splits is not None or (before._of, before._cuts) != (of, tuple(cuts[:-1]))
+                ):
                     raise ConfigurationError(
                         "the round before is of other records, margins or cuts; open this one without it."
                     )
                 sums = table.answer(Sums(rule, votes, layout))
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
-            if before is not None and skipped is not None:
-                by_cell = before._completed(by_cell, skipped)
+            if before is not None and skipped is not None:  # each is one half of a cell whose other half is known
+                by_cell[skipped] = before._sums - by_cell[~skipped]
             return Round(
                 rule, by_cell, layout.offsets(offsets), splits, self._charge, self._randomness, of, tuple(cuts)
             )
@@ -248,8 +245,7 @@ class Queryable:
     def draw_sample(self, halvings: int) -> None:
         """Sample the records that rounds with these ``halvings`` read, each with probability 2**-halvings; it is free.
 
-        Each record of each sample has a coin of its own. The records of a sample have margins of their own, which begin with the
-        present ones, and the present codes. No amplification is claimed.
+        They have the present codes, and margins of their own, which begin with the present ones. No amplification is claimed.
         """
         with self._lock, self._scan_of_records():
             self._changes += 1
@@ -352,39 +348,10 @@ class Queryable:
             )
 
 
-class _Reader:
-    """A curator's table as a query about nodes reads it."""
-
-    def __init__(self, curator: Queryable) -> None:
-        self._curator, self._table = curator, curator._table
-        self.offsets, self.n_classes = self._table.offsets, self._table.n_classes
-
-    def answer(self, query: Query) -> Integers:
-        """Return an exact answer. The last histogram of one node is kept: specializations read it again and again."""
-        kept = self._curator._counted  # read once: another thread may query another node
-        if isinstance(query, Histogram) and kept is not None and kept[0] is query.of:
-            return kept[1]
-        counts: Integers = self._read(self._table.answer, query)
-        if isinstance(query, Histogram) and len(query.of) == 1:
-            self._curator._counted = (query.of, counts)
-        return counts
-
-    def for_histograms(self, *about: Any) -> None:
-        self._read(self._table.for_histograms, *about)
-
-    def _read(self, question: Callable[..., Any], *about: Any) -> Any:
-        """Read records, which must not change meanwhile unless nodes hold copies of them."""
-        if isinstance(self._table, MemoryTable):
-            return question(*about)
-        with self._curator._scan_of_records():
-            return question(*about)
-
-
 class Values:
     """Holds the counts of the values of some columns, and releases which values occur; each query is charged before its answer.
 
-    ``counts`` holds for each column the number of records with each value, by the key that compares values; ``ceiling`` is what
-    all queries together may cost under add/remove adjacency.
+    ``counts`` are those of each column by the key that compares values, ``ceiling`` the cost of all queries (add/remove).
     """
 
     def __init__(self, counts: Sequence[Mapping[float | str, int]], ceiling: Cost, randomness: Randomness) -> None:

@@ -139,11 +139,6 @@ class Splits:
             by_feature.append(np.add.reduceat(sides, offsets[:-1], axis=1))
         return np.concatenate(by_feature)
 
-    def offered(self, features: int) -> Truth:
-        """Return which features a cut may be combined with: all but the one that it cuts, (cuts, features)."""
-        cut_by = np.repeat(self.by, np.diff(self.starts) - 1)
-        return np.asarray(cut_by[:, None] != np.arange(features))
-
     def sums(self, sums: Integers, number: int) -> Integers:
         """Return the sums by cell and code under a cut, (2 * cells, codes, channels): both sides of each cell in turn."""
         whole, first_side = self.whole(sums), self.cut(number).side == 0
@@ -166,8 +161,8 @@ class Candidate:
 class Round:
     """Answers about the sums of a rule's channels over all records, as they were when a curator opened the round.
 
-    Every query reads all records and is charged to the curator before its answer is drawn. Under every candidate a record is in
-    one cell, so one record moves each score by at most ``scored_l1`` in either direction, and the range is twice that.
+    Every query reads all records and is charged before its answer is drawn. Under every candidate a record is in one cell, so
+    one record moves each score by at most ``scored_l1`` in either direction, and the range is twice that.
     """
 
     _rule: ChannelRule = field(repr=False)
@@ -212,25 +207,14 @@ class Round:
         possible = [np.ones((1, features), dtype=np.bool_)]
         if self._splits is not None:
             scores.append(self._splits.scores(self._scored, self._offsets))
-            possible.append(self._splits.offered(features))
+            cut_by = np.repeat(self._splits.by, np.diff(self._splits.starts) - 1)  # the feature of each cut
+            possible.append(cut_by[:, None] != np.arange(features))  # with all features but that
         may = np.concatenate(possible) if offered is None else np.concatenate(possible) & offered
         drawn = self._randomness.draw(mechanism, (np.concatenate(scores) - penalty).reshape(1, -1), may.reshape(1, -1))
         row, feature = divmod(int(drawn[0]), features)
         if row == 0 or self._splits is None:
             return Candidate(feature)
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
-
-    def _precedes(self, of: tuple[object, ...], cuts: Sequence[Cut]) -> bool:
-        """Return whether its sums have the same origin, without groups, in the cells of all cuts but the last."""
-        return self._splits is None and len(cuts) > 0 and self._of == of and self._cuts == tuple(cuts[:-1])
-
-    def _completed(self, sums: Integers, skipped: Truth) -> Integers:
-        """Return the sums (cells, groups, codes, channels), if those of ``skipped`` cells were not added up.
-
-        Each of these is one half of a cell of this round, whose other half is known.
-        """
-        sums[skipped] = self._sums - sums[~skipped]
-        return sums
 
     def _check(self, mechanism: Selection) -> None:
         if not self._rule.scored:

@@ -414,7 +414,7 @@ async def _answered(
 
 async def _prepare() -> None:
     """Import what answers take, which otherwise waits for the first query."""
-    for package in ("hedgerow.boosting", "hedgerow.trees"):
+    for package in ("hedgerow.trees",):
         import_module(package)
 
 

@@ -4,7 +4,6 @@ from hedgerow.estimator.base import PrivateEstimator, call_of, former_parameters
 from hedgerow.estimator.classifier import PrivateClassifier, PrivateRegressor
 from hedgerow.estimator.exported import FORMATS, follows_schema
 from hedgerow.estimator.planning import (
-    ShowsResult,
     answered,
     certificate_of,
     claim_of,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.planning import (
     Planned,
     certificate_of,
-    check_is_private,
+    check_published,
     claim_of,
     plain,
     plan_by_bins,
@@ -36,11 +36,7 @@ from hedgerow.files import Place
 from hedgerow.ledgers.ledger import count_fit
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import (
-    checks_keywords,
-    rules_of,
-    stored_parameters,
-)
+from hedgerow.parameters import checks_keywords, rules_of, stored_parameters
 from hedgerow.privacy.accounting import NONE
 from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.claim import Unit
@@ -76,9 +72,8 @@ class PrivateEstimator(Exported, Planned):
         The share of the model that each feature accounts for, from released values only.
     """
 
-    _former: ClassVar[Mapping[str, object]] = MappingProxyType(
-        {}
-    )  # parameters before version 0.4, and the value that stays
+    # Parameters before version 0.4, and the value that stays
+    _former: ClassVar[Mapping[str, object]] = MappingProxyType({})
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
@@ -142,21 +137,22 @@ class PrivateEstimator(Exported, Planned):
         claim = claim_of(estimator)
         coins = estimator._draw_coins(claim, randomness.draw)
         plan = plan_of(estimator, schema, claim, coins)
-        check_is_private(plan, X, Unit(claim.records_per_person, column))
+        if isinstance(plan, RawPlan):
+            check_published(X, Unit(claim.records_per_person, column))
         certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
         holds = certificate.holds
         warn_of_claim(STACK, claim.delta, claim.epsilon if holds else NONE)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
-            self.__dict__.pop(
-                "_fitted", None
-            )  # an earlier result must not be taken for that of a fit that is interrupted
+            # An earlier result must not be taken for that of a fit that is interrupted.
+            self.__dict__.pop("_fitted", None)
             repeated = None
             if self.ledger is None and holds:  # a fit that nothing counts
                 repeated = count_fit(type(self).__name__, certificate.epsilon, certificate.delta)
             keep = keep_of(persons, claim.records_per_person, randomness)
             model, messages = run(plan, columns, labels, randomness, keep)
             certificate = replace(certificate, warnings=tuple(messages))
-            self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
+            stored = stored_parameters(estimator.get_params(deep=False))
+            self._fitted = Fitted(schema, certificate, model, stored, named, coins)
         _warn(messages if repeated is None else [*messages, repeated])
         return self
 
@@ -218,7 +214,8 @@ class PrivateEstimator(Exported, Planned):
         model = plan.fit(queryable)
         messages = queryable.warnings_of(plan.encoder)
         certificate = replace(certificate, warnings=messages)
-        self._fitted = Fitted(curator.schema, certificate, model, estimator._stored(), curator.named, coins)
+        stored = stored_parameters(estimator.get_params(deep=False))
+        self._fitted = Fitted(curator.schema, certificate, model, stored, curator.named, coins)
         _warn(messages)
         return self
 
@@ -242,10 +239,6 @@ class PrivateEstimator(Exported, Planned):
             )
         if self.adjacency not in ("add-remove", curator.adjacency):
             raise ConfigurationError(f"adjacency is {self.adjacency!r}, but the curator's is {curator.adjacency!r}.")
-
-    def _stored(self) -> dict[str, Any]:
-        """Return the parameters as they are stored in a model file."""
-        return stored_parameters(self.get_params(deep=False), rules_of(type(self)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -296,16 +289,6 @@ class PrivateEstimator(Exported, Planned):
         ------
         ConfigurationError
             If the model is of a published form.
-
-        Examples
-        --------
-        >>> import numpy as np, hedgerow as hr
-        >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
-        >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-        >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
-        >>> found = model.explain(X[:3])
-        >>> np.array_equal(found.baseline + found.contributions.sum(axis=1), model.decision_function(X[:3]))
-        True
         """
         check_is_fitted(self)
         return ClassOrder.of(self.schema_).explanation(self._explained(self._features_of(X)))
@@ -341,64 +324,6 @@ class PrivateEstimator(Exported, Planned):
         """
         write_archive(path, self._document(), self._result.model.to_arrays())
 
-    @classmethod
-    def _from_file(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
-    ) -> Self:
-        """Return the model that ``save`` wrote, or raise FileFormatError if it exceeds the limits."""
-        try:
-            if document["format"] != format_of(arrays):
-                raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
-            schema = Schema.from_dict(document["schema"])
-            check_size(schema, document["parameters"].get("max_bins"), allowed)
-            parameters = document["parameters"]
-            if follows_schema(document, schema) and parameters.get("monotonic_cst"):
-                parameters = {**parameters, "monotonic_cst": _opposite(parameters["monotonic_cst"])}
-            certificate = Certificate.from_dict(document["certificate"])
-            parameters = {**parameters, "schema": schema}
-            if certificate.variant != "private" or parameters.get("variant", "private") != "private":
-                raise FileFormatError(
-                    "the file holds a published form, which is for reproduction: this version fits it and predicts, and does not "
-                    "load it. Fit it again, or fit and save variant='private'."
-                )
-            for name, kept in former_parameters(cls).items():
-                if name not in rules_of(cls) and parameters.pop(name, kept) != kept:
-                    raise FileFormatError(
-                        f"the model was fitted with another {name} than {kept!r}, which is all that this version has. Load it "
-                        "with the version that wrote it, or fit it again."
-                    )
-            try:
-                estimator = plain(cls(**parameters))
-            except ConfigurationError as error:
-                raise FileFormatError(
-                    f"the model file is damaged, or an earlier version wrote it with an option that went: {error} Load it with "
-                    "that version, or fit it again."
-                ) from error
-            claimed = certificate.system, certificate.variant, certificate.claim
-            if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
-                raise FileFormatError(
-                    "the model file's parameters are not those of its certificate; save the model again."
-                )
-            coins = _read_coins(document["coins"])
-            estimator._check_coins(coins, certificate)
-            plan = plan_of(estimator, schema, certificate.claim, coins)
-            assert not isinstance(plan, RawPlan), "a private form"
-            named = document["named"] is True
-            estimator._fitted = Fitted(schema, certificate, plan.restore(arrays), estimator._stored(), named, coins)
-        except FileFormatError:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise FileFormatError("the model file is damaged; save the model again.") from error
-        return estimator
-
-    @property
-    def set_output(self) -> NoReturn:
-        """Raise an error: no estimator of this library transforms records, so there is no output to set."""
-        raise AttributeError(
-            f"{type(self).__name__} has no set_output: it predicts and does not transform, and predictions are arrays. For a "
-            "data frame pass them to one, such as pandas.Series(model.predict(X), index=X.index)."
-        )
-
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """The schema's feature names, if the fitted records had column names."""
@@ -427,9 +352,6 @@ class PrivateEstimator(Exported, Planned):
         tags.input_tags.string = True
         return tags
 
-    def _result_html(self) -> str:
-        return self.certificate_._repr_html_() if hasattr(self, "_fitted") else ""
-
     def _looked_at(self, X: Any, answer: Callable[[Any], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
@@ -445,33 +367,13 @@ class PrivateEstimator(Exported, Planned):
 
         Under an inferred schema, raise scikit-learn's errors if the columns of ``X`` differ from those of the fit.
         """
-        if not self.schema_.is_given:
-            self._check_columns(X)
+        if not self.schema_.is_given:  # it has the order of the columns alone
+            columns = read_columns(X)
+            by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
+            if not by_other_names:  # scikit-learn accepts arrays, and frames whose column names are text
+                validate_data(self, X, reset=False, skip_check_array=True)
         X, _ = without_column(X, self.schema_.person)
         return without_column(X, self.schema_.target)[0]
-
-    def _check_columns(self, X: Any) -> None:
-        """Compare columns with those of the fit, with scikit-learn's messages: an inferred schema only has their order."""
-        columns = read_columns(X)
-        by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
-        if not by_other_names:  # scikit-learn accepts arrays, and frames whose column names are text
-            validate_data(self, X, reset=False, skip_check_array=True)
-
-
-def former_parameters(kind: type[PrivateEstimator]) -> Mapping[str, object]:
-    """Return parameters that systems had before version 0.4, and the values that stay: all had a variant."""
-    return {"variant": "private", **kind._former}
-
-
-def _read_coins(values: object) -> PublicCoins:
-    if not isinstance(values, list) or not all(type(value) is int and 0 <= value < LARGEST_INTEGER for value in values):
-        raise FileFormatError("the model file's public coins are damaged; save the model again.")
-    return tuple(values)
-
-
-def _opposite(signs: Mapping[str, int] | Sequence[int]) -> Mapping[str, int] | Sequence[int]:
-    """Return ``monotonic_cst`` of the other of two classes."""
-    return {name: -sign for name, sign in signs.items()} if isinstance(signs, Mapping) else [-sign for sign in signs]
 
 
 def _warn(messages: Sequence[str]) -> None:
@@ -482,9 +384,10 @@ def _warn(messages: Sequence[str]) -> None:
 def with_result(
     estimator: Estimator, schema: Schema, certificate: Certificate, model: Model, *, named: bool, coins: PublicCoins
 ) -> Estimator:
-    """Return a checked, unfitted estimator as a fitted one with this model and certificate."""
+    """Return an unfitted estimator as a fitted one with this model and certificate."""
     fitted = plain(estimator)
-    fitted._fitted = Fitted(schema, certificate, model, fitted._stored(), named, coins)
+    stored = stored_parameters(fitted.get_params(deep=False))
+    fitted._fitted = Fitted(schema, certificate, model, stored, named, coins)
     return fitted
 
 
@@ -499,8 +402,58 @@ def result_of(estimator: PrivateEstimator) -> Fitted:
     return estimator._result
 
 
+def former_parameters(kind: type[PrivateEstimator]) -> Mapping[str, object]:
+    """Return parameters that systems had before version 0.4, and the values that stay: all had a variant."""
+    return {"variant": "private", **kind._former}
+
+
 def restored(
     kind: type[Estimator], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
 ) -> Estimator:
     """Return the fitted estimator that ``save`` wrote, or raise FileFormatError if it exceeds the limits."""
-    return kind._from_file(document, arrays, allowed)
+    try:
+        if document["format"] != format_of(arrays):
+            raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
+        schema = Schema.from_dict(document["schema"])
+        check_size(schema, document["parameters"].get("max_bins"), allowed)
+        parameters = {**document["parameters"], "schema": schema}
+        signs = parameters.get("monotonic_cst")
+        if follows_schema(document, schema) and signs:  # of the other of two classes
+            named = isinstance(signs, Mapping)
+            parameters["monotonic_cst"] = {n: -s for n, s in signs.items()} if named else [-s for s in signs]
+        certificate = Certificate.from_dict(document["certificate"])
+        if certificate.variant != "private" or parameters.get("variant", "private") != "private":
+            raise FileFormatError(
+                "the file holds a published form, which is for reproduction: this version fits it and predicts, and does not "
+                "load it. Fit it again, or fit and save variant='private'."
+            )
+        for name, kept in former_parameters(kind).items():
+            if name not in rules_of(kind) and parameters.pop(name, kept) != kept:
+                raise FileFormatError(
+                    f"the model was fitted with another {name} than {kept!r}, which is all that this version has. Load it "
+                    "with the version that wrote it, or fit it again."
+                )
+        try:
+            estimator = plain(kind(**parameters))
+        except ConfigurationError as error:
+            raise FileFormatError(
+                f"the model file is damaged, or an earlier version wrote it with an option that went: {error} Load it with "
+                "that version, or fit it again."
+            ) from error
+        claimed = certificate.system, certificate.variant, certificate.claim
+        if claimed != (kind.__name__, estimator.variant, claim_of(estimator)):
+            raise FileFormatError("the model file's parameters are not those of its certificate; save the model again.")
+        coins = document["coins"]
+        if not isinstance(coins, list) or not all(type(coin) is int and 0 <= coin < LARGEST_INTEGER for coin in coins):
+            raise FileFormatError("the model file's public coins are damaged; save the model again.")
+        estimator._check_coins(tuple(coins), certificate)
+        plan = plan_of(estimator, schema, certificate.claim, tuple(coins))
+        assert not isinstance(plan, RawPlan), "a private form"
+        stored = stored_parameters(estimator.get_params(deep=False))
+        model = plan.restore(arrays)
+        estimator._fitted = Fitted(schema, certificate, model, stored, document["named"] is True, tuple(coins))
+    except FileFormatError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise FileFormatError("the model file is damaged; save the model again.") from error
+    return estimator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,39 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator.base import PrivateEstimator
 from hedgerow.estimator.planning import ClassifierMixin, RegressorMixin
-from hedgerow.estimator.plans import ClassOrder, Model, model_digest
+from hedgerow.estimator.plans import ClassOrder, model_digest
 from hedgerow.reading.cells import numbers
 from hedgerow.reading.columns import check_same_order, read_columns, read_labels
 from hedgerow.schema import Schema
 
 
-def inferred_schema(X: Any, y: Any) -> Schema:
-    """Return a schema read off the records, after scikit-learn's checks, which may refuse values: there is no public rule."""
-    y = _checked(X, y)
-    try:
-        with np.errstate(invalid="ignore"):  # scikit-learn casts labels to integers before it reports a NaN
-            check_classification_targets(np.asarray(read_labels(y).tolist()))
-    except TypeError:
-        raise ConfigurationError(
-            "y holds labels that cannot be compared, such as text and None, so no classes can be inferred. "
-            "Leave out records without a label, or pass a schema."
-        ) from None
-    return Schema.infer(X, y)
-
-
-def inferred_outcome_schema(X: Any, y: Any) -> Schema:
-    """Return a schema with an outcome read off the records, after scikit-learn's checks."""
-    y = _checked(X, y)
-    values = numbers(read_labels(y))
-    if not np.isfinite(values).all():
-        raise ConfigurationError(
-            "Input y contains NaN, infinity or what is no number, so no range can be inferred. Leave out such records, or pass a "
-            "schema."
-        )
-    return Schema.infer(X, y, outcome=True)
-
-
-def _checked(X: Any, y: Any) -> Any:
+def _column(X: Any, y: Any) -> Any:
     """Return the labels as one column, after scikit-learn's checks of the records."""
     read_columns(X, allow_empty=False)
     return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
@@ -52,8 +26,6 @@ def _checked(X: Any, y: Any) -> Any:
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """The base class of every classifier: its labels are the schema's classes.
-
-    Parameters are those of ``PrivateEstimator``.
 
     Attributes
     ----------
@@ -63,7 +35,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """
 
     def _inferred(self, X: Any, y: Any) -> Schema:
-        return inferred_schema(X, y)
+        # After scikit-learn's checks, which may refuse values: there is no public rule.
+        y = _column(X, y)
+        try:
+            with np.errstate(invalid="ignore"):  # scikit-learn casts labels to integers before it reports a NaN
+                check_classification_targets(np.asarray(read_labels(y).tolist()))
+        except TypeError:
+            raise ConfigurationError(
+                "y holds labels that cannot be compared, such as text and None, so no classes can be inferred. "
+                "Leave out records without a label, or pass a schema."
+            ) from None
+        return Schema.infer(X, y)
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -102,28 +84,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return labels
 
 
-class Calibrated(Protocol):
-    """The part of a report card that intervals need."""
-
-    def reach(
-        self, predictions: npt.NDArray[np.float64], level: float, *, by_prediction: bool
-    ) -> npt.NDArray[np.float64]:
-        """Return the half-width of an interval of this level around each prediction."""
-
-
 class PrivateRegressor(RegressorMixin, PrivateEstimator):
-    """The base class of every regressor: its labels are the schema's outcome, a number with a public range.
-
-    Parameters are those of ``PrivateEstimator``.
-    """
+    """The base class of every regressor: its labels are the schema's outcome, a number with a public range."""
 
     def _inferred(self, X: Any, y: Any) -> Schema:
-        return inferred_outcome_schema(X, y)
-
-    @property
-    def model_(self) -> Model:
-        """What the fit released."""
-        return self._result.model
+        y = _column(X, y)
+        if not np.isfinite(numbers(read_labels(y))).all():
+            raise ConfigurationError(
+                "Input y contains NaN, infinity or what is no number, so no range can be inferred. Leave out such records, or "
+                "pass a schema."
+            )
+        return Schema.infer(X, y, outcome=True)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predicted outcome of each record, of shape (records,), within the schema's range.
@@ -141,7 +112,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         return super().score(X, y, sample_weight)
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, *, card: Calibrated, by_prediction: bool = False
+        self, X: Any, level: float = 0.9, *, card: Any, by_prediction: bool = False
     ) -> npt.NDArray[np.float64]:
         """Return an interval for the outcome of each new record, computed from a released report card at no cost.
 

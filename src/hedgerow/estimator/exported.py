@@ -25,9 +25,8 @@ PRINTED = (
 )
 SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would ignore
 
-SORTED = {
-    "class_order": "sorted"
-}  # in files whose schema has another order, which those of version 0.3 and before followed
+# In files whose schema has another order, which those of version 0.3 and before followed
+SORTED = {"class_order": "sorted"}
 
 
 def format_of(names: Iterable[str]) -> int:
@@ -45,8 +44,7 @@ class Exported:
 
     @property
     @abstractmethod
-    def _result(self) -> Fitted:
-        """The fit's result."""
+    def _result(self) -> Fitted: ...
 
     @property
     def _exportable(self) -> Fitted:
@@ -79,14 +77,6 @@ class Exported:
             If the package onnx is not installed (the extra ``onnx``).
         ConfigurationError
             If the model cannot be exported; the message says why. A published form cannot.
-
-        Examples
-        --------
-        >>> import numpy as np, hedgerow as hr
-        >>> X = np.random.default_rng(0).uniform(0, 1, (200, 1))
-        >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["low", "high"])
-        >>> model = hr.ForestClassifier(schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
-        >>> open("model.onnx", "wb").write(model.to_onnx().SerializeToString())  # doctest: +SKIP
         """
         result = self._exportable
         about = self._document()
@@ -147,15 +137,6 @@ class Exported:
             If the schema contains text that cannot be encoded in UTF-8.
         ConfigurationError
             If the model is too large for JSON text, or of a published form.
-
-        Examples
-        --------
-        >>> import json, numpy as np, hedgerow as hr
-        >>> X = np.random.default_rng(0).uniform(0, 1, (200, 1))
-        >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["low", "high"])
-        >>> model = hr.ForestClassifier(schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
-        >>> json.loads(model.to_json())["answers"]["features"][0]["name"]
-        'a'
         """
         return json_text(self._document(), self._scoring())
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.given import RULES, Call
 from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator.plans import FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
+from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.randomness import Draw
@@ -34,18 +34,13 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, MemoryTable, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sklearn.utils import Tags
 
     class BaseEstimator:
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **parameters: Any) -> Self: ...
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]: ...
         def __sklearn_clone__(self) -> Self: ...
         def __sklearn_tags__(self) -> Tags: ...
-        @property
-        def _repr_html_(self) -> Callable[[], str]: ...
         def __getattr__(self, name: str) -> Any: ...
 
     class ClassifierMixin:
@@ -67,33 +62,16 @@ SCHEMA = Instance(
 )
 
 
-class ShowsResult(BaseEstimator):
-    """An estimator of scikit-learn's kind whose HTML ends with its result."""
-
+class _Attributes(BaseEstimator):
     # Here, because annotations of ``Planned`` and its subclasses are parameters.
     _fitted: Fitted
     _cloned_by: Call | None = None
     variant: str = "private"
 
-    @abstractmethod
-    def _result_html(self) -> str:
-        """Return the result of the fit as HTML, or nothing before a fit."""
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._result_html()
-        return bundle
-
-    @property
-    def _repr_html_(self) -> Callable[[], str]:
-        diagram = super()._repr_html_  # raises AttributeError if scikit-learn is set to show text
-        return lambda: str(diagram()) + self._result_html()
-
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 @dataclass(eq=False, repr=False)
-class Planned(ShowsResult):
+class Planned(_Attributes):
     """The parameters of an estimator, checked and read, from which a fit is planned.
 
     A subclass declares its parameters as fields, each with its constraint, and turns a schema and a budget into a plan. Its
@@ -130,11 +108,10 @@ class Planned(ShowsResult):
         describe(cls, Planned)
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse unknown parameters with an error that names the called class and the alternatives.
-
-        Python's error names the class whose ``__init__`` receives them, often a parent class that the caller does not know.
-        """
-        check_keywords(cls.__name__, parameters, list(rules_of(cls)))
+        # Python's error would name the class whose ``__init__`` receives them, often a parent that the caller does not know.
+        known = rules_of(cls)
+        if not parameters.keys() <= known.keys():
+            check_keywords(cls.__name__, parameters, list(known))
         made: Self = super().__new__(cls)
         return made
 
@@ -179,10 +156,7 @@ def starts_of(estimator: Planned) -> tuple[Start, ...]:
 
 
 def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-    """Return the plan of a fit: the one place where a fit is planned.
-
-    The plan depends on these arguments alone, and not on earlier fits of the estimator.
-    """
+    """Return the plan of a fit, which depends on these arguments alone: the one place where a fit is planned."""
     name, of_numbers = type(estimator).__name__, isinstance(estimator, RegressorMixin)
     if of_numbers and schema.outcome is None:
         raise ConfigurationError(
@@ -216,13 +190,9 @@ def certificate_of(
 def run(
     plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None
 ) -> tuple[Model, Sequence[str]]:
-    """Return the model that a plan makes of records, and the warnings for its user; ``X`` and ``y`` may be read already.
-
-    If records have persons, ``keep`` selects the records of each person that are read.
-    """
+    """Return the model that a plan makes of records, of which ``keep`` selects, and the warnings for its user."""
     if isinstance(plan, RawPlan):
-        check_is_private(plan, X)
-        return cast(Model, plan.fit_raw(X, y, randomness)), ()
+        return plan.fit_raw(X, y, randomness), ()
     reading = Coded(plan.encoder)
     if not isinstance(X, Records):
         return answered(plan, MemoryTable.by(reading, X, y, keep), randomness)
@@ -236,17 +206,14 @@ def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, S
     return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 
 
-def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:
-    """Raise ConfigurationError if a published form gets an argument that only private forms support.
-
-    A published form reads raw columns, so it needs records in memory. It protects nobody, so it has no limit per person.
-    """
-    if isinstance(plan, RawPlan) and unit != RECORD:
+def check_published(X: Any, unit: Unit) -> None:
+    """Raise ConfigurationError if a published form gets an argument that only private forms support."""
+    if unit != RECORD:
         raise ConfigurationError(
             "the published form protects nobody, so it knows no persons. Leave out groups and records_per_person, or pass "
             "variant='private'."
         )
-    if isinstance(plan, RawPlan) and isinstance(X, Records):
+    if isinstance(X, Records):
         raise ConfigurationError(
             "the published form reads raw columns in the memory of one machine, so it takes no hr.Records. Pass a frame and "
             "its labels, or variant='private'."
@@ -264,7 +231,7 @@ def plan_by_bins(estimator: Estimator, curator: Curator, claim: Claim, coins: Pu
     for way in ways:
         plan = plan_of(way, curator.schema, claim, coins)
         assert not isinstance(plan, RawPlan), "a private form asks a curator"
-        if isinstance(plan, FineBins):
+        if hasattr(plan, "on"):  # its survey merges fine bins of its own, and may merge an analyst's in their place
             plan = plan.on(Encoder(curator.schema, curator.max_bins))
         bins = plan.encoder.max_bins
         if bins == curator.max_bins:

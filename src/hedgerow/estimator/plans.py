@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.reading.cells import object_array
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.features import Value
-from hedgerow.texts import MOST_COLUMNS, html_table, short_repr, shortened
+from hedgerow.texts import short_repr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,28 +80,6 @@ class Explanation:
 
     __repr__ = short_repr
 
-    def _repr_html_(self) -> str:
-        """Return a table with a row per record: the largest contributions and the total."""
-        several = self.contributions.ndim == 3
-        place = self.total.argmax(axis=1) if several else np.zeros(len(self.contributions), dtype=np.int64)
-        added, total = self.contributions, self.total
-        if several:
-            added = np.take_along_axis(added, place[:, None, None], axis=2)[:, :, 0]
-            total = np.take_along_axis(total, place[:, None], axis=1)[:, 0]
-        top = np.argsort(-np.abs(added).mean(axis=0), kind="stable")[: MOST_COLUMNS - 3].tolist() if len(added) else []
-        rows = []
-        for record, sums in enumerate(added):
-            cells = [f"{sums[i]:+.3g}\n{shortened(str(self.cells[record, i]), 40)}" for i in top]
-            kind = [self.classes[place[record]]] if several else []
-            rows.append((record, *kind, *cells, f"{total[record]:.4g}"))
-        headers = ("record", *(["class"] if several else []), *(self.names[i] for i in top), "total")
-        title = f"What the features add to the {self.scale}" + (
-            " of the class with the largest total" if several else ""
-        )
-        hidden = len(self.names) - len(top)
-        note = f"{hidden} features with smaller contributions are not shown. " * (hidden > 0) + self.rule
-        return html_table(title, rows, headers, note=note)
-
 
 def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:
     """Return descriptions of the codes, of shape (records, features)."""
@@ -119,14 +97,10 @@ PATHS = "a test on a record's path adds what its branch says more than the mean 
 
 
 class Model(ABC):
-    """What a fit leaves behind: trees over codes whose leaves give whole votes, and a link that answers by their sums.
-
-    ``importance_rule`` says in words what ``importances`` are shares of. ``vote_steps`` is how many votes a unit of ``decision``
-    is, here a log-odds of 1.
-    """
+    """What a fit leaves behind: trees over codes whose leaves give whole votes, and a link that answers by their sums."""
 
     encoder: Encoder
-    importance_rule: ClassVar[str]
+    importance_rule: ClassVar[str]  # says in words what ``importances`` are shares of
 
     @property
     @abstractmethod
@@ -143,6 +117,7 @@ class Model(ABC):
 
     @property
     def vote_steps(self) -> float:
+        """How many votes a unit of ``decision`` is, here a log-odds of 1."""
         return VOTE_STEPS
 
     def sums(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
@@ -165,9 +140,7 @@ class Model(ABC):
         """Return a classifier's probabilities, (records, classes)."""
         return self.answers(X, self.answer)
 
-    def predictions(self, X: Any) -> Floats:
-        """Return a regressor's outcomes, (records,), within the schema's range."""
-        return self.answers(X, self.answer)
+    predictions = probabilities  # a regressor's outcomes, (records,), within the schema's range
 
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes as log-odds, (records, classes), or for two classes the second's, (records,)."""
@@ -207,21 +180,6 @@ class Model(ABC):
         )
 
 
-class RawModel(Protocol):
-    """What a published form leaves behind: it predicts, and is neither saved nor exported."""
-
-    importance_rule: ClassVar[str]
-
-    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class."""
-
-    def importances(self) -> npt.NDArray[np.float64]:
-        """Return one share per feature, which sum to 1, or zeros."""
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what is released as named arrays, which audits compare."""
-
-
 def model_digest(model: Model) -> str:
     """Return the SHA-256 of all that a model released, in hexadecimal."""
     digest = hashlib.sha256()
@@ -235,12 +193,10 @@ class Plan(Protocol):
     """What a private fit will do, fixed by the configuration and the schema before any record is read."""
 
     @property
-    def event(self) -> Event:
-        """Everything that will read records."""
+    def event(self) -> Event: ...
 
     @property
-    def encoder(self) -> Encoder:
-        """How records are read."""
+    def encoder(self) -> Encoder: ...
 
     def fit(self, curator: Queryable) -> Model:
         """Return what is released; the curator's records were read by ``encoder``."""
@@ -249,21 +205,10 @@ class Plan(Protocol):
         """Return the model that ``to_arrays`` wrote."""
 
 
-@runtime_checkable
-class FineBins(Protocol):
-    """A plan whose survey merges fine bins of its own, and may merge an analyst's in their place."""
-
-    def on(self, encoder: Encoder) -> Plan:
-        """Return the plan that reads records as an encoder does, as far as it can."""
-
-
 class RawPlan(ABC):
-    """A plan of a published form, which reads the records as they are and protects nothing.
+    """A plan of a published form, which reads the records as they are and protects nothing."""
 
-    ``reasons`` says of each raw read what it loses; there is at least one.
-    """
-
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # of each raw read what it loses; there is at least one
 
     @property
     def event(self) -> Event:
@@ -271,8 +216,8 @@ class RawPlan(ABC):
         return Sequence(tuple(map(Unprotected, self.reasons)))
 
     @abstractmethod
-    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> RawModel:
-        """Return what is released."""
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> Any:
+        """Return a model: ``probabilities``, ``importances`` with their rule, and ``to_arrays``, which audits compare."""
 
 
 PublicCoins = tuple[int, ...]  # what public coins decided of a plan, before any record was read
@@ -280,17 +225,13 @@ PublicCoins = tuple[int, ...]  # what public coins decided of a plan, before any
 
 @dataclass(frozen=True)
 class Fitted:
-    """Everything that a fit leaves behind, as one value: a model never stands beside the certificate of another fit.
-
-    ``parameters`` are those of the fit: ``set_params`` after it must not change what is saved. ``named`` says whether the
-    records had column names. ``coins`` are what public coins decided before any record was read.
-    """
+    """Everything that a fit leaves behind, as one value: a model never stands beside the certificate of another fit."""
 
     schema: Schema
     certificate: Certificate
     model: Model
-    parameters: Mapping[str, Any]
-    named: bool
+    parameters: Mapping[str, Any]  # those of the fit: ``set_params`` after it must not change what is saved
+    named: bool  # whether the records had column names
     coins: PublicCoins = ()
 
     __repr__ = short_repr

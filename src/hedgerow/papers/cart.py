@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.mechanisms import Exponential, Randomness
 from hedgerow.papers.boosting import (
     UNIT,
@@ -28,9 +27,19 @@ from hedgerow.papers.trees import Growth, PrintedTrees
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
-from hedgerow.scores import SCORES
+from hedgerow.scores import SCORES, binary
 from hedgerow.systems.base import VOTES, Size, by_budget
-from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest, Subspace, Weighted
+from hedgerow.trees import (
+    AllRecords,
+    BoostingRecipe,
+    LeafShare,
+    MadaBoost,
+    NoisyCounts,
+    Recipe,
+    SelectTest,
+    Subspace,
+    Weighted,
+)
 
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2
 HALF = Fraction(1, 2)  # a record is sampled with a probability of half its weight
@@ -259,7 +268,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     def _private(self) -> BoostingRecipe:
         tree = Recipe(
             assign=AllRecords() if self.delta else Weighted(HALF),
-            candidates=Binary(),
+            candidates=binary,
             levels=LeafShare(1 - TESTS_SHARE),
             split=SelectTest(Exponential, SCORES[self.criterion]),
             subspace=None if self.subspace is None else Subspace(self.subspace),

@@ -6,17 +6,16 @@ Astronautics, 2017.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast
 
 import numpy as np
 
-from hedgerow.arrays import Floats, Integers
-from hedgerow.boosting import BoostingRecipe, MadaBoost
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.estimator import Draw, PublicCoins
-from hedgerow.mechanisms import Randomness
+from hedgerow.mechanisms import PublicChoice, Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.boosting import (
     UNIT,
@@ -36,20 +35,19 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
-from hedgerow.scores import Error, Max
+from hedgerow.scores import Error, Max, binary, multiway
 from hedgerow.systems.base import VOTES, Size, by_budget
 from hedgerow.trees import (
     AllRecords,
-    Binary,
+    BoostingRecipe,
     LeafShare,
-    Multiway,
+    MadaBoost,
     NoisyCounts,
     RandomTest,
     Recipe,
     SelectTest,
     Split,
 )
-from hedgerow.trees.parts import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds
 
 TIE = 1e-10  # weighted errors that differ by less are equal: sums of floats never are
 EQUAL = 1e-9  # weights that differ by less, relatively, are equal: they differ by rounding
@@ -57,11 +55,43 @@ LARGEST_SCALE = 1e300  # a least weight of 0 has no budget; its noisy value is t
 EXAMPLE = 101  # records, half of them less one misclassified
 
 Ties = Literal["each", "shared", "one"]
-SCHEDULES: Mapping[str, RoundSchedule] = {
-    "all": AfterFirst(),
-    "swing": EvenRounds(),
-    "random": RandomRounds(),
-    "improved": ThinnedRounds(),
+
+
+def after_first(rounds: int, draw: Draw) -> Truth:
+    """Mark every round from the second on: DPAda, equation 21."""
+    return np.asarray(np.arange(1, rounds + 1) > 1)
+
+
+def even_rounds(rounds: int, draw: Draw) -> Truth:
+    """Mark every second round, from the second on: DPAda_Swing, equation 18."""
+    return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
+
+
+def random_rounds(rounds: int, draw: Draw) -> Truth:
+    """Mark every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
+    return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
+
+
+def thinned_rounds(rounds: int, draw: Draw) -> Truth:
+    """Mark every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
+
+    Of each run of ones only the first stays. The paper states this for runs that follow a zero. A run that begins in the first
+    round leaves nothing, since only then its theorem 1 is true [inferred].
+    """
+    coin = _coins(rounds, draw)
+    return np.asarray(coin & ~np.append(True, coin[:-1]))
+
+
+def _coins(rounds: int, draw: Draw) -> Truth:
+    return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
+
+
+# Which of so many rounds are marked.
+SCHEDULES: Mapping[str, Callable[[int, Draw], Truth]] = {
+    "all": after_first,
+    "swing": even_rounds,
+    "random": random_rounds,
+    "improved": thinned_rounds,
 }
 
 
@@ -136,7 +166,6 @@ class PrintedDPAda(PrintedBoosting):
     its scale has no bound: the noisy weight is 1/N or 0 by a fair coin.
     """
 
-    schedule: RoundSchedule = field(default_factory=AfterFirst)  # the rounds after which there is noise
     ties: Ties = "each"
 
     def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
@@ -156,7 +185,7 @@ class PrintedDPAda(PrintedBoosting):
         return np.asarray(noisy / noisy.sum())
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        if self.schedule.most(rounds) == 0:
+        if rounds == 1:
             return
         scale = decimal_text(rounds / epsilon / EXAMPLE, 3)
         yield (
@@ -202,7 +231,7 @@ class DPAdaClassifier(PaperBooster):
     def _private(self) -> BoostingRecipe:
         tree = Recipe(
             assign=AllRecords(),
-            candidates=Binary(),
+            candidates=binary,
             levels=LeafShare(Fraction(1, 2)),
             split=SelectTest(score=Error()),
             leaf=NoisyCounts(),
@@ -211,7 +240,7 @@ class DPAdaClassifier(PaperBooster):
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
         rounds = self._rounds(claim)
-        marked = SCHEDULES[self.schedule].marked(rounds, draw)
+        marked = SCHEDULES[self.schedule](rounds, draw)
         return tuple((np.flatnonzero(marked) + 1).tolist())
 
     def _rounds(self, claim: Claim) -> int:
@@ -233,7 +262,7 @@ class DPAdaClassifier(PaperBooster):
     _published_size = Size(50, 1, 10)
 
     def _published(self) -> PrintedBoosting:
-        return PrintedDPAda(ExactStump(), SCHEDULES[self.schedule], cast(Ties, self.ties))
+        return PrintedDPAda(ExactStump(), cast(Ties, self.ties))
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 16, 40, 100), 1, 10)
@@ -312,7 +341,7 @@ class DPAdaBoostClassifier(PaperBooster):
         split: Split = SelectTest(score=Max()) if selected else RandomTest()
         tree = Recipe(
             assign=AllRecords(),
-            candidates=Multiway(),
+            candidates=multiway,
             levels=LeafShare(Fraction(1, 2) if selected else Fraction(1)),
             split=split,
             leaf=NoisyCounts(),

@@ -17,10 +17,11 @@ from hedgerow.papers.records import cut_ranges, node_bins, schema_bins
 from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.scores import Gini
+from hedgerow.scores import Gini, mixed, multiway
 from hedgerow.systems.base import ENOUGH, Size
 from hedgerow.systems.trees import interval_forest
 from hedgerow.trees import (
+    UNIFORM,
     AllRecords,
     Assignment,
     ForestPlan,
@@ -29,8 +30,6 @@ from hedgerow.trees import (
     Leaf,
     Levels,
     Linear,
-    Mixed,
-    Multiway,
     NoisyCounts,
     NoisyMinority,
     NoisySize,
@@ -40,7 +39,6 @@ from hedgerow.trees import (
     SelectTest,
     Stop,
     TwoPhasePlan,
-    Uniform,
     Weighted,
 )
 
@@ -88,7 +86,7 @@ class PFDPDTClassifier(PaperTree):
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
             assign=PerRecord(),  # the paper: parts of one fixed size
-            candidates=Multiway(),  # bins from the schema; the paper: from each node's records
+            candidates=multiway,  # bins from the schema; the paper: from each node's records
             levels=Harmonic(),  # equations 9 and 10
             split=SelectTest(PermuteAndFlip, Gini()),  # at range 2; the paper: 4, half the signal
             leaf=SelectLabel(PermuteAndFlip),  # at range 1; the paper: 2
@@ -189,8 +187,8 @@ class TraditionClassifier(PaperTree):
         return Recipe(
             assign=AllRecords(),
             soft=self.leaf == "counts",  # a single tree returns the class shares of its leaf, not one vote
-            candidates=Multiway(),
-            levels=Uniform(),
+            candidates=multiway,
+            levels=UNIFORM,
             split=SelectTest(SELECTIONS[self.split], Gini()),
             leaf=LEAVES[self.leaf],
             stop=NoisySize() if self.reading == "halved" else None,
@@ -203,7 +201,7 @@ class TraditionClassifier(PaperTree):
         return PrintedForest(
             samples=Samples(),
             tests=node_bins,
-            levels=Uniform(),
+            levels=UNIFORM,
             sharing="halved"
             if self.reading == "halved"
             else "undivided",  # no step reads a count of records [inferred]
@@ -215,8 +213,8 @@ class TraditionClassifier(PaperTree):
 EASY = Fraction(3, 10)
 LEVELS: Mapping[str, Levels] = {
     "geometric": Geometric(),
-    "arithmetic": Linear(Fraction(1), Fraction(0)),
-    "uniform": Uniform(),
+    "arithmetic": Linear(1, 0),
+    "uniform": UNIFORM,
 }
 
 
@@ -295,7 +293,7 @@ class DiffPRFLinearClassifier(RivalForest):
             raise ConfigurationError(
                 "slope and constant are both 0, so no level has a budget; make one of them positive."
             )
-        return Linear(Fraction(self.slope), Fraction(self.constant))
+        return Linear(self.slope, self.constant)
 
 
 class TpDPRFClassifier(PaperForest):
@@ -333,7 +331,7 @@ class TpDPRFClassifier(PaperForest):
     def _of(self, assign: Assignment) -> Recipe:
         return Recipe(
             assign=assign,
-            candidates=Mixed(),
+            candidates=mixed,
             levels=Harmonic(),
             split=SelectTest(Exponential, Gini()),
             leaf=NoisyCounts(),

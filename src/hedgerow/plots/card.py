@@ -19,7 +19,6 @@ from hedgerow import __version__
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.regression_card import RegressionCard
-from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
 from hedgerow.files import atomic_file
@@ -35,6 +34,7 @@ from hedgerow.plots.report import (
     ROCDisplay,
 )
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.trees import BoostedModel
 
 STYLE = """
 body { font: 16px/1.5 Georgia, serif; color: #222; max-width: 62em; margin: 2em auto; padding: 0 1em; }

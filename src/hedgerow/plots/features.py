@@ -12,12 +12,12 @@ import numpy as np
 from hedgerow.additive.curves import Curve, Pair, curve_of, pair_of
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
-from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, framed, new_grid, shown, wrapped
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
+from hedgerow.trees import BoostedModel
 
 Column = tuple[Floats, Floats | None, str, str]  # of one class: values, half-widths of the band, color and label
 

@@ -13,14 +13,13 @@ import numpy as np
 from hedgerow.additive.curves import noise_by_feature
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
-from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation
 from hedgerow.plots.axes import BLUE, GREY, RED, Display, framed, short, shown, wrapped
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
 from hedgerow.texts import printable
-from hedgerow.trees import ForestModel
+from hedgerow.trees import BoostedModel, ForestModel
 
 
 def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _of_kinds(n_codes: npt.ArrayLike, kinds: npt.ArrayLike, weight_of_each: int 
     return Candidates(codes, feature, kind[feature], at, np.where(kind[feature] == EACH, weight_of_each, 1))
 
 
-def multiway(n_codes: npt.ArrayLike) -> Candidates:
+def multiway(n_codes: npt.ArrayLike, is_cut: Sequence[bool] = ()) -> Candidates:
     """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
     return _of_kinds(n_codes, EACH)
 

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
 from hedgerow.curator.given import RULES
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.trees import Binary, CandidateRule, ForestPlan, Multiway, Recipe
+from hedgerow.scores import binary, multiway
+from hedgerow.trees import BoostingPlan, BoostingRecipe, CandidateRule, Discrete, ForestPlan, Real, Recipe, Votes
 
 
 class BoostingClassifier(PrivateClassifier):
@@ -58,7 +58,7 @@ class BoostingClassifier(PrivateClassifier):
 LITTLE, ENOUGH, PLENTY = Fraction(1, 4), Fraction(1, 2), Fraction(10)
 
 VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
-CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": multiway, "binary": binary}
 
 
 def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:

@@ -10,18 +10,18 @@ from hedgerow import trees
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.mechanisms import SELECTIONS
-from hedgerow.parameters import Choice, ClassNumbers, ClassWeights, WholeNumber, parameter
+from hedgerow.parameters import Choice, ClassNumbers, WholeNumber, class_weights, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini, Max, Score
-from hedgerow.survey import FINE, SurveyRecipe
+from hedgerow.survey import FINE
 from hedgerow.systems.base import CANDIDATES, ENOUGH, LITTLE, Size
 
 ASSIGNMENTS: Mapping[str, trees.Assignment] = {"per-record": trees.PerRecord(), "all-records": trees.AllRecords()}
 SCORES: Mapping[str, Score] = {"gini": Gini(), "max": Max()}
 LEVELS: Mapping[str, trees.Levels] = {
     "harmonic": trees.Harmonic(),
-    "uniform": trees.Uniform(),
+    "uniform": trees.UNIFORM,
     "leaf-half": trees.LeafShare(),
 }
 STOPS: Mapping[str, trees.Stop | None] = {"none": None, "noisy-minority": trees.NoisyMinority()}
@@ -95,8 +95,8 @@ class ForestClassifier(PrivateClassifier):
             raise ConfigurationError(
                 "voting is 'soft', but leaves that release a label have no shares; pass leaf='counts' or voting='hard'."
             )
-        weights = ClassWeights.of(self.class_weight, schema)
-        if weights and self.leaf == "label":
+        weights = class_weights(self.class_weight, schema)
+        if min(weights) < 1 and self.leaf == "label":
             raise ConfigurationError(
                 "class_weight multiplies noisy class counts, but leaves that release a label have none; pass leaf='counts' or "
                 "class_weight=None."
@@ -121,5 +121,5 @@ class ForestClassifier(PrivateClassifier):
         )
         size = asdict(default.of(self))
         if self.bins == "survey" and any(schema.is_numeric):
-            return trees.SurveyedForestPlan(recipe, SurveyRecipe(), schema, epsilon, **size)
+            return trees.SurveyedForestPlan(recipe, schema, epsilon, **size)
         return trees.ForestPlan(recipe, schema, epsilon, **size)

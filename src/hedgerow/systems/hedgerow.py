@@ -21,7 +21,7 @@ from hedgerow.curator.given import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation, Plan, PrivateEstimator, PrivateRegressor, PublicCoins, result_of
 from hedgerow.mechanisms import Draw
-from hedgerow.parameters import Choice, ClassNumbers, ClassWeights, Flag, Instance, Signs, WholeNumber, parameter
+from hedgerow.parameters import Choice, ClassNumbers, Flag, Instance, Signs, WholeNumber, class_weights, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
@@ -40,7 +40,8 @@ class FittedInstance(Instance):
 
     def plain(self, value: PrivateEstimator | None) -> PrivateEstimator | None:
         """Return a shallow copy, so that a plan and its certificate read one model: later fits of ``value`` do not change it."""
-        return copy(value)
+        fitted: PrivateEstimator | None = copy(super().plain(value))
+        return fitted
 
 
 class StartingEstimator(PrivateEstimator):
@@ -327,7 +328,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
             signs=ClassOrder.of(schema).signs(signs) if signs else (),
-            weights=None if self.class_weight is None else ClassWeights.of(self.class_weight, schema),
+            weights=None if self.class_weight is None else class_weights(self.class_weight, schema),
             init=self._initial(),
             started=coins == STARTED,
         )

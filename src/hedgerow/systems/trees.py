@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow import trees
-from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.schema import Schema
-from hedgerow.scores import SCORES
+from hedgerow.scores import SCORES, binary, mixed, multiway
 from hedgerow.systems.base import CANDIDATES, VOTES, BoostedSystem, ForestSystem, Size, TreeSystem, by_budget
 
 GAIN = trees.SelectTest(Exponential, SCORES["information-gain"])
@@ -20,8 +19,8 @@ GAIN = trees.SelectTest(Exponential, SCORES["information-gain"])
 ID3 = trees.Recipe(
     assign=trees.AllRecords(),
     soft=True,
-    candidates=trees.Multiway(),
-    levels=trees.Uniform(),
+    candidates=multiway,
+    levels=trees.UNIFORM,
     leaf=trees.NoisyCounts(),
     split=trees.NoisyHistograms(),
 )
@@ -31,7 +30,7 @@ def interval_forest(levels: trees.Levels) -> trees.Recipe:
     """Return a forest that cuts numeric features by the exponential mechanism, for any level budgets."""
     return trees.Recipe(
         assign=trees.AllRecords(),
-        candidates=trees.Mixed(),
+        candidates=mixed,
         levels=levels,
         split=trees.SelectTest(Exponential),
         leaf=trees.NoisyCounts(),
@@ -113,7 +112,7 @@ class DiffPC45Classifier(TreeSystem):
         return trees.Recipe(
             assign=trees.AllRecords(),
             soft=True,
-            candidates=trees.Mixed(),
+            candidates=mixed,
             levels=trees.LeafShare(
                 Fraction(2, 2 * depth + 2)
             ),  # a node has two queries, its size and its test, and so has a leaf
@@ -142,8 +141,8 @@ class DiffPRFClassifier(ForestSystem):
     _private_size = Size(3, 3, 5)
     _recipe = trees.Recipe(
         assign=trees.AllRecords(),
-        candidates=trees.Multiway(),
-        levels=trees.Uniform(),
+        candidates=multiway,
+        levels=trees.UNIFORM,
         split=GAIN,
         subspace=trees.Subspace(),
         leaf=trees.NoisyCounts(),
@@ -166,7 +165,7 @@ class DiffPRFsClassifier(ForestSystem):
     """
 
     _private_size = Size(3, 4, 128)
-    _recipe = interval_forest(trees.Uniform())
+    _recipe = interval_forest(trees.UNIFORM)
     _former: ClassVar[Mapping[str, object]] = {"split": "merged", "assignment": "all-records"}
 
 
@@ -189,7 +188,7 @@ class RandomTreesClassifier(ForestSystem):
     _private_size = Size(10, 5, 32)
     _recipe = trees.Recipe(
         assign=trees.PerRecord(),
-        candidates=trees.Binary(),
+        candidates=binary,
         levels=trees.LeafShare(Fraction(1)),  # tests cost nothing
         split=trees.RandomTest(),
         leaf=trees.SelectLabel(),
@@ -197,8 +196,8 @@ class RandomTreesClassifier(ForestSystem):
     _former: ClassVar[Mapping[str, object]] = {"rule": "chunks"}
 
 
-WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
-EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses have equal votes
+WEIGHTS: Mapping[str, trees.WeightFamily] = {"madaboost": trees.MadaBoost(), "smoothboost": trees.SmoothBoost()}
+EQUAL_VOTES = trees.Discrete(level=2.0)  # SmoothBoost's hypotheses have equal votes
 
 
 class SmoothBoostClassifier(BoostedSystem):
@@ -229,7 +228,7 @@ class SmoothBoostClassifier(BoostedSystem):
     candidates: str = parameter(Choice(tuple(CANDIDATES)), default="multiway")
     criterion: str = parameter(Choice(("max", "error")), default="max")
 
-    def _private(self) -> BoostingRecipe:
+    def _private(self) -> trees.BoostingRecipe:
         tree = trees.Recipe(
             assign=trees.AllRecords(),
             candidates=CANDIDATES[self.candidates],
@@ -238,7 +237,7 @@ class SmoothBoostClassifier(BoostedSystem):
             leaf=trees.NoisyCounts(),
         )
         votes = EQUAL_VOTES if self.weights == "smoothboost" else VOTES["real"]
-        return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
+        return trees.BoostingRecipe(tree, votes, WEIGHTS[self.weights])
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 8, 20, 60), 1, 10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -43,22 +43,15 @@ MANY_RECORDS = 1 << 16  # fewer take longer on two threads
 
 @dataclass(frozen=True, eq=False)
 class MemoryFrontier:
-    """A frontier in memory: node i owns rows starts[i] to starts[i + 1] - 1 of the codes, labels and weights.
-
-    ``weights`` is empty if every record counts 1.
-    """
+    """A frontier in memory: node i owns rows starts[i] to starts[i + 1] - 1 of the codes, labels and weights."""
 
     codes: npt.NDArray[np.unsignedinteger]
     labels: npt.NDArray[np.signedinteger]
     starts: Integers
-    weights: Integers
+    weights: Integers  # empty if every record counts 1
 
     def __len__(self) -> int:
         return len(self.starts) - 1
-
-    def between(self, first: int, last: int) -> MemoryFrontier:
-        """Return the nodes first to last - 1, without a copy of their records."""
-        return replace(self, starts=self.starts[first : last + 1])
 
 
 def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
@@ -81,10 +74,9 @@ def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
 class MemoryTable:
     """Encoded records in memory; see ``Table`` for its queries.
 
-    ``codes`` (records, features), in C order, are the bin or category of each cell, and ``labels`` (records,) the class of each
-    record or the code of its outcome: -1 is in no node. ``n_codes`` says how many codes each feature has, ``n_classes`` is one if
-    labels are outcomes. ``first_row`` is the number of the first record among all records, if these are a part of them.
-    ``margins`` (records, classes) are the votes of released trees so far; None: no votes. Votes are added to this array.
+    ``codes`` (records, features), in C order, are the bin or category of each cell, ``labels`` (records,) the class or the code
+    of the outcome: -1 is in no node. ``n_classes`` is one if labels are outcomes. ``first_row`` is the number of the first record
+    among all. ``margins`` (records, classes) are the votes of released trees so far, to which others are added; None: no votes.
     """
 
     def __init__(
@@ -120,10 +112,6 @@ class MemoryTable:
         codes, labels = reading.read(read_columns(X, reading.schema.features), y)
         return cls(codes, labels if keep is None else keep.labels(labels), reading.n_codes, reading.n_classes)
 
-    @property
-    def margins(self) -> npt.NDArray[np.int32]:
-        return self._seen()
-
     def __len__(self) -> int:
         return len(self._labels)
 
@@ -153,9 +141,8 @@ class MemoryTable:
         self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
-        weight = NO_WEIGHTS if weights is None else self.weights(weights)
-        classes = classes_among(self._labels, self.n_classes)
-        return grouped(self._codes, classes, weight, self.parts(coins, rule), coins.coin.parts)
+        weight, part = NO_WEIGHTS if weights is None else self.weights(weights), self.parts(coins, rule)
+        return grouped(self._codes, self._labels, self.n_classes, weight, part, coins.coin.parts)
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
         """Return the part to which the coins assign each record, of shape (records,); -1: none."""
@@ -167,12 +154,12 @@ class MemoryTable:
         return np.minimum(self._values_of(rule), np.uint64(rule.unit)).astype(np.int64)
 
     def _values_of(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
-        values = rule(self._seen(), self._labels)
+        values = rule(self.margins(), self._labels)
         check_shape(values, (len(self),), "values of a rule (records,)")
         return values
 
     def update_margins(self, votes: RecordVotes) -> None:
-        margins = self._seen(votes.columns)
+        margins = self.margins(votes.columns)
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
     def answer(self, query: Query) -> Integers:
@@ -184,7 +171,7 @@ class MemoryTable:
         if not isinstance(query, Sums):
             return count(query, self.offsets, self.n_classes)
         rule, votes, layout = query.rule, query.votes, query.layout
-        margins = self._seen(rule.columns if votes is None else votes.columns)
+        margins = self.margins(rule.columns if votes is None else votes.columns)
         most, used = LARGEST_HALF // max(rule.l1, 1), rule.channels
         offsets = layout.offsets(self.offsets)
         shape = layout.n_parts, int(offsets[-1])
@@ -229,7 +216,7 @@ class MemoryTable:
         for_slices(len(self._labels), work)
         return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, used), dtype=np.int64)
 
-    def _seen(self, columns: int | None = None) -> npt.NDArray[np.int32]:
+    def margins(self, columns: int | None = None) -> npt.NDArray[np.int32]:
         """Return the margins, which are zeros before the first votes. All rules and votes of a table use as many columns."""
         if columns == 0:
             return np.empty((len(self), 0), dtype=np.int32)
@@ -248,11 +235,12 @@ class MemoryTable:
         self, frontier: MemoryFrontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
         most = max(1, BLOCK_CELLS // (int(self.offsets[-1]) * self.n_classes))
-        some = frontier.between(first, last)
+        some = replace(frontier, starts=frontier.starts[first : last + 1])
 
         def of_block(block: tuple[int, int]) -> None:
             begin, end = block
-            work(first + begin, first + end, self.answer(Histogram(some.between(begin, end))))
+            nodes = replace(some, starts=some.starts[begin : end + 1])
+            work(first + begin, first + end, self.answer(Histogram(nodes)))
 
         _on_threads(some, most, of_block)
 
@@ -287,19 +275,17 @@ class MemoryTable:
         return children
 
 
-def classes_among(labels: npt.NDArray[np.signedinteger], n_classes: int) -> npt.NDArray[np.signedinteger]:
-    """Return the class of each label. If there is one class, all outcomes are of this class."""
-    return labels if n_classes > 1 else np.minimum(labels, 0)
-
-
 def grouped(
     codes: npt.NDArray[np.unsignedinteger],
     labels: npt.NDArray[np.signedinteger],
+    n_classes: int,
     weights: Integers,
     part: npt.NDArray[np.int32],
     parts: int,
 ) -> MemoryFrontier:
     """Return one node for each part, with its labelled records. ``part`` is -1 for records in no part."""
+    if n_classes == 1:  # all outcomes are of one class
+        labels = np.minimum(labels, 0)
     labeled = np.count_nonzero((labels >= 0) & (part >= 0))
     roots = MemoryFrontier(
         np.empty((labeled, codes.shape[1]), dtype=codes.dtype),
@@ -312,15 +298,12 @@ def grouped(
 
 
 def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[tuple[int, int]], None]) -> None:
-    few = len(frontier.labels) < MANY_RECORDS
-    for_each(_blocks(frontier, most), work, threads=1 if few else None)
-
-
-def _blocks(frontier: MemoryFrontier, most: int) -> Iterator[tuple[int, int]]:
-    share = max(MANY_RECORDS, len(frontier.labels) // 8)
-    first = 0
+    """Call ``work`` for blocks of at most so many nodes, each of about the records that are worth a thread."""
+    records = len(frontier.labels)
+    share, first, blocks = max(MANY_RECORDS, records // 8), 0, []
     while first < len(frontier):
         last = int(np.searchsorted(frontier.starts, frontier.starts[first] + share, side="right")) - 1
         last = min(max(last, first + 1), first + most, len(frontier))
-        yield first, last
+        blocks.append((first, last))
         first = last
+    for_each(blocks, work, threads=1 if records < MANY_RECORDS else None)

@@ -7,6 +7,7 @@ place of a worker that was lost. There is one query at a time, and the partition
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 import weakref
@@ -22,7 +23,7 @@ from hedgerow.compiled import for_each
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
-from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, classes_among, count, grouped
+from hedgerow.table.memory import NO_WEIGHTS, MemoryTable, count, grouped
 from hedgerow.table.table import Histogram, Query, RecordRule, RecordVotes, Sums, WeightRule
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -78,21 +79,16 @@ class Records:
         return self.arrays[LABELS] if LABELS in self.arrays else self._partition[LABELS]
 
     @lazy
-    def _table(self) -> MemoryTable:
+    def table(self) -> MemoryTable:
+        """These records as a table of their own, without votes that wait."""
         margins = self.arrays.get(MARGINS)
         n_codes, n_classes = self._task.n_codes, self._task.n_classes
         return MemoryTable(self.codes, self.labels, n_codes, n_classes, self.first_row, margins=margins)
 
-    @property
-    def table(self) -> MemoryTable:
-        """These records as a table of their own, with all votes in the margins."""
-        self.update_margins()
-        return self._table
-
     def change(self, **arrays: npt.NDArray[Any]) -> None:
         """Replace codes, labels or margins. Those of the partition itself do not change."""
         self.arrays.update(arrays)
-        for name in (*arrays, "_table"):
+        for name in (*arrays, "table"):
             self.__dict__.pop(name, None)
 
     def vote(self, votes: RecordVotes) -> None:
@@ -102,37 +98,28 @@ class Records:
 
     def update_margins(self) -> None:
         if self._votes is not None:
-            self._table.update_margins(self._votes)
-            self._keep_margins()
-
-    def _keep_margins(self) -> None:
-        if self._votes is not None:
-            self.arrays[MARGINS], self._votes = self._table.margins, None
+            self.table.update_margins(self._votes)
+            self.arrays[MARGINS], self._votes = self.table.margins(), None
 
     def answer(self, query: Query) -> Integers:
         if isinstance(query, Sums):
-            answer = self._table.answer(replace(query, votes=self._votes))
-            self._keep_margins()
+            answer = self.table.answer(replace(query, votes=self._votes))
+            if self._votes is not None:
+                self.arrays[MARGINS], self._votes = self.table.margins(), None
             return answer
         offsets = np.concatenate(([0], np.cumsum(self._task.n_codes)))
-        return count(
-            replace(query, of=self.nodes(query.of, with_codes=query.reads_codes)), offsets, self._task.n_classes
-        )
-
-    def part(self, frontier: int) -> npt.NDArray[np.int32]:
-        return self.arrays[f"part-{frontier}"]
-
-    def nodes(self, of: Nodes, *, with_codes: bool) -> MemoryFrontier:
-        """Return the records of some nodes, sorted by node; without codes if only labels are counted."""
-        part = self.part(of.frontier)
+        # The records of the nodes, sorted by node; without codes if only labels are counted
+        of: Nodes = query.of
+        part = self.arrays[f"part-{of.frontier}"]
         if of.nodes is not None:
             place = np.full(of.n_nodes + 1, -1, dtype=np.int32)  # its last entry stands for -1
             place[of.nodes] = np.arange(len(of.nodes), dtype=np.int32)
             part = place[part]
         weights = NO_WEIGHTS if of.weights is None else self.arrays[f"weights-{of.weights}"]
-        codes = self.codes if with_codes else np.empty((len(part), 0), dtype=np.uint8)
-        classes = classes_among(self.labels, self._task.n_classes)
-        return grouped(codes, classes, weights, part, len(of))
+        codes = self.codes if query.reads_codes else np.empty((len(part), 0), dtype=np.uint8)
+        n_classes = self._task.n_classes
+        nodes = grouped(codes, self.labels, n_classes, weights, part, len(of))
+        return count(replace(query, of=nodes), offsets, n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,17 +135,11 @@ class Nodes:
         return self.n_nodes if self.nodes is None else len(self.nodes)
 
 
-class Command(Protocol):
-    """A command, which changes what later queries see of every record; see the method of ``Table`` of the same purpose."""
-
-    def apply(self, records: Records) -> None:
-        """Change the state of the records."""
+# Commands change what later queries see of every record; see the methods of ``Table`` of the same purpose.
 
 
 @dataclass(frozen=True, eq=False)
 class Merge:
-    """Merge codes; see ``Table.merge``."""
-
     into: tuple[Integers, ...]
 
     def apply(self, records: Records) -> None:
@@ -171,7 +152,7 @@ class Merge:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Remove the class of all records outside a sample; see ``Table.sampled``."""
+    """Remove the class of all records outside a sample."""
 
     coins: Coins
     first: int
@@ -184,7 +165,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Thin:
-    """Drop all records outside a sample; see ``Table.thinned``."""
+    """Drop all records outside a sample."""
 
     coins: Coins
 
@@ -197,8 +178,6 @@ class Thin:
 
 @dataclass(frozen=True, eq=False)
 class AddVotes:
-    """Add votes to margins; see ``Table.update_margins``."""
-
     votes: RecordVotes
 
     def apply(self, records: Records) -> None:
@@ -207,7 +186,7 @@ class AddVotes:
 
 @dataclass(frozen=True, eq=False)
 class Assign:
-    """Assign records to the nodes of a new frontier by coins; see ``Table.assign``."""
+    """Assign records to the nodes of a new frontier by coins."""
 
     frontier: int
     coins: Coins
@@ -215,6 +194,7 @@ class Assign:
     weights: WeightRule | None
 
     def apply(self, records: Records) -> None:
+        records.update_margins()
         records.arrays[f"part-{self.frontier}"] = records.table.parts(self.coins, self.rule)
         if self.weights is not None:
             records.arrays[f"weights-{self.frontier}"] = records.table.weights(self.weights)
@@ -232,10 +212,13 @@ class Move:
     first_child: Integers
 
     def apply(self, records: Records) -> None:
-        part = records.part(self.parent)
+        part = records.arrays[f"part-{self.parent}"]
         out = np.empty(len(part), dtype=np.int32)
         kernels.route(records.codes, part, self.test, self.feature, self.branch, self.first_child, out)
         records.arrays[f"part-{self.frontier}"] = out
+
+
+Command = Merge | Sample | Thin | AddVotes | Assign | Move
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,17 +228,16 @@ class Task:
     log: str  # which log this is; a cache belongs to one
     n_codes: Integers  # (features,): how many codes each feature has after all commands
     n_classes: int  # how many classes there are
-    # The commands by their numbers, which rise from 1. Commands that no later command and no query needs may be
-    # absent
+    # The commands by their numbers, which rise from 1. Those that no later command and no query needs may be absent
     commands: tuple[tuple[int, Command], ...]
     end: int  # the number of the last command of the table, even if that command is absent
-    query: Query  # the query
+    query: Query
     live: frozenset[str]  # the names of what a cache must keep for later queries, besides codes, classes and margins
     since: int = 0  # the commands up to this number are left out, because they were sent before
 
     @property
     def size(self) -> int:
-        return self.query.size(self.n_codes, self.n_classes)
+        return math.prod(self.query.shape(self.n_codes, self.n_classes))
 
     def after(self, number: int) -> Task:
         """Return the task without the commands up to a number."""
@@ -269,32 +251,30 @@ class Task:
         with cache.lock:
             # A signal's handler may query on this thread at any line. Before the second line, its task ends and returns the
             # cache. After it, that task works on a cache of its own.
-            free = not cache.taken
-            cache.taken = True
+            own, free = cache, not cache.taken
+            own.taken = True
             try:
                 # The cache of a later task must not change: it holds votes that this task must not see.
-                return self._answer(partition, cache if free and cache.position <= self.end else Cache())
+                cache = cache if free and cache.position <= self.end else Cache()
+                if cache.position < max(self.since, 0):
+                    if self.since:
+                        raise OutdatedCache
+                    cache.clear()
+                records = Records(partition, cache.arrays, self)
+                due = [command for number, command in self.commands if number > cache.position]
+                if due:
+                    cache.position = -1
+                    for command in due:
+                        command.apply(records)
+                for name in set(cache.arrays) - self.live - {CODES, LABELS, MARGINS}:
+                    del cache.arrays[name]
+                answer = records.answer(self.query)
+                records.update_margins()  # a query that reads no margins leaves the votes for later ones
+                cache.position = self.end
+                return answer
             finally:
                 if free:
-                    cache.taken = False
-
-    def _answer(self, partition: Partition, cache: Cache) -> Integers:
-        if cache.position < max(self.since, 0):
-            if self.since:
-                raise OutdatedCache
-            cache.clear()
-        records = Records(partition, cache.arrays, self)
-        due = [command for number, command in self.commands if number > cache.position]
-        if due:
-            cache.position = -1
-            for command in due:
-                command.apply(records)
-        for name in set(cache.arrays) - self.live - {CODES, LABELS, MARGINS}:
-            del cache.arrays[name]
-        answer = records.answer(self.query)
-        records.update_margins()  # a query that reads no margins leaves the votes for later ones
-        cache.position = self.end
-        return answer
+                    own.taken = False
 
 
 MOST_CELLS = 1 << 23  # of one query about histograms: 64 MiB in every partition's answer
@@ -315,6 +295,15 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class _Made:
+    """A frontier that a command made, and the frontier before it. Both are needed to make it again."""
+
+    number: int
+    weights: int | None
+    parent: _Made | None
+
+
+@dataclass(frozen=True, eq=False)
 class Frontier:
     """A handle of nodes. The commands that made them stay in the log as long as the handle exists."""
 
@@ -325,20 +314,10 @@ class Frontier:
         return len(self.nodes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Made:
-    """A frontier that a command made, and the frontier before it. Both are needed to make it again."""
-
-    number: int
-    weights: int | None
-    parent: _Made | None
-
-
 class PartitionedTable:
     """Records in partitions behind an engine; see ``Table`` for its queries.
 
-    The table keeps a log of its commands. Every query goes to all partitions with that log. So an engine may query any worker
-    that has a partition's records, and may repeat a query on another worker.
+    Every query goes to all partitions with the log of all commands, so an engine may repeat it on another worker.
     """
 
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
@@ -360,15 +339,13 @@ class PartitionedTable:
         return self._with([change for change in self._changes if isinstance(change, Sample)])
 
     def sampled(self, coins: Coins, first: int, last: int) -> PartitionedTable:
-        other = self.fresh()
-        other._tell(Sample(coins, first, last))
-        return other
+        samples = [change for change in self._changes if isinstance(change, Sample)]
+        return self._with([*samples, Sample(coins, first, last)])
 
     def thinned(self, coins: Coins) -> PartitionedTable:
         with self._lock:
-            other = self._with(self._changes)
+            other = self._with([*self._changes, Thin(coins)])
             other._n_codes = self._n_codes
-        other._tell(Thin(coins))
         return other
 
     def _with(self, changes: Sequence[Command]) -> PartitionedTable:

@@ -1,7 +1,4 @@
-"""How records become codes and classes, and which records of each person count.
-
-The codes of a record depend only on that record and on public or released values.
-"""
+"""How records become codes and classes, each by itself and public values, and which records of each person count."""
 
 from __future__ import annotations
 
@@ -30,8 +27,7 @@ class Reading(Protocol):
     """How records become a table. A reading is sent to workers, so it holds nothing that must stay in the fit's process."""
 
     @property
-    def schema(self) -> Schema:
-        """The schema of the columns."""
+    def schema(self) -> Schema: ...
 
     @property
     def n_codes(self) -> Integers:
@@ -46,8 +42,7 @@ class Reading(Protocol):
         """The type of the codes."""
 
     @property
-    def label_dtype(self) -> np.dtype[Any]:
-        """The type of the classes."""
+    def label_dtype(self) -> np.dtype[Any]: ...
 
     @property
     def name(self) -> str:
@@ -148,8 +143,8 @@ class Keep:
         kept[rows[least(ids[rows], self.words.of(0, len(counted))[rows], self.most)]] = True
         return kept
 
-    def labels(self, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
-        return _only(labels, self.of(labels >= 0))
+    def labels(self, labels: Labels) -> Labels:
+        return np.where(self.of(labels >= 0), labels, -1).astype(labels.dtype)
 
     def in_parts(self, parts: Sequence[tuple[int, MutableMapping[str, Any]]], at_once: int) -> None:
         """Remove the classes of records that do not count, and then the ids, in parts that follow each other.
@@ -224,12 +219,8 @@ def unpacked(bits: Bits, records: int | None = None) -> Mask:
     return mask
 
 
-def only(labels: npt.NDArray[np.signedinteger], bits: Bits) -> npt.NDArray[np.signedinteger]:
-    return _only(labels, unpacked(bits, len(labels)))
-
-
-def _only(labels: npt.NDArray[np.signedinteger], mask: Mask) -> npt.NDArray[np.signedinteger]:
-    return np.where(mask, labels, -1).astype(labels.dtype)
+def only(labels: Labels, bits: Bits) -> Labels:
+    return np.where(unpacked(bits, len(labels)), labels, -1).astype(labels.dtype)
 
 
 def least(ids: Ids, words: npt.NDArray[np.uint64], most: int) -> Mask:

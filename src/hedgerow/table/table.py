@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -30,50 +29,42 @@ class RecordRule(Protocol):
 
 
 class WeightRule(RecordRule, Protocol):
-    """A rule that gives each record a weight."""
+    """A rule that gives each record a weight of at most ``unit``."""
 
     @property
-    def unit(self) -> int:
-        """The largest weight."""
+    def unit(self) -> int: ...
 
 
 class RecordVotes(Protocol):
-    """The votes of released trees for records."""
+    """The votes of released trees for records, which have so many ``columns`` of margins."""
 
     @property
-    def columns(self) -> int:
-        """How many margins a record has."""
+    def columns(self) -> int: ...
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Margins) -> None:
         """Add the votes to ``margins`` (records, columns) by ``codes`` (records, features), one record at a time."""
 
 
 class ChannelRule(Protocol):
-    """Several integers for each record, by its margins and its label, which it adds to sums. The scored ones are first."""
+    """Several integers for each record, by its margins and its label, which it adds to sums. The scored ones are first.
+
+    A record has ``columns`` margins; 0 if none are read. The first ``scored`` of its ``channels`` are to rank features. The sum
+    of the absolute values of its scored channels is at most ``scored_l1``, and of all ``l1``; that of their squares
+    ``l2_squared``.
+    """
 
     @property
-    def columns(self) -> int:
-        """How many margins a record has; 0 if none are read."""
-
+    def columns(self) -> int: ...
     @property
-    def scored(self) -> int:
-        """How many of the channels are scored, to rank features."""
-
+    def scored(self) -> int: ...
     @property
-    def channels(self) -> int:
-        """How many channels there are."""
-
+    def channels(self) -> int: ...
     @property
-    def scored_l1(self) -> int:
-        """A bound on the sum of the absolute values of a record's scored channels."""
-
+    def scored_l1(self) -> int: ...
     @property
-    def l1(self) -> int:
-        """A bound on the sum of the absolute values of a record's channels."""
-
+    def l1(self) -> int: ...
     @property
-    def l2_squared(self) -> int:
-        """A bound on the sum of the squares of a record's channels."""
+    def l2_squared(self) -> int: ...
 
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return the channels of each record of ``margins`` (records, columns), of shape (records, channels)."""
@@ -110,10 +101,9 @@ class CodeGroups:
 class Layout:
     """What divides sums of channels, besides the codes of each feature.
 
-    ``cells`` are those of released cuts. ``groups`` are partitions within each cell; None: one group. Records in cells that are
-    ``skipped`` (cells,) are not added up; this excludes groups and a feature. With ``feature`` sums are by the codes of that
-    feature only. With ``whole`` all records are added up as if they had one code; this excludes cells and groups. Both take a
-    fraction of the time.
+    ``cells`` are those of released cuts, ``groups`` partitions within each cell. Records in ``skipped`` cells (cells,) are not
+    added up; this excludes groups and a feature. With ``feature`` sums are by the codes of that feature only. With ``whole`` all
+    records are added up as if they had one code; this excludes cells and groups. Both take a fraction of the time.
     """
 
     cells: Cells = field(default_factory=Cells)
@@ -137,11 +127,10 @@ class Layout:
 
 
 class CellRule(Protocol):
-    """A public or released partition of all possible records into cells."""
+    """A public or released partition of all possible records into ``n_cells``."""
 
     @property
-    def n_cells(self) -> int:
-        """How many cells there are, whatever the records are."""
+    def n_cells(self) -> int: ...
 
     def cell(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
         """Return the cell of each record of ``codes`` (records, features). A record's cell depends on that record alone."""
@@ -166,9 +155,6 @@ class Query(ABC):
     @abstractmethod
     def shape(self, n_codes: Integers, n_classes: int) -> tuple[int, ...]:
         """Return the shape of the answer, given the number of codes of each feature, (features,)."""
-
-    def size(self, n_codes: Integers, n_classes: int) -> int:
-        return math.prod(self.shape(n_codes, n_classes))
 
 
 class Sizes(Query):
@@ -240,11 +226,7 @@ class Sums(Query):
         return self.layout.n_parts, int(codes), self.rule.channels
 
 
-class Frontier(Protocol):
-    """A handle of disjoint sets of records, the nodes, inside one table. Only the table knows its contents."""
-
-    def __len__(self) -> int:
-        """Return the number of nodes, also of empty ones."""
+Frontier = Sized  # a handle of disjoint sets of records, the nodes, inside one table, which alone knows its contents
 
 
 class Table(Protocol):
@@ -273,11 +255,9 @@ class Table(Protocol):
         """The position of each feature's first code among the codes of all features, and their number; (features + 1,)."""
 
     @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
+    def n_classes(self) -> int: ...
 
-    def answer(self, query: Query) -> Integers:
-        """Return the exact answer of a query."""
+    def answer(self, query: Query) -> Integers: ...
 
     def for_histograms(self, frontier: Any, first: int, last: int, work: Callable[[int, int, Integers], None]) -> None:
         """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1, in any order.

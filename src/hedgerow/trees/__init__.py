@@ -1,12 +1,23 @@
-"""Private trees and forests: parts, schedule, grower, model."""
+"""Private trees, forests and boosting of trees: parts, schedule, grower, plans, models."""
 
+from hedgerow.trees.boosting import (
+    BoostedModel,
+    BoostingPlan,
+    BoostingRecipe,
+    Discrete,
+    MadaBoost,
+    Real,
+    SmoothBoost,
+    Votes,
+    WeightFamily,
+)
 from hedgerow.trees.forest import ForestModel, ForestPlan, SurveyedForestPlan, TwoPhasePlan
 from hedgerow.trees.grower import Grower, Recipe, Schedule
 from hedgerow.trees.model import Forest, PessimisticPruning
 from hedgerow.trees.parts import (
+    UNIFORM,
     AllRecords,
     Assignment,
-    Binary,
     CandidateRule,
     Geometric,
     Harmonic,
@@ -14,8 +25,6 @@ from hedgerow.trees.parts import (
     LeafShare,
     Levels,
     Linear,
-    Mixed,
-    Multiway,
     NoisyCounts,
     NoisyHistograms,
     NoisyMinority,
@@ -27,6 +36,5 @@ from hedgerow.trees.parts import (
     Split,
     Stop,
     Subspace,
-    Uniform,
     Weighted,
 )

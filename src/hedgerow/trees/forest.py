@@ -15,11 +15,9 @@ from hedgerow.curator import Queryable
 from hedgerow.estimator import Model
 from hedgerow.export import Link, Mean, ScoringForm, Trees
 from hedgerow.mechanisms import Budget
-from hedgerow.parameters import ClassWeights
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Encoder, Schema
-from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays
-from hedgerow.table import RecordRule
+from hedgerow.survey import FINE, Ones, Survey, fine_encoder, merged_encoder, merged_to_arrays
 from hedgerow.texts import short_repr
 from hedgerow.trees.grower import Grower, Recipe
 from hedgerow.trees.model import Forest
@@ -31,17 +29,13 @@ OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 @dataclass(frozen=True, eq=False)
 class ForestModel(Model):
-    """A grown forest that reads raw records by its schema.
-
-    ``votes`` (nodes, classes) are those of each leaf, of whose sums ``link`` makes probabilities; None: each tree has one vote.
-    ``surveyed`` says whether the encoder's cut points were released by a survey.
-    """
+    """A grown forest that reads raw records by its schema."""
 
     encoder: Encoder
     forest: Forest
-    votes: Integers | None
-    link: Link
-    surveyed: bool = False
+    votes: Integers | None  # (nodes, classes): those of each leaf; None: each tree has one vote
+    link: Link  # from their sums to probabilities
+    surveyed: bool = False  # whether the encoder's cut points were released by a survey
 
     importance_rule: ClassVar[str] = OF_TESTS
 
@@ -68,7 +62,7 @@ class ForestModel(Model):
         return self.forest.to_arrays() | (merged_to_arrays(self.encoder) if self.surveyed else {})
 
 
-def smoothed_votes(forest: Forest, pseudo_count: float, weights: ClassWeights | None = None) -> tuple[Integers, Mean]:
+def smoothed_votes(forest: Forest, pseudo_count: float, weights: tuple[float, ...] = (1.0,)) -> tuple[Integers, Mean]:
     """Return as votes (nodes, classes) the class shares of every leaf from its released counts, and the link to probabilities.
 
     Each leaf gets ``pseudo_count`` records more, divided as the classes are over all leaves together: few records behind
@@ -78,8 +72,7 @@ def smoothed_votes(forest: Forest, pseudo_count: float, weights: ClassWeights | 
     assert forest.counts is not None, "leaves with counts"
     overall = np.maximum(forest.counts.sum(axis=0, dtype=np.float64), 1)  # a sum of integers could pass their range
     counts = np.maximum(forest.counts, 0) + pseudo_count * overall / overall.sum()
-    if weights:
-        counts = counts * weights.array()
+    counts = counts * np.array(weights)
     trees = len(forest.roots)
     unit = 1 << (52 - (trees - 1).bit_length())  # floats add up so many shares of this unit exactly, in any order
     votes = np.rint(counts / counts.sum(axis=1, keepdims=True) * unit).astype(np.int64)
@@ -93,32 +86,29 @@ class ForestPlan:
         self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, n_estimators: int, max_depth: int, max_bins: int
     ) -> None:
         self.encoder = Encoder(schema, max_bins)
-        self._schedule = recipe.schedule(
+        self.schedule = recipe.schedule(
             epsilon, self.encoder.n_codes, schema.is_numeric, n_estimators=n_estimators, max_depth=max_depth
         )
-        self.event = self._schedule.event
-        self.most_trees = self._schedule.sampling.rounds * self._schedule.sampling.coin.parts
+        self.event = self.schedule.event
+        self.most_trees = self.schedule.sampling.rounds * self.schedule.sampling.coin.parts
 
     def model(self, forest: Forest) -> ForestModel:
-        soft, weights = self._schedule.recipe.soft, self._schedule.recipe.weights
+        soft, weights = self.schedule.recipe.soft, self.schedule.recipe.weights
+        weighted = min(weights) < 1
         trees, n_classes = len(forest.roots), len(self.encoder.schema.classes)
         one_vote = Mean(trees * n_classes * (trees + 1))
-        if forest.counts is None or not (soft or weights):
+        if forest.counts is None or not (soft or weighted):
             return ForestModel(self.encoder, forest, None, one_vote)
-        votes, link = smoothed_votes(forest, PSEUDO_COUNT / float(self._schedule.sampling.budget.amount), weights)
-        if weights:  # a leaf's label is what it says
+        votes, link = smoothed_votes(forest, PSEUDO_COUNT / float(self.schedule.sampling.budget.amount), weights)
+        if weighted:  # a leaf's label is what it says
             forest = replace(forest, label=np.where(forest.test < 0, votes.argmax(axis=1), -1).astype(np.int32))
         return ForestModel(self.encoder, forest, *((votes, link) if soft else (None, one_vote)))
 
     def fit(self, curator: Queryable) -> ForestModel:
-        return self.model(self.grow(curator))
-
-    def grow(self, curator: Queryable, rule: RecordRule | None = None) -> Forest:
-        """Grow the trees from a curator's answers; ``rule`` is for samples by weighted coins."""
-        return Grower(curator, self._schedule, rule).grow()
+        return self.model(Grower(curator, self.schedule).grow())
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        return self.model(Forest.from_arrays(arrays, self._schedule.candidates, len(self.encoder.schema.classes)))
+        return self.model(Forest.from_arrays(arrays, self.schedule.candidates, len(self.encoder.schema.classes)))
 
 
 class SurveyedForestPlan:
@@ -131,20 +121,17 @@ class SurveyedForestPlan:
     def __init__(
         self,
         recipe: Recipe,
-        survey: SurveyRecipe,
         schema: Schema,
         epsilon: Fraction,
         *,
-        n_estimators: int,
-        max_depth: int,
         max_bins: int,
         fine: Encoder | None = None,
+        **size: int,
     ) -> None:
-        self._recipe, self._parts, self._schema, self._epsilon = recipe, survey, schema, epsilon
-        self._size = {"n_estimators": n_estimators, "max_depth": max_depth, "max_bins": max_bins}
+        self._recipe, self._schema, self._epsilon, self._bins, self._size = recipe, schema, epsilon, max_bins, size
         # Numeric features in fine bins, which the survey merges
         self.encoder = fine_encoder(schema) if fine is None else fine
-        self._survey = survey.survey(Budget(epsilon), self.encoder)
+        self._survey = Survey(Budget(epsilon), self.encoder)
         self._remaining = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self.encoder.n_codes.tolist()]
         trees = self._forest(self.encoder.merged(most))  # which does not change categories
@@ -152,19 +139,20 @@ class SurveyedForestPlan:
 
     def _forest(self, encoder: Encoder) -> ForestPlan:
         """Return the plan of the trees on merged bins. Its cost depends on the budget and the schema, not on the bins."""
-        size = {**self._size, "max_bins": FINE}
-        return ForestPlan(self._recipe, encoder.schema, self._remaining, **size)
+        return ForestPlan(self._recipe, encoder.schema, self._remaining, max_bins=FINE, **self._size)
 
     def on(self, encoder: Encoder) -> SurveyedForestPlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         if encoder.max_bins != FINE:
             return self
-        return SurveyedForestPlan(self._recipe, self._parts, self._schema, self._epsilon, **self._size, fine=encoder)
+        return SurveyedForestPlan(
+            self._recipe, self._schema, self._epsilon, max_bins=self._bins, fine=encoder, **self._size
+        )
 
     def fit(self, curator: Queryable) -> ForestModel:
         histograms = self._survey.histograms(curator.open_round(Ones()))
         curator.warnings += self._survey.column_warnings(histograms)
-        merges = self._survey.merged(histograms, self._size["max_bins"])
+        merges = self._survey.merged(histograms, self._bins)
         curator.merge(merges)
         return replace(self._forest(self.encoder.merged(merges)).fit(curator), surveyed=True)
 
@@ -211,9 +199,9 @@ class TwoPhasePlan:
         self.event = Sequence((first.event, second.event))
 
     def fit(self, curator: Queryable) -> ForestModel:
-        first = self._first.grow(curator)
+        first = Grower(curator, self._first.schedule).grow()
         curator.update_margins(TreeVotes(first.trees, first.label, curator.n_classes))
-        second = self._second.grow(curator, HardRecords(self._easy))
+        second = Grower(curator, self._second.schedule, HardRecords(self._easy)).grow()
         return self._first.model(Forest.joined(first, second))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:

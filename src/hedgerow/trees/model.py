@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from hedgerow.archive import array_of
-from hedgerow.arrays import Floats, Integers, Truth, lazy
+from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.errors import FileFormatError
 from hedgerow.export import Trees
 from hedgerow.export.form import levels
@@ -41,23 +41,19 @@ class Forest:
     @classmethod
     def joined(cls, *forests: Forest) -> Forest:
         """Return the trees of forests with the same tests, all of which released labels or all counts."""
-        sizes = [forest.n_nodes for forest in forests]
-        before = np.cumsum([0, *sizes[:-1]])
+        roots, first_child, before = [], [], 0
+        for forest in forests:
+            roots.append(forest.roots + before)
+            first_child.append(np.where(forest.test < 0, 0, forest.first_child + before))
+            before += forest.n_nodes
         counts = [forest.counts for forest in forests if forest.counts is not None]
-
-        def joined(arrays: Iterable[npt.NDArray[Any]]) -> npt.NDArray[np.int32]:
-            return np.concatenate(list(arrays)).astype(np.int32)
-
         return cls(
-            joined(forest.roots + start for forest, start in zip(forests, before, strict=True)),
-            joined(forest.test for forest in forests),
-            joined(
-                np.where(forest.test < 0, 0, forest.first_child + start)
-                for forest, start in zip(forests, before, strict=True)
-            ),
-            joined(forest.label for forest in forests),
+            np.concatenate(roots).astype(np.int32),
+            np.concatenate([forest.test for forest in forests]),
+            np.concatenate(first_child).astype(np.int32),
+            np.concatenate([forest.label for forest in forests]),
             forests[0].candidates,
-            np.concatenate(counts) if len(counts) == len(forests) else None,
+            np.concatenate(counts) if counts else None,
         )
 
     @property
@@ -92,13 +88,8 @@ class Forest:
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays; the candidates follow from the schema and are not among them."""
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "roots": self.roots,
-            "test": self.test,
-            "first_child": self.first_child,
-            "label": self.label,
-        }
-        return arrays if self.counts is None else {**arrays, "counts": self.counts}
+        names = ("roots", "test", "first_child", "label", *(() if self.counts is None else ("counts",)))
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
@@ -115,46 +106,29 @@ class Forest:
         if not len(roots) or np.any(label < np.where(test < 0, 0, -1)):
             raise FileFormatError(DAMAGED)
         counts = array_of(arrays, "counts", np.int64, (len(test), n_classes)) if "counts" in arrays else None
-        check_trees(roots, test, first_child, candidates.arity)
-        branches = len(np.unique(test[test >= 0])) * int(candidates.n_codes.max())
-        if branches > MOST_BRANCHES:
+        # Each node is reached once, and no path is longer than estimators allow.
+        inner, nodes, arity = np.flatnonzero(test >= 0), len(test), candidates.arity
+        first, branches = first_child[inner].astype(np.int64), arity[test[inner]].astype(np.int64)
+        sound = (
+            bool(np.all((roots >= 0) & (roots < nodes)))
+            and bool(np.all(first > inner))  # children behind their parent: no path can be endless
+            and bool(np.all(first + branches <= nodes))
+        )
+        if sound:
+            border = np.bincount(first, minlength=nodes + 1) - np.bincount(first + branches, minlength=nodes + 1)
+            times_reached = np.cumsum(border)[:-1] + np.bincount(roots, minlength=nodes)
+            sound = bool(np.all(times_reached == 1))
+        if not sound:
+            raise FileFormatError(DAMAGED)
+        if not np.all(levels(roots, test, first_child, arity, DEEPEST)):
+            raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
+        held = len(np.unique(test[inner])) * int(candidates.n_codes.max())
+        if held > MOST_BRANCHES:
             raise FileFormatError(
-                f"the file's trees have {branches} branches by test and code, each of which takes memory, and {MOST_BRANCHES} "
+                f"the file's trees have {held} branches by test and code, each of which takes memory, and {MOST_BRANCHES} "
                 "are allowed; fit fewer trees, or tests with a branch for each code."
             )
         return cls(roots, test, first_child, label, candidates, counts)
-
-
-def check_trees(
-    roots: npt.NDArray[np.int32],
-    test: npt.NDArray[np.int32],
-    first_child: npt.NDArray[np.int32],
-    arity: npt.NDArray[np.integer[Any]],
-) -> None:
-    """Raise FileFormatError unless nodes are trees: each is reached once, and no path is longer than estimators allow.
-
-    ``test`` is of shape (nodes,), -1 for a leaf; ``arity`` is of shape (tests,).
-    """
-    inner, nodes = np.flatnonzero(test >= 0), len(test)
-    first, branches = first_child[inner].astype(np.int64), arity[test[inner]].astype(np.int64)
-    sound = (
-        bool(np.all((roots >= 0) & (roots < nodes)))
-        and bool(np.all(first > inner))  # children behind their parent: no path can be endless
-        and bool(np.all(first + branches <= nodes))
-        and bool(np.all(_times_reached(roots, first, branches, nodes) == 1))
-    )
-    if not sound:
-        raise FileFormatError(DAMAGED)
-    if not np.all(levels(roots, test, first_child, arity, DEEPEST)):
-        raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
-
-
-def _times_reached(
-    roots: npt.NDArray[np.int32], first_child: Integers, arity: Integers, nodes: int
-) -> npt.NDArray[np.int64]:
-    """Return how many times each node is a root or a child: once, in a tree."""
-    border = np.bincount(first_child, minlength=nodes + 1) - np.bincount(first_child + arity, minlength=nodes + 1)
-    return np.asarray(np.cumsum(border)[:-1] + np.bincount(roots, minlength=nodes))
 
 
 SLACK = 0.1  # errors by which a leaf may be worse than the subtree that it replaces
@@ -177,7 +151,10 @@ class PessimisticPruning:
             return forest
         level, parent = forest.trees.levels, forest.trees.parents
         counts = _class_counts(forest, _sizes(forest, size, level, parent), level, parent)
-        as_leaf = self._error(counts)
+        # How many records a majority label gets wrong at the upper end of the interval, (nodes,)
+        n = counts.sum(axis=1)
+        wrong = n - counts.max(axis=1)
+        as_leaf = wrong + _added_errors(n, wrong, self.confidence)
         below = np.where(forest.test < 0, as_leaf, 0.0)
         cut = np.zeros(forest.n_nodes, dtype=np.bool_)
         for number in range(level.max(), 0, -1):
@@ -186,13 +163,22 @@ class PessimisticPruning:
             below[cut & inner] = as_leaf[cut & inner]
             here = np.flatnonzero((level == number) & (parent >= 0))
             np.add.at(below, parent[here], below[here])
-        return _cut_back(forest, cut, np.rint(counts).astype(np.int64), level, parent)
-
-    def _error(self, counts: Floats) -> Floats:
-        """Return how many records a majority label gets wrong at the upper end of the interval, of shape (nodes,)."""
-        n = counts.sum(axis=1)
-        wrong = n - counts.max(axis=1)
-        return np.asarray(wrong + _added_errors(n, wrong, self.confidence))
+        kept = np.ones(forest.n_nodes, dtype=np.bool_)
+        for number in range(2, level.max() + 1):
+            here = np.flatnonzero(level == number)
+            kept[here] = kept[parent[here]] & ~cut[parent[here]]
+        place = np.cumsum(kept) - 1
+        test = np.where(cut, -1, forest.test)[kept]
+        # New leaves have the consistent counts.
+        new = np.where(cut[:, None], np.rint(counts).astype(np.int64), forest.counts)[kept]
+        return replace(
+            forest,
+            roots=place[forest.roots].astype(np.int32),
+            test=test.astype(np.int32),
+            first_child=np.where(test < 0, 0, place[forest.first_child[kept]]).astype(np.int32),
+            label=np.where(test < 0, new.argmax(axis=1), -1).astype(np.int32),
+            counts=np.where(test[:, None] < 0, new, 0),
+        )
 
 
 def _added_errors(n: Floats, wrong: Floats, confidence: float) -> Floats:
@@ -236,23 +222,3 @@ def _class_counts(forest: Forest, size: Floats, level: npt.NDArray[np.int32], pa
         here = np.flatnonzero(level == number)
         np.add.at(counts, parent[here], counts[here])
     return np.asarray(counts)
-
-
-def _cut_back(forest: Forest, cut: Truth, counts: Integers, level: npt.NDArray[np.int32], parent: Integers) -> Forest:
-    """Return the forest with leaves in place of the nodes to cut; new leaves have the consistent counts."""
-    kept = np.ones(forest.n_nodes, dtype=np.bool_)
-    for number in range(2, level.max() + 1):
-        here = np.flatnonzero(level == number)
-        kept[here] = kept[parent[here]] & ~cut[parent[here]]
-    place = np.cumsum(kept) - 1
-    test = np.where(cut, -1, forest.test)[kept]
-    released = counts if forest.counts is None else forest.counts
-    new = np.where(cut[:, None], counts, released)[kept]
-    return replace(
-        forest,
-        roots=place[forest.roots].astype(np.int32),
-        test=test.astype(np.int32),
-        first_child=np.where(test < 0, 0, place[forest.first_child[kept]]).astype(np.int32),
-        label=np.where(test < 0, new.argmax(axis=1), -1).astype(np.int32),
-        counts=np.where(test[:, None] < 0, new, 0),
-    )

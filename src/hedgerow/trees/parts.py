@@ -1,17 +1,17 @@
 """Parts of a private forest: which records a tree reads, which tests there are, what a level may spend, stops, leaves and splits.
 
-Stops, leaves and splits are frozen values that state their event, and act by it. ``with_budget`` gives a part its budget; what it
-then states is what it spends.
+Stops, leaves and splits are frozen values that state their event, and act by it. What one states is what it spends of its budget.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from hedgerow.mechanisms import (
     AtMost,
     Budget,
     Coin,
-    Draw,
     Noise,
     PermuteAndFlip,
     PerRecordCoin,
@@ -41,10 +40,9 @@ from hedgerow.privacy.accounting import (
     Subsampled,
     before_amplification,
 )
-from hedgerow.scores import CLASS_COUNTS, Candidates, Gini, Score, binary, mixed, multiway
+from hedgerow.scores import CLASS_COUNTS, Candidates, Gini, Score
 from hedgerow.table import ClassCounts, Histogram, Sizes
 
-NOTHING = Budget(Fraction(0))
 Amount = TypeVar("Amount", Fraction, Budget)
 
 
@@ -58,19 +56,6 @@ class Sampling:
     rounds: int
     coin: Coin
     budget: Budget
-
-    @classmethod
-    def of_each(cls, budget: Budget, trees: int, coin: WeightedCoin) -> Sampling:
-        """Return one sample a tree: only a part of the records pays for it, so it may spend more than its part of the budget."""
-        each = budget / trees
-        if coin.inclusion == 1:
-            return cls(trees, coin, each)
-        if budget.concentrated:
-            raise ConfigurationError(
-                "a sample of the records has no guarantee with delta here: only pure epsilon is amplified. Pass delta=0, or let "
-                "every tree read all records."
-            )
-        return cls(trees, coin, replace(each, amount=before_amplification(each.amount, coin.inclusion)))
 
     def event(self, tree: Event) -> Event:
         """Return the cost of all trees, given the cost of one."""
@@ -98,50 +83,30 @@ class AllRecords:
 
 @dataclass(frozen=True)
 class Weighted:
-    """Every tree reads each record with a probability that follows from released values, at most ``inclusion``."""
+    """Every tree reads each record with a probability that follows from released values, at most ``inclusion``.
+
+    Only a part of the records pays for a tree, so a tree may spend more than its part of the budget.
+    """
 
     inclusion: Fraction = Fraction(1)
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
-        return Sampling.of_each(budget, trees, WeightedCoin(self.inclusion))
+        each = budget / trees
+        if self.inclusion < 1:
+            if budget.concentrated:
+                raise ConfigurationError(
+                    "a sample of the records has no guarantee with delta here: only pure epsilon is amplified. Pass delta=0, or "
+                    "let every tree read all records."
+                )
+            each = replace(each, amount=before_amplification(each.amount, self.inclusion))
+        return Sampling(trees, WeightedCoin(self.inclusion), each)
 
 
 Assignment = PerRecord | AllRecords | Weighted
 
-
-# The public tests of a tree, on features with so many codes.
-
-
-class CandidateRule(ABC):
-    """A rule that lists the tests, whose codes are cut in their public order."""
-
-    @abstractmethod
-    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates: ...
-
-
-@dataclass(frozen=True)
-class Multiway(CandidateRule):
-    """One test per feature with a branch for each code; no path reads a feature twice."""
-
-    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
-        return multiway(n_codes)
-
-
-@dataclass(frozen=True)
-class Binary(CandidateRule):
-    """Tests with two branches: cuts of numeric features, one value of a category against the rest."""
-
-    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
-        return binary(n_codes, is_numeric)
-
-
-@dataclass(frozen=True)
-class Mixed(CandidateRule):
-    """Cuts of numeric features, which a path may use again, and one branch for each code of a categorical one."""
-
-    def build(self, n_codes: Integers, is_numeric: Several[bool]) -> Candidates:
-        return mixed(n_codes, is_numeric)
-
+# A rule that lists the public tests of a tree: for each feature the number of its codes, and whether its codes are cut in their
+# public order.
+CandidateRule = Callable[[npt.ArrayLike, Several[bool]], Candidates]
 
 # How a path's budget is shared among its levels. Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level
 # gets all of the path's remaining budget.
@@ -167,14 +132,6 @@ class Harmonic(Levels):
 
     def weights(self, levels: int) -> list[Fraction]:
         return [Fraction(1, levels - k) for k in range(levels)]
-
-
-@dataclass(frozen=True)
-class Uniform(Levels):
-    """Every level gets the same share."""
-
-    def weights(self, levels: int) -> list[Fraction]:
-        return [Fraction(1)] * levels
 
 
 @dataclass(frozen=True)
@@ -209,47 +166,33 @@ class Linear(Levels):
     The arithmetic allocation is Linear(1, 0), the uniform one Linear(0, 1).
     """
 
-    slope: Fraction = Fraction(1)
-    constant: Fraction = Fraction(1)
+    slope: int = 1
+    constant: int = 1
 
     def weights(self, levels: int) -> list[Fraction]:
         return [Fraction(self.slope * k + self.constant) for k in range(1, levels + 1)]
 
 
-# Stops and leaves.
+UNIFORM = Linear(0, 1)
+
+
+# Stops, leaves and splits. ``event`` is the cost of one node; ``ask`` and ``choose`` act by it.
 
 
 @dataclass(frozen=True)
 class Part:
     """A part that spends a budget on each node."""
 
-    budget: Budget = field(default=NOTHING, kw_only=True, repr=False)
-
-    def with_budget(self, budget: Budget) -> Self:
-        """Return the part with what it may spend on a node."""
-        return replace(self, budget=budget)
+    budget: Budget = field(default=Budget(Fraction(0)), kw_only=True, repr=False)
 
 
-@dataclass(frozen=True)
-class Stop(Part, ABC):
-    """A noisy query that makes a node a leaf before its path ends; it may cost ``share`` of its level's budget."""
-
-    share: Fraction = Fraction(1, 2)
-
-    @abstractmethod
-    def event(self, level: int) -> Event:
-        """Return the cost of one query."""
-
-    @abstractmethod
-    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
-        """Return which nodes are leaves, and their noisy sizes where these are released.
-
-        ``widest`` is the largest number of branches of a test that each node may take.
-        """
+# A stop is a noisy query that makes a node a leaf before its path ends; it costs ``share`` of its level's budget. ``ask`` returns
+# which nodes are leaves, and their noisy sizes where these are released. ``widest`` is the largest number of branches of a test
+# that each node may take.
 
 
 @dataclass(frozen=True)
-class NoisyMinority(Stop):
+class NoisyMinority(Part):
     """Make a node a leaf if its noisy minority count is at most theta / b, where b is the share of the level's budget it spends.
 
     It replaces a test of purity, which would read the records without protection (docs/proofs/edprf.md). The count itself is not
@@ -277,11 +220,13 @@ class NoisyMinority(Stop):
 
 
 @dataclass(frozen=True)
-class NoisySize(Stop):
+class NoisySize(Part):
     """Release a node's noisy size, and make it a leaf if it has fewer records per branch and class than the noise's deviation.
 
     Friedman and Schuster, KDD 2010: N / (t K) < sqrt(2) / epsilon, t the largest number of branches.
     """
+
+    share: Fraction = Fraction(1, 2)
 
     @lazy
     def noise(self) -> Noise:
@@ -295,23 +240,14 @@ class NoisySize(Stop):
         return sizes < self.noise.deviation * widest * curator.n_classes, sizes
 
 
-@dataclass(frozen=True)
-class Leaf(Part, ABC):
-    """What a leaf releases."""
+Stop = NoisyMinority | NoisySize
 
-    releases_counts: ClassVar[bool]
-
-    @abstractmethod
-    def event(self, level: int, cells: int) -> Event:
-        """Return the cost of one leaf if all leaves of a level have at most this many cells by class."""
-
-    @abstractmethod
-    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
-        """Return what each node releases: one column of labels, or one column of counts per class."""
+# A leaf releases a column of labels, or a column of counts for each class. Its event is the cost of one leaf if all leaves of a
+# level have at most so many ``cells`` by class.
 
 
 @dataclass(frozen=True)
-class SelectLabel(Leaf):
+class SelectLabel(Part):
     """Release one label per leaf, chosen by a selection mechanism with the class counts as scores."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -331,7 +267,7 @@ class SelectLabel(Leaf):
 
 
 @dataclass(frozen=True)
-class NoisyCounts(Leaf):
+class NoisyCounts(Part):
     """Release the noisy class counts of every leaf."""
 
     releases_counts: ClassVar[bool] = True
@@ -348,94 +284,17 @@ class NoisyCounts(Leaf):
         return counts
 
 
-class RoundSchedule(ABC):
-    """A rule that marks rounds; the first one is never among them."""
+Leaf = SelectLabel | NoisyCounts
 
-    @abstractmethod
-    def marked(self, rounds: int, draw: Draw) -> Truth:
-        """Return which rounds are marked, of shape (rounds,)."""
-
-    def most(self, rounds: int) -> int:
-        """Return the largest possible number of marked rounds."""
-        return rounds - 1
-
-    def expected(self, rounds: int) -> Fraction:
-        """Return the mean of that number over the coins."""
-        return Fraction(self.most(rounds))
-
-
-@dataclass(frozen=True)
-class AfterFirst(RoundSchedule):
-    """Every round from the second on: DPAda, equation 21."""
-
-    def marked(self, rounds: int, draw: Draw) -> Truth:
-        return np.asarray(np.arange(1, rounds + 1) > 1)
-
-
-@dataclass(frozen=True)
-class EvenRounds(RoundSchedule):
-    """Every second round, from the second on: DPAda_Swing, equation 18."""
-
-    def marked(self, rounds: int, draw: Draw) -> Truth:
-        return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
-
-    def most(self, rounds: int) -> int:
-        return rounds // 2
-
-
-@dataclass(frozen=True)
-class RandomRounds(RoundSchedule):
-    """Every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
-
-    def marked(self, rounds: int, draw: Draw) -> Truth:
-        return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
-
-    def expected(self, rounds: int) -> Fraction:
-        return Fraction(rounds - 1, 2)
-
-
-@dataclass(frozen=True)
-class ThinnedRounds(RoundSchedule):
-    """Every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
-
-    Of each run of ones only the first stays. The paper states this for runs that follow a zero. A run that begins in the first
-    round leaves nothing, since only then its theorem 1 is true [inferred].
-    """
-
-    def marked(self, rounds: int, draw: Draw) -> Truth:
-        coin = _coins(rounds, draw)
-        return np.asarray(coin & ~np.append(True, coin[:-1]))
-
-    def most(self, rounds: int) -> int:
-        return rounds // 2
-
-    def expected(self, rounds: int) -> Fraction:
-        return Fraction(rounds - 1, 4)
-
-
-def _coins(rounds: int, draw: Draw) -> Truth:
-    return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
-
+# A split chooses a test for each node, one of those ``offered`` (nodes, tests) to it. Its events are the cost of one node; where
+# nodes divide their budget in several ways, that of the most expensive way.
 
 # Noisy counts in memory at once; a public number, so that the draws do not depend on the records.
 CELLS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Split(Part, ABC):
-    """How a node's test is chosen."""
-
-    @abstractmethod
-    def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
-        """Return the cost of one node; where nodes divide their budget in several ways, that of the most expensive way."""
-
-    @abstractmethod
-    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
-
-
-@dataclass(frozen=True)
-class SelectTest(Split):
+class SelectTest(Part):
     """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -459,19 +318,16 @@ class SelectTest(Split):
 
 
 @dataclass(frozen=True)
-class NoisyHistograms(Split):
+class NoisyHistograms(Part):
     """Release noisy counts of every feature that a node may still test, and take the test with the largest information gain.
 
     It is only for tests with a branch for each code. The budget is divided among the features. The use of the counts is
     post-processing.
     """
 
-    def _noise(self, n: int) -> Noise:
-        return self.budget.noise(n)
-
     def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
         purpose = "counts of a node by code and class"
-        return (Parallel(tuple(self._noise(n).event(purpose, level) for n in range(1, len(candidates) + 1))),)
+        return (Parallel(tuple(self.budget.noise(n).event(purpose, level) for n in range(1, len(candidates) + 1))),)
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         asked = offered[:, np.argsort(candidates.feature)]  # one test for each feature
@@ -483,21 +339,18 @@ class NoisyHistograms(Split):
             for start in range(0, len(group), step):
                 part = np.zeros(len(nodes), dtype=np.bool_)
                 part[group[start : start + step]] = True
-                counts = curator.answer(Histogram(nodes[part], asked[part]), self._noise(int(count)))
-                gain = np.add.reduceat(_information(counts), candidates.offsets[:-1], axis=1)
+                counts = curator.answer(Histogram(nodes[part], asked[part]), self.budget.noise(int(count)))
+                # The sum over classes of n_k log2(n_k / n) for each code, (nodes, codes)
+                counts = np.maximum(counts, 0)
+                size = np.maximum(counts.sum(axis=2, keepdims=True), 1)
+                information = (counts * np.log2(np.maximum(counts, 1) / size)).sum(axis=2)
+                gain = np.add.reduceat(information, candidates.offsets[:-1], axis=1)
                 chosen[part] = np.where(offered[part], gain[:, candidates.feature], -np.inf).argmax(axis=1)
         return chosen
 
 
-def _information(counts: Integers) -> npt.NDArray[np.float64]:
-    """Return the sum over classes of n_k log2(n_k / n), of shape (nodes, codes); counts below one are left out."""
-    counts = np.maximum(counts, 0)
-    size = counts.sum(axis=2, keepdims=True)
-    return np.asarray((counts * np.log2(np.maximum(counts, 1) / np.maximum(size, 1))).sum(axis=2))
-
-
 @dataclass(frozen=True)
-class RandomTest(Split):
+class RandomTest(Part):
     """Choose a feature at random among those that can still be tested, then one of its tests. No record is read."""
 
     def events(self, level: int, candidates: Candidates) -> tuple[Event, ...]:
@@ -508,6 +361,9 @@ class RandomTest(Split):
         of_feature = offered & (candidates.feature == feature[:, None])
         chosen: Integers = curator.draw_public(PublicChoice(), np.where(of_feature, candidates.weight, 0))
         return chosen
+
+
+Split = SelectTest | NoisyHistograms | RandomTest
 
 
 @dataclass(frozen=True)

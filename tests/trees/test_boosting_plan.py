@@ -12,20 +12,16 @@ from costs import SUMS, cost_of, stated, sums
 from helpers import fit_plan
 
 import hedgerow as hr
-from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
-from hedgerow.boosting.plan import UNIT, VOTE_STEPS
-from hedgerow.curator import Queryable, SelectSpecializations, SelectTests
+from hedgerow.curator import Queryable, SelectTests
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import Exponential, Geometric, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.scores import Error, Majority, Max, Specializations
+from hedgerow.scores import Error, Max, binary, multiway
 from hedgerow.table import ClassCounts, MemoryTable, Sizes
 from hedgerow.trees import (
     AllRecords,
-    Binary,
     LeafShare,
-    Multiway,
     NoisyCounts,
     NoisySize,
     RandomTest,
@@ -34,6 +30,16 @@ from hedgerow.trees import (
     SelectTest,
     Subspace,
     Weighted,
+)
+from hedgerow.trees.boosting import (
+    UNIT,
+    VOTE_STEPS,
+    BoostingPlan,
+    BoostingRecipe,
+    Discrete,
+    MadaBoost,
+    Real,
+    SmoothBoost,
 )
 
 HALF = Fraction(1, 2)
@@ -54,12 +60,12 @@ REAL, MADABOOST = Real(), MadaBoost()
 
 
 def recipe(votes=REAL, weights=MADABOOST, **parts):
-    tree = {"assign": AllRecords(), "candidates": Binary(), "levels": LeafShare(HALF), "leaf": NoisyCounts()} | parts
+    tree = {"assign": AllRecords(), "candidates": binary, "levels": LeafShare(HALF), "leaf": NoisyCounts()} | parts
     return BoostingRecipe(Recipe(**{"split": SelectTest(score=Max()), **tree}), votes, weights)
 
 
 RECIPES = {
-    "stumps": recipe(candidates=Multiway()),
+    "stumps": recipe(candidates=multiway),
     "binary, discrete": recipe(Discrete(), split=SelectTest(Exponential, Error())),
     "smooth": recipe(Discrete(level=2.0), SmoothBoost()),
     "random": recipe(split=RandomTest(), levels=LeafShare(Fraction(1))),
@@ -210,16 +216,6 @@ def test_a_curator_counts_the_draws_of_a_question_before_it_answers():
     assert curator.total.draws == 1
 
 
-def test_specializations_are_not_asked_of_weighted_records():
-    """Their scores would move by up to the unit."""
-    curator = curator_of(plan_of(RECIPES["stumps"]))
-    choice = Specializations(np.arange(4), [(0, 1, 4)], np.ones(1, dtype=np.int64))
-    root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
-    with pytest.raises(ConfigurationError, match="records that count 1"):
-        curator.answer(SelectSpecializations(root, [choice], Majority()), PermuteAndFlip(HALF, Majority.range))
-    assert curator.spent == 0
-
-
 # What the fit does.
 
 
@@ -304,12 +300,6 @@ def test_damaged_votes_are_refused(damage):
     votes = DAMAGES[damage](MODEL["votes"])
     with pytest.raises(FileFormatError, match=r"votes is damaged|more trees than rounds"):
         plan_of(RECIPES["stumps"]).restore(arrays if votes is None else {**arrays, "votes": votes})
-
-
-def test_the_least_integer_is_no_vote():
-    votes = np.full_like(MODEL["votes"], np.iinfo(np.int64).min)
-    with pytest.raises(FileFormatError):
-        plan_of(RECIPES["stumps"]).restore({**MODEL, "votes": votes})
 
 
 def test_more_trees_than_rounds_are_refused():

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, check_shape
-from hedgerow.boosting import kernels
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
@@ -26,11 +25,12 @@ from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
-from hedgerow.scores import Candidates
+from hedgerow.table import kernels
 from hedgerow.texts import short_repr
-from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import OF_ROUNDS, ForestModel, TreeVotes
-from hedgerow.trees.parts import NoisyCounts
+from hedgerow.trees.grower import Grower, Recipe, Schedule
+from hedgerow.trees.model import Forest
+from hedgerow.trees.parts import NoisyCounts, Weighted
 
 DEEPEST = 12  # exp(-12) is below half a unit
 SURE = 1 << 32  # as a threshold of a coin
@@ -61,10 +61,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class MadaBoost:
-    """min(1, exp(-margin / 2)): AdaBoost's weight, never above the one that a record starts with.
-
-    Domingo and Watanabe, COLT 2000.
-    """
+    """min(1, exp(-margin / 2)): AdaBoost's weight, never above that of a new record (Domingo and Watanabe, COLT 2000)."""
 
     def lookup(self, rounds: int) -> Lookup:
         return Lookup(_decay(0.5))
@@ -104,7 +101,7 @@ class Real:
     clip: float = 2.0
 
     def of(self, forest: Forest, noise: float) -> Integers:
-        logs = np.log(_counts(forest) + np.sqrt(2) * max(noise, 0.5))
+        logs = np.log(_positive_counts(forest) + np.sqrt(2) * max(noise, 0.5))
         votes = logs - logs.mean(axis=1, keepdims=True)
         return _fixed(np.clip(votes, -self.clip / 2, self.clip / 2), forest)
 
@@ -122,22 +119,17 @@ class Discrete:
     level: float | None = None
 
     def of(self, forest: Forest, noise: float) -> Integers:
-        counts = _counts(forest)
-        n_classes = counts.shape[1]
-        alpha = self.level if self.level is not None else self._alpha(forest, counts)
+        counts = _positive_counts(forest)
+        n_classes, alpha = counts.shape[1], self.level
+        if alpha is None:
+            leaf = counts[forest.test < 0]
+            wrong = 1 - float(leaf.max(axis=1).sum()) / max(float(leaf.sum()), 1.0)
+            # At most what a tree that knows nothing gets wrong
+            error = min(max(wrong, self.least), 1 - 1 / n_classes) if n_classes > 1 else 0.5
+            alpha = float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)
         votes = np.full(counts.shape, -alpha / n_classes)
         votes[np.arange(len(votes)), counts.argmax(axis=1)] += alpha
         return _fixed(votes, forest)
-
-    def _alpha(self, forest: Forest, counts: Floats) -> float:
-        leaf = counts[forest.test < 0]
-        total = max(float(leaf.sum()), 1.0)
-        n_classes = counts.shape[1]
-        if n_classes == 1:
-            return 0.0
-        most = 1 - 1 / n_classes  # what a tree that knows nothing gets wrong
-        error = min(max(1 - float(leaf.max(axis=1).sum()) / total, self.least), most)
-        return float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)
 
 
 # A rule that makes votes (nodes, classes) of the released counts of a tree's leaves, in steps of 1 / VOTE_STEPS, and of about the
@@ -145,7 +137,7 @@ class Discrete:
 Votes = Real | Discrete
 
 
-def _counts(forest: Forest) -> Floats:
+def _positive_counts(forest: Forest) -> Floats:
     assert forest.counts is not None, "votes are made of released counts"
     return np.maximum(forest.counts, 0).astype(np.float64)
 
@@ -157,40 +149,13 @@ def _fixed(votes: Floats, forest: Forest) -> Integers:
 
 @dataclass(frozen=True)
 class BoostingRecipe:
-    """Boosting of trees on records that weigh what the votes so far leave to do.
+    """Boosting of trees on records that weigh what the votes so far leave to do."""
 
-    ``tree`` is the weak learner, whose leaves release counts. Its assignment says whether a record weighs (``AllRecords``), or is
-    sampled as probably as it weighs (``Weighted``, at most so probably as that allows).
-    """
-
+    # The weak learner, whose leaves release counts. Its assignment says whether a record weighs (``AllRecords``), or is sampled
+    # as probably as it weighs (``Weighted``, at most so probably as that allows)
     tree: Recipe
     votes: Votes
     weights: WeightFamily
-
-    def schedule(self, budget: Budget, encoder: Encoder, max_depth: int, candidates: Candidates) -> Schedule:
-        """Return the schedule of a round's tree that costs at most the budget, with up to so many tests on a path."""
-        schedule = self.tree.schedule(
-            replace(budget, unit=1 if isinstance(self.tree.assign, Weighted) else UNIT),
-            encoder.n_codes,
-            encoder.schema.is_numeric,
-            n_estimators=1,
-            max_depth=max_depth,
-            n_classes=len(encoder.schema.classes),
-            candidates=candidates,
-        )
-        if not schedule.releases_counts:
-            raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
-        return schedule
-
-    def grow(self, schedule: Schedule, curator: Queryable, number: int) -> tuple[Forest, Integers]:
-        """Return a tree on weighted or sampled records and its votes, as round ``number``, counted from 0."""
-        weights, assign, leaf = self.weights.lookup(number), self.tree.assign, schedule.levels[-1].leaf
-        if isinstance(assign, Weighted):
-            tree = Grower(curator, schedule, rule=weights.within(int(assign.inclusion * SURE))).grow()
-        else:
-            tree = Grower(curator, schedule, weights=weights).grow()
-        assert isinstance(leaf, NoisyCounts)
-        return tree, self.votes.of(tree, leaf.noise.deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,35 +189,50 @@ class BoostedModel(ForestModel):
 
 
 class BoostingPlan:
-    """Private boosting that is about to be fitted.
-
-    Every round reads all records and spends an equal part of the budget: of epsilon, or with a delta of the rho of
-    zero-concentrated DP (docs/proofs/boosting.md).
-    """
+    """Private boosting whose rounds read all records and spend equal parts of the budget: of epsilon, or with a delta of rho."""
 
     def __init__(
         self, recipe: BoostingRecipe, schema: Schema, claim: Claim, *, rounds: int, max_depth: int, max_bins: int
     ) -> None:
         self.encoder = Encoder(schema, max_bins)
         self._recipe, self._rounds = recipe, rounds
+        tree, n_classes = recipe.tree, len(schema.classes)
+        if not tree.leaf.releases_counts:
+            raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
+        unit = 1 if isinstance(tree.assign, Weighted) else UNIT
         # Looking for the budget tries many rounds; all have these tests.
-        candidates = recipe.tree.candidates.build(self.encoder.n_codes, schema.is_numeric)
+        tests = tree.candidates(self.encoder.n_codes, schema.is_numeric)
 
         def one(budget: Budget) -> Schedule:
-            return recipe.schedule(budget, self.encoder, max_depth, candidates)
+            """Return the schedule of a round's tree that costs at most the budget."""
+            return tree.schedule(
+                replace(budget, unit=unit),
+                self.encoder.n_codes,
+                schema.is_numeric,
+                n_estimators=1,
+                max_depth=max_depth,
+                n_classes=n_classes,
+                candidates=tests,
+            )
 
         self._round = one(Budget.of(claim, lambda budget: Sequence((one(budget).event,) * rounds), rounds))
         self.event: Event = Sequence((self._round.event,) * rounds)
 
     def fit(self, curator: Queryable) -> BoostedModel:
+        recipe, leaf = self._recipe, self._round.levels[-1].leaf
+        assert isinstance(leaf, NoisyCounts)
         trees: list[Forest] = []
         votes: list[Integers] = []
         for number in range(self._rounds):
-            if number:  # what the last tree says nobody reads
+            if number:  # the votes of the last tree are read by nobody
                 curator.update_margins(TreeVotes(trees[-1].trees, votes[-1], votes[-1].shape[1]))
-            tree, vote = self._recipe.grow(self._round, curator, number)
-            trees.append(tree)
-            votes.append(vote)
+            weights = recipe.weights.lookup(number)
+            if isinstance(recipe.tree.assign, Weighted):
+                weights = weights.within(int(recipe.tree.assign.inclusion * SURE))
+                trees.append(Grower(curator, self._round, rule=weights).grow())
+            else:
+                trees.append(Grower(curator, self._round, weights=weights).grow())
+            votes.append(recipe.votes.of(trees[-1], leaf.noise.deviation))
         return BoostedModel(self.encoder, Forest.joined(*trees), np.concatenate(votes), Softmax(VOTE_STEPS))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:

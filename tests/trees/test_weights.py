@@ -7,27 +7,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from costs import cost_of
 from helpers import Told, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hedgerow.boosting import MadaBoost, SmoothBoost
-from hedgerow.boosting.plan import UNIT, VOTE_STEPS, Lookup
-from hedgerow.curator import CompareMinorities, Queryable, SelectLabels, SelectTests
+from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import (
-    AtMost,
     Geometric,
-    PermuteAndFlip,
     PerRecordCoin,
     Randomness,
-    RoundedNormal,
     WeightedCoin,
 )
 from hedgerow.scores import Error, Gini, Max, multiway
-from hedgerow.table import ClassCounts, Histogram, Sizes
+from hedgerow.table import ClassCounts, Histogram
+from hedgerow.trees.boosting import UNIT, VOTE_STEPS, Lookup, MadaBoost, SmoothBoost
 
 FAMILIES = [MadaBoost(), SmoothBoost(), SmoothBoost(0.5), SmoothBoost(0.01)]
 ROUNDS = [0, 1, 7, 100]
@@ -223,56 +218,6 @@ def open_curator(weights, ceiling=Fraction(1)):
     records = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
     curator = Queryable(make_table(records), ceiling, Randomness(0))
     return curator, curator.assign(PerRecordCoin(1), weights=weights)
-
-
-SQUARED = UNIT**2
-TOO_LITTLE = {
-    "class counts": lambda c, r: c.answer(ClassCounts(r), Geometric(Fraction(1), UNIT - 1)),
-    "class counts, normal": lambda c, r: c.answer(
-        ClassCounts(r), RoundedNormal(Fraction(1, 10), Fraction(SQUARED - 1))
-    ),
-    "histogram": lambda c, r: c.answer(Histogram(r, BOTH), Geometric(Fraction(1), 2 * UNIT - 1)),
-    "histogram, normal": lambda c, r: c.answer(
-        Histogram(r, BOTH), RoundedNormal(Fraction(1, 10), Fraction(2 * SQUARED - 1))
-    ),
-    "minority": lambda c, r: c.answer(CompareMinorities(r), AtMost(Geometric(Fraction(1), UNIT - 1), 1)),
-    "label": lambda c, r: c.answer(SelectLabels(r), PermuteAndFlip(Fraction(1), UNIT - 1)),
-    "test": lambda c, r: c.answer(
-        SelectTests(r, multiway((2, 2)), BOTH, Max()), PermuteAndFlip(Fraction(1), Max().range * UNIT - 1)
-    ),
-    "plain counts": lambda c, r: c.answer(ClassCounts(r), Geometric(Fraction(1))),
-}
-ENOUGH = {
-    "class counts": lambda c, r: c.answer(ClassCounts(r), Geometric(Fraction(1), UNIT)),
-    "class counts, normal": lambda c, r: c.answer(ClassCounts(r), RoundedNormal(Fraction(1, 20), Fraction(SQUARED))),
-    "histogram": lambda c, r: c.answer(Histogram(r, BOTH), Geometric(Fraction(1), 2 * UNIT)),
-    "histogram, normal": lambda c, r: c.answer(
-        Histogram(r, BOTH), RoundedNormal(Fraction(1, 20), Fraction(2 * SQUARED))
-    ),
-    "minority": lambda c, r: c.answer(CompareMinorities(r), AtMost(Geometric(Fraction(1), UNIT), 1)),
-    "label": lambda c, r: c.answer(SelectLabels(r), PermuteAndFlip(Fraction(1), UNIT)),
-    "test": lambda c, r: c.answer(
-        SelectTests(r, multiway((2, 2)), BOTH, Max()), PermuteAndFlip(Fraction(1), Max().range * UNIT)
-    ),
-    "numbers of records": lambda c, r: c.answer(Sizes(r), Geometric(Fraction(1))),
-}
-
-
-@pytest.mark.parametrize("name", TOO_LITTLE)
-def test_a_curator_refuses_what_is_calibrated_for_less_than_the_unit(name):
-    curator, root = open_curator(MadaBoost().lookup(0), cost_of(1, 1, 100))
-    with pytest.raises(
-        ConfigurationError, match=r"build the noise for that|build the mechanism with the score's range"
-    ):
-        TOO_LITTLE[name](curator, root)
-    assert curator.total.epsilon == curator.total.mu_squared == curator.total.draws == 0
-
-
-@pytest.mark.parametrize("name", ENOUGH)
-def test_a_curator_answers_what_is_calibrated_for_the_unit(name):
-    curator, root = open_curator(MadaBoost().lookup(0), cost_of(1, 1, 100))
-    ENOUGH[name](curator, root)
-    assert curator.total.epsilon > 0 or curator.total.mu_squared > 0
 
 
 def test_children_of_weighted_nodes_are_weighted():

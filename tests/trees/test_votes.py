@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.boosting import Discrete, Real
-from hedgerow.boosting.plan import VOTE_STEPS
 from hedgerow.scores import multiway
 from hedgerow.trees import Forest
+from hedgerow.trees.boosting import VOTE_STEPS, Discrete, Real
 
 ROOT_TWO = math.sqrt(2)
 

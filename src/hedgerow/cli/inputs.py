@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 
@@ -245,21 +244,21 @@ def card_values(card: Card) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 
-@dataclass
 class Spending:
     """Make a query that costs ``claim`` and keep its result: an error within the context states what was spent, and what is kept.
 
     ``out`` is the result's file, if there is one, ``what`` the result, and ``begun`` says what an error may have broken off.
     """
 
-    claim: str
-    out: Path | None = None
-    what: str = "model"
-    begun: str = "The fit had begun"
     further: str | None = None  # what a second query costs, such as one about the model, once it is about to be made
-    _watch: Watch = field(default_factory=Watch)
-    _done: bool = False
-    _file: os.stat_result | None = None
+
+    def __init__(
+        self, claim: str, out: Path | None = None, what: str = "model", begun: str = "The fit had begun"
+    ) -> None:
+        self.claim, self.out, self.what, self.begun = claim, out, what, begun
+        self._watch = Watch()
+        self._done = False
+        self._file: os.stat_result | None = None
 
     def __enter__(self) -> Self:
         return self

@@ -61,7 +61,16 @@ def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, A
     ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.limits`` does. Raises FileFormatError if the
     file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
     """
-    name, content = place_name(path), file_content(path, max_bytes)
+    name, most = place_name(path), None if max_bytes is None else max_bytes + OVERHEAD
+    if is_path(path, "read"):
+        if not os.path.lexists(path):
+            raise FileNotFoundError(errno.ENOENT, "there is no such file; pass the path that model.save wrote", name)
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "this is a folder; pass a file that model.save wrote", name)
+        if not os.path.isfile(path):
+            raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
+        most = LARGEST_MODEL if most is None else most
+    content = read_place(path, most, RAISE)  # what changes the file later is not read
     if content.lstrip()[:1] == b"{":
         raise FileFormatError(
             f"{name} is JSON text, which to_json exports for other programs. Load the model's file, which save wrote."
@@ -77,21 +86,6 @@ def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, A
     except Exception as error:  # whatever a damaged archive makes zipfile raise
         raise FileFormatError(f"{name} is not a model file of hedgerow, or it is damaged; save it again.") from error
     return document, members
-
-
-def file_content(path: Place, max_bytes: int | None = None) -> bytes:
-    """Return the bytes of a file, of which there are at most ``max_bytes``: what changes it later is not read."""
-    if not is_path(path, "read"):
-        return read_place(path, None if max_bytes is None else max_bytes + OVERHEAD, RAISE)
-    if not os.path.lexists(path):
-        raise FileNotFoundError(
-            errno.ENOENT, "there is no such file; pass the path that model.save wrote", os.fspath(path)
-        )
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, "this is a folder; pass a file that model.save wrote", os.fspath(path))
-    if not os.path.isfile(path):
-        raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
-    return read_place(path, LARGEST_MODEL if max_bytes is None else max_bytes + OVERHEAD, RAISE)
 
 
 class Members(Mapping[str, npt.NDArray[Any]]):

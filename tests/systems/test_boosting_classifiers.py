@@ -89,20 +89,6 @@ def test_stages_end_with_the_final_answers_and_there_is_one_for_each_tree(kind, 
         assert model.decision_function(X).shape == (300, 3)
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_models_survive_files_and_pickles(kind, adjacency, delta, tmp_path):
-    model = kind(1.0, schema=THREE, delta=delta, adjacency=adjacency).fit(X, labels(X, THREE))
-    model.save(tmp_path / "m.hedgerow")
-    for again in (hr.load(tmp_path / "m.hedgerow"), pickle.loads(pickle.dumps(model))):
-        assert type(again) is kind
-        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-        assert np.array_equal(again.decision_function(X), model.decision_function(X))
-        assert again.certificate_ == model.certificate_
-        assert again.delta == delta
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_holds_released_values_only(kind):
     model = kind(schema=TWO).fit(X, Y)
@@ -110,20 +96,6 @@ def test_a_model_holds_released_values_only(kind):
     assert set(vars(model._fitted)) == {"schema", "certificate", "model", "parameters", "named", "coins"}
     assert set(vars(model.model_)) == {"encoder", "forest", "link", "surveyed", "votes"}
     assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label", "counts", "votes"}
-
-
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_ledger_books_the_claim_and_refuses_the_one_too_many(kind, delta):
-    ledger = hr.Ledger(1.0, delta=2 * delta)
-    for _ in range(2):
-        kind(0.5, schema=TWO, delta=delta, ledger=ledger, n_estimators=3).fit(X, Y)
-    assert ledger.spent <= 1
-    refused = kind(0.5, schema=TWO, delta=delta, ledger=ledger, n_estimators=3)
-    with pytest.raises(hr.BudgetExceeded, match="nothing was drawn"):
-        refused.fit(X, Y)
-    assert not hasattr(refused, "model_")
-    assert len(ledger.entries) == 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -146,13 +118,6 @@ def test_wrong_deltas_get_one_clear_sentence(kind):
     for delta in (-1e-9, 1, 1.5, float("nan"), "much", True):
         with pytest.raises(hr.ConfigurationError, match=f"delta is {delta!r}"):
             kind(schema=TWO, delta=delta).fit(X, Y)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_class_is_learned_without_an_error(kind):
-    schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Categorical(["x", "y"])}, classes=["no"])
-    model = kind(schema=schema, n_estimators=3).fit(X, Y)
-    assert set(model.predict(X)) == {"no"}
 
 
 def test_sampling_gives_way_to_weights_where_there_is_a_delta():

@@ -101,14 +101,6 @@ def test_wide_categories_and_many_features():
     assert (model.predict(table) == Y).mean() > 0.8
 
 
-def test_saved_models_say_the_same(tmp_path):
-    model = hr.HedgerowClassifier(1.0, delta=1e-6, schema=SCHEMA).fit(X, Y)
-    model.save(tmp_path / "m.hedgerow")
-    again = hr.load(tmp_path / "m.hedgerow")
-    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert np.array_equal(again.feature_curve("a")[1], model.feature_curve("a")[1])
-
-
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_no_round_moves_two_classes_apart_by_more_than_two(delta):
     model = hr.HedgerowClassifier(20.0, delta=delta, schema=SCHEMA).fit(X, np.where(X[:, 0] > 0.2, "yes", "no"))
@@ -216,14 +208,6 @@ def test_a_single_feature_has_no_interactions():
     columns, y = xor()
     alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
     assert not hr.HedgerowClassifier(3.0, schema=alone).fit({"a": columns["a"]}, y).interactions_
-
-
-@pytest.mark.parametrize("rounds", [1, 3, 40])
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_as_many_rounds_as_are_asked_for(rounds, delta):
-    model = hr.HedgerowClassifier(2.0, delta=delta, schema=SCHEMA, n_estimators=rounds).fit(X, Y)
-    assert len(list(model.staged_decision_function(X[:5]))) == rounds
-    assert np.array_equal(list(model.staged_predict_proba(X[:5]))[-1], model.predict_proba(X[:5]))
 
 
 def test_more_records_make_a_better_model():

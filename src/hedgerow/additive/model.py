@@ -342,5 +342,5 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
         if np.any(forest.test[nodes] >= 0):
             raise FileFormatError(DAMAGED)
         shape = (1 << len(cuts), arity, -1)
-        sums = None if masses is None else masses[nodes].reshape(shape)
-        yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums)
+        of_cells = None if masses is None else masses[nodes].reshape(shape)
+        yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), of_cells)

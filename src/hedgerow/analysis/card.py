@@ -171,6 +171,17 @@ class Card:
             "figures": figures,
         }
 
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the report card that ``to_dict`` wrote, with its certificate under ``certificate``.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError, FileFormatError
+            If the values are not those of a report card.
+        """
+
     @staticmethod
     def _counts_in(values: Mapping[str, Any], cells: int) -> dict[str, Any]:
         """Return what ``to_dict`` wrote of so many counts, and the certificate beside it, as arguments of a card."""
@@ -357,7 +368,6 @@ class ReportCard(Card):
 
     @property
     def records(self) -> float:
-        """The noisy number of labelled records."""
         return float(self.grid.confusion(self.counts).sum())
 
     @property
@@ -423,7 +433,6 @@ class ReportCard(Card):
         return half
 
     def _clear(self, records: Floats) -> Any:
-        """Return which bins stand out from the noise of two counts."""
         return records > CLEAR * math.sqrt(2) * self.deviation
 
     def precision_recall_curve(self, label: Value | None = None) -> Curve:
@@ -447,18 +456,10 @@ class ReportCard(Card):
         return {"classes": list(self.classes), "bins": self.grid.bins}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the released counts and the figures computed from them, as plain values for JSON."""
         return {**super().to_dict(), "confusion_matrix": self.confusion_matrix.tolist()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the report card that ``to_dict`` wrote, with its certificate under ``certificate``.
-
-        Raises
-        ------
-        ValueError, TypeError, KeyError, FileFormatError
-            If the values are not those of a report card.
-        """
         classes, bins = tuple(values["classes"]), int(values["bins"])
         if not classes or not 2 <= bins <= MOST_BINS or bins % 2:
             raise ValueError("no counts of a report card")
@@ -503,7 +504,6 @@ class ReportCard(Card):
 
     @property
     def _curves(self) -> range:
-        """The classes that have a curve: of two classes, only the second."""
         return range(1 if self.grid.n_classes == 2 else 0, self.grid.n_classes)
 
     def _place(self, label: Value | None) -> int:

@@ -89,7 +89,6 @@ class HeldOut(NamedTuple):
     groups_test: Any = None
 
     def __repr__(self) -> str:
-        """Return the names of the parts, and nothing that they hold."""
         return f"<HeldOut: {', '.join(name for name in self._fields if getattr(self, name) is not None)}>"
 
 

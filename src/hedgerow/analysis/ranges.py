@@ -86,7 +86,6 @@ class RangeGrid:
 
     @property
     def cells(self) -> int:
-        """How many cells there are, pairs counted once."""
         return len(self.edges) + 1
 
     @property
@@ -95,7 +94,6 @@ class RangeGrid:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the largest number that are not in an open cell."""
         return float(self.edges[0]), float(np.nextafter(self.edges[-1], -math.inf))
 
     def codes(self, values: Floats) -> Integers:
@@ -248,7 +246,6 @@ class RangePlan:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise of a column's number of records."""
         return self.fine.deviation * math.sqrt(uniform_grid(*MADE_UP).n_codes - 1)
 
     @property
@@ -275,7 +272,6 @@ class RangePlan:
         return tail_errors(noise, grid.n_codes - 1, self.failure / (4 * len(self.kinds) * grid.n_codes))
 
     def _range(self, doubled: Integers, grid: RangeGrid, visible: bool) -> ReleasedRange:
-        """Return the range that the noisy counts of a uniform grid show."""
         by_code = self._errors(self.fine, grid)
         errors = by_code[: 2 * grid.cells + 1 : 2]  # a tail of cells is one of pairs of counts
         counts = doubled.reshape(-1, 2).sum(axis=1)
@@ -300,7 +296,6 @@ class RangePlan:
     def _ask(
         self, X: Any, y: Any, grids: Sequence[RangeGrid], noise: Geometric, randomness: Randomness, keep: Keep | None
     ) -> list[Integers]:
-        """Return the noisy counts of each column on its grid, missing cells left out."""
         reading = OnGrids(self.schema, self.columns, tuple(grids))
         with table_of(X, y, reading, keep) as table:
             curator = Queryable(table, cost(noise.event("numbers")), randomness)

@@ -151,7 +151,6 @@ class RegressionCard(Card):
 
     @property
     def records(self) -> float:
-        """The noisy number of records with an outcome."""
         return float(self._table.sum())
 
     @property
@@ -201,7 +200,6 @@ class RegressionCard(Card):
         return float(self._residuals_below(self._table.sum(axis=0), [share])[0])
 
     def _residuals_below(self, counts: Floats, shares: Sequence[float]) -> Floats:
-        """Return the quantiles of the residuals at these shares, by noisy counts (bins,): upper ends of bins."""
         below = np.maximum.accumulate(np.cumsum(counts))
         places = np.searchsorted(below, np.array(shares) * below[-1])
         return np.asarray(self.grid.residuals[1:][np.minimum(places, self.grid.bins - 1)])
@@ -286,19 +284,11 @@ class RegressionCard(Card):
         return {**grid, "normal": self.normal, "model_digest": self.model_digest}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the released counts and the figures computed from them, as plain values for JSON."""
         quantiles = {str(share): self.quantile(share) for share in (0.05, 0.25, 0.5, 0.75, 0.95)}
         return {**super().to_dict(), "quantiles": quantiles}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the report card that ``to_dict`` wrote, with its certificate under ``certificate``.
-
-        Raises
-        ------
-        ValueError, TypeError, KeyError, FileFormatError
-            If the values are not those of a report card.
-        """
         (low, high), bins, step = map(float, values["outcome"]), int(values["bins"]), float(values["step"])
         ends = math.isfinite(low) and low < high < math.inf and 0 < step < math.inf
         if not ends or not 2 <= bins <= MOST_BINS or bins % 2 or not float(values["deviation"]) > 0:
@@ -309,7 +299,6 @@ class RegressionCard(Card):
 
     @property
     def _table(self) -> Floats:
-        """The counts by bins of predictions and of residuals; zero where no record is possible."""
         return np.where(self.grid.possible, self.counts.reshape(self.grid.shape), 0.0)
 
     @property
@@ -388,7 +377,6 @@ class RegressionCard(Card):
         return Figure(value, low, high), (mse.value / spread * change - slopes) / spread
 
     def _distances_from_mean(self, counts: Floats) -> Floats:
-        """Return how far the middle outcome of each cell is from the mean outcome, (cells,)."""
         predicted, residual = ((ends[1:] + ends[:-1]) / 2 for ends in (self.grid.predictions, self.grid.residuals))
         outcomes = np.clip(predicted[:, None] + residual, self.grid.low, self.grid.high).ravel()
         return np.asarray(outcomes - float(counts @ outcomes) / max(float(counts.sum()), 1.0))

@@ -391,7 +391,6 @@ def _check(claim: Claim, asks_values: bool, trimmed: float, failure: float) -> N
 
 @without_sizes()
 def _read(X: Any, y: Any, stand_in: Schema, *, with_labels: bool) -> tuple[Columns | Records, Any]:
-    """Return the columns in the order of the schema, and the labels if they are queried."""
     if isinstance(X, Records):
         X.check(stand_in, again=True)
         return X, None

@@ -190,7 +190,6 @@ class Comparison:
 def planned(
     candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
 ) -> tuple[Plan, PublicCoins]:
-    """Return the plan of a candidate for a claim, and the public coins that it depends on."""
     coins = draw_coins(candidate, claim, randomness.draw)
     plan = plan_of(candidate, schema, claim, coins)
     assert not isinstance(plan, RawPlan), "private forms only are searched"
@@ -361,7 +360,6 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
-        """Return the claim, the source of randomness, the candidates' parameters and the schema, or raise ConfigurationError."""
         if not isinstance(self.estimator, PrivateEstimator) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be an estimator of this library in its private form; pass one.")
         if self.estimator.schema is None:
@@ -383,7 +381,6 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return claim, randomness, grid, self.estimator.schema
 
     def _largest_error(self, schema: Schema) -> float | None:
-        """Return the largest error that counts, None for a classifier, or raise ConfigurationError."""
         largest = self.largest_error
         if isinstance(self.estimator, PrivateClassifier):
             if largest is not None:
@@ -404,7 +401,6 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return float(largest)
 
     def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateEstimator]:
-        """Return an unfitted estimator for each candidate, with the epsilon and delta of one claim."""
         given = self.estimator.get_params(deep=False)
         fixed: dict[str, Any] = {
             "epsilon": claim.epsilon,

@@ -316,7 +316,6 @@ def case(name: str) -> Case:
 
 
 def cases_of(system: str, variant: str) -> list[Case]:
-    """Return the counterexamples to a system's published form, and for others the general and closer cases too."""
     own = [case(name) for name in OWN.get(system, ())]
     if variant == "published" and own:
         return own

@@ -227,7 +227,6 @@ def _certificate(stored: Certificate, estimator: PrivateEstimator, schema: Schem
 
 
 def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
-    """Yield which arrays hold real numbers, though exact noise on counts gives integers."""
     for name, array in arrays.items():
         if array.dtype.kind == "f" and name not in CUT_POINTS and not certificate.unprotected:
             broken = array[array != np.rint(array)]

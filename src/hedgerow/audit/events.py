@@ -121,8 +121,6 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Discriminant:
-    """The weighted sum of all views that best distinguishes the data sets by least squares."""
-
     views: Sequence[View]
     center: Floats
     spread: Floats
@@ -216,7 +214,6 @@ def _statistics(learn: Sides) -> Iterator[View | Discriminant]:
 
 
 def _tried(statistic: View | Discriminant, select: Sides) -> Floats:
-    """Return the thresholds of a statistic on both sides, and how often each event happened."""
     first, second = (values[~np.isnan(values)] for values in (statistic.values(seen) for seen in select))
     first.sort()
     second.sort()

@@ -83,7 +83,6 @@ class Grid:
 
 
 def _sides(noise: AuditedNoise, value: float, end: int) -> npt.NDArray[np.float64]:
-    """Return the probabilities that a noisy count is at most an end, and above it."""
     if isinstance(noise, Geometric):
         return AtMost(noise, end).law(int(value))[::-1]
     if isinstance(noise, Laplace):
@@ -281,7 +280,6 @@ def _all_runs(
 
 
 def total(law: Law) -> float:
-    """Return the sum of all probabilities of a law, which is 1."""
     return math.fsum(weight for value in law.values() for weight, _ in _mixture(value))
 
 

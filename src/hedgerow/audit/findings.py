@@ -115,7 +115,6 @@ class Finding:
 
 
 def system_name(class_name: str) -> str:
-    """Return the name of the system of a class, or that of the class where it is no system."""
     names = {info.class_name: info.name for info in (*list_systems(), *list_systems(regressors=True))}
     return names.get(class_name, class_name)
 

@@ -130,7 +130,6 @@ def exact_search(
 
 
 def _neighbors(records: Sequence[Row], most: int, adjacency: Adjacency) -> Iterator[tuple[Rows, Rows]]:
-    """Yield each pair of neighbors once, of data sets that hold at most so many of some records."""
     rest = range(1, most) if adjacency == "add-remove" else range(most - 1, most)  # one record is public knowledge
     for size in rest:
         for common in combinations_with_replacement(records, size):

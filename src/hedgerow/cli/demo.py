@@ -101,7 +101,18 @@ def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
     private fits is not: it comes from the operating system.
     """
     records = load_affairs()
-    claim_folder(out)
+    mark = out / MARK
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        is_own = mark.is_file() and mark.read_bytes() == MARKED.encode()
+        if not is_own and any(out.iterdir()):
+            raise click.UsageError(
+                f"the folder {out} holds files that the demo did not write; name another one by --out FOLDER."
+            )
+        with atomic_file(mark) as part:
+            part.write_bytes(MARKED.encode())
+    except FileExistsError as error:
+        raise click.UsageError(f"{out} is no folder; name another one by --out FOLDER.") from error
     scores, rules = [], {}
     seeds = np.random.SeedSequence(seed).generate_state(splits).tolist()
     with click.progressbar(seeds, label="fitting", file=sys.stderr or io.StringIO()) as progress:
@@ -117,24 +128,8 @@ def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
     means, errors = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1) / math.sqrt(splits)
     width = max(map(len, rules))
     table = [f"  {'':<{width}}   {'   '.join(f'{name:<14}' for name in FIGURES)}".rstrip()]
-    for name, mean, error in zip(rules, means.tolist(), errors.tolist(), strict=True):
-        figures = "   ".join(f"{figure:.3f} +- {off:.3f}" for figure, off in zip(mean, error, strict=True))
+    for name, mean, deviation in zip(rules, means.tolist(), errors.tolist(), strict=True):
+        figures = "   ".join(f"{figure:.3f} +- {off:.3f}" for figure, off in zip(mean, deviation, strict=True))
         table.append(f"  {name:<{width}}   {figures}")
     facts = {"title": TITLE, "size": records.X.shape, "splits": splits, "table": "\n".join(table), "fits": 2 * splits}
     click.echo(PAGE.format(**facts, certificate=model.certificate_, out=out))
-
-
-def claim_folder(folder: Path) -> None:
-    """Claim the folder for the demo, or raise UsageError if it contains other files."""
-    mark = folder / MARK
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        is_own = mark.is_file() and mark.read_bytes() == MARKED.encode()
-        if not is_own and any(folder.iterdir()):
-            raise click.UsageError(
-                f"the folder {folder} holds files that the demo did not write; name another one by --out FOLDER."
-            )
-        with atomic_file(mark) as part:
-            part.write_bytes(MARKED.encode())
-    except FileExistsError as error:
-        raise click.UsageError(f"{folder} is no folder; name another one by --out FOLDER.") from error

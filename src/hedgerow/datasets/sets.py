@@ -320,12 +320,8 @@ def load_affairs() -> Dataset:
     """Load the answers of 6366 wives to a survey (Fair, 1978), carried by statsmodels.
 
     The label says whether a wife spent any time in extramarital affairs: ``yes`` for 2053 of them, else ``no``. `X` is
-    float64, as the package stores it; the two occupations are codes from 1 to 6.
-
-    The schema is written by hand. The scales of the marriage's rating (1 very poor to 5 very good), of religiousness (1
-    not to 4 strongly), of education (9 grade school to 20 advanced degree) and the occupations stand in the package's
-    note, ``statsmodels.datasets.fair.NOTE``. The note states none for age, years married and children; there the ranges
-    are round numbers: 15 to 50 years of age, 0 to 30 years of marriage, 0 to 10 children.
+    float64, as the package stores it. The schema is written by hand: scales and occupations, codes from 1 to 6, stand in the
+    package's note, ``statsmodels.datasets.fair.NOTE``; age, years married and children have round numbers as ranges.
 
     Raises
     ------
@@ -354,9 +350,8 @@ def load_doctor_visits() -> Dataset:
 
     `X` is float64. The package stores logarithms of the coinsurance rate, the incentive payment and the expenditure limit;
     here they are in percent and dollars. Its three indicators of self-rated health are one number, from 1, excellent, to 4,
-    poor. A physical limitation is 0 or 1, or between them where the publisher filled a gap. The range of the coinsurance
-    rate stands in the package's note, ``statsmodels.datasets.randhie.NOTE``. Where the note states none, the ranges are
-    round numbers that hold every value of the published set.
+    poor. A physical limitation is 0 or 1, or between them where the publisher filled a gap. Ranges that the package's note
+    does not state are round numbers that hold every value of the published set.
 
     Raises
     ------

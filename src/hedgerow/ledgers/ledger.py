@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from getpass import getuser
+from operator import attrgetter
 from typing import Any, Literal
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
@@ -184,6 +185,18 @@ class Ledger:
     def total(self) -> Amount:
         """What has been charged: epsilon, delta, rho, draws, and the numbers of fits and of seeded fits."""
         return self._standing.spent
+
+    epsilon = property(attrgetter("ceiling.epsilon"), doc="The epsilon that operations may cost together.")
+    delta = property(attrgetter("ceiling.delta"), doc="The delta that they may cost together.")
+    rho = property(attrgetter("ceiling.rho"), doc="The rho of a ledger of rho, else None.")
+    draws = property(attrgetter("ceiling.draws"), doc="How many normal draws a ledger of rho allows.")
+    adjacency = property(attrgetter("ceiling.adjacency"), doc="What two neighboring data sets are.")
+    records_per_person = property(
+        attrgetter("ceiling.records_per_person"), doc="How many records of one person it protects."
+    )
+    person = property(attrgetter("ceiling.person"), doc="The column that identifies persons, else None.")
+    spent_delta = property(attrgetter("total.delta"), doc="The delta that was spent.")
+    spent_draws = property(attrgetter("total.draws"), doc="The normal draws that were spent.")
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:

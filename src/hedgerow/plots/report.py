@@ -264,23 +264,17 @@ class ResidualDisplay(Display):
         ax.set_xlim(self.ends[min(first, len(self.shares) - 1)], self.ends[min(last + 1, len(self.shares))])
         ax.set_yticks([])
         left, right = ax.get_xlim()
-        rows = label_rows([(residual - left) / (right - left) for _, residual in self.quantiles], LABEL)
-        for (share, residual), row in zip(self.quantiles, rows, strict=True):
+        ends: list[
+            float
+        ] = []  # of the labels in each row: a label is in the lowest where it does not meet one before it
+        for share, residual in self.quantiles:
+            at = (residual - left) / (right - left)
+            row = next((number for number, end in enumerate(ends) if at - end >= LABEL), len(ends))
+            ends[row:] = [at, *ends[row + 1 :]]
             ax.axvline(residual, color=RED, linewidth=0.8, linestyle="--")
             place = (residual, 1.0 + ROW * row)
             ax.annotate(f"{share:.0%}", place, xycoords=("data", "axes fraction"), fontsize=8, ha="center", va="bottom")
-        title = "Residuals and their quantiles, from noisy counts" + "\n" * (1 + max(rows, default=0))
+        title = "Residuals and their quantiles, from noisy counts" + "\n" * max(len(ends), 1)
         framed(ax, title, "residual (outcome less prediction)", "density")
         ax.locator_params(axis="x", nbins=5)
         return self
-
-
-def label_rows(places: Sequence[float], width: float) -> list[int]:
-    """Return the lowest row for each label, in increasing order of places, in which it does not meet one before it."""
-    rows: list[int] = []
-    ends: list[float] = []  # of each row
-    for place in places:
-        row = next((number for number, end in enumerate(ends) if place - end >= width), len(ends))
-        ends[row:] = [place, *ends[row + 1 :]]
-        rows.append(row)
-    return rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -33,27 +34,15 @@ class Declared(Protocol):
     def in_words(self) -> str: ...
 
 
+@dataclass(frozen=True, eq=False)
 class Columns:
-    """Records as columns in the order of ``names``. Nothing is copied until a block of cells is read.
+    """Records as columns in the order of ``names``. Nothing is copied until a block of cells is read."""
 
-    ``matrix`` is the 2-D array that the columns are those of, if there is one. ``named`` is whether the table itself had a name
-    for each column, all of them text.
-    """
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        n_rows: int,
-        columns: Sequence[Column],
-        *,
-        matrix: Array | None = None,
-        named: bool = False,
-    ) -> None:
-        self.names = tuple(names)
-        self.n_rows = n_rows
-        self.columns = tuple(columns)
-        self.matrix = matrix
-        self.named = named
+    names: tuple[str, ...]
+    n_rows: int
+    columns: tuple[Column, ...]
+    matrix: Array | None = None  # of numbers, whose columns these are
+    named: bool = False  # whether the table itself had a name for each column, all of them text
 
     def cells(self, column: int, start: int = 0, stop: int | None = None) -> Cells:
         return self.columns[column].read(start, self.n_rows if stop is None else stop)
@@ -86,6 +75,12 @@ def read_columns(
         columns = _by_name([one.name for one in series], [series_column(one) for one in series], names)
     else:
         columns = _by_place(X, names)
+    if not columns.names:
+        # Shapes are checked before any schema is used. The sentence is scikit-learn's, without the number of rows, which is not
+        # public. scikit-learn's checks accept it in this form.
+        raise ConfigurationError(
+            "Found an X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Pass a column per feature."
+        )
     if not columns.n_rows and not allow_empty:
         raise ConfigurationError(
             f"X has 0 sample(s) (shape=(0, {len(columns.names)})) while a minimum of 1 is required. It is public that there "
@@ -176,19 +171,17 @@ def _by_name(found: list[Any], columns: list[Column], names: Sequence[str] | Non
     by_name = dict(zip(texts, columns, strict=True))
     if len(by_name) < len(found):
         raise _named_twice()
-    if not found:
-        raise _no_features()
     if len({len(column) for column in columns}) > 1:
         raise ConfigurationError(
             "The columns of X have different lengths, so they do not form records. Pass equal lengths."
         )
     absent = [name for name in names or () if name not in by_name]
-    if absent:
+    if absent and found:
         raise SchemaError(
             f"X lacks {_listed(absent)} of the schema, but a record needs a cell of every declared feature. "
             "Add what is missing (empty cells are read as missing), or declare a schema without it."
         )
-    order = texts if names is None else list(names)
+    order = list(names) if names and found else texts
     if len(texts) > len(order):
         extra = sorted(set(texts) - set(order), key=texts.index)
         them = "it" if len(extra) == 1 else "them"
@@ -197,7 +190,8 @@ def _by_name(found: list[Any], columns: list[Column], names: Sequence[str] | Non
             f"Drop {them} from X, or declare {them}."
         )
     named = all(isinstance(name, str) for name in found)
-    return Columns(order, len(columns[0]), [by_name[name] for name in order], named=named)
+    n_rows = len(columns[0]) if columns else 0
+    return Columns(tuple(order), n_rows, tuple(by_name[name] for name in order), named=named)
 
 
 def _named_twice() -> SchemaError:
@@ -208,14 +202,6 @@ def _named_twice() -> SchemaError:
 
 def _listed(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
-
-
-def _no_features() -> ConfigurationError:
-    # Shapes are checked before any schema is used. The sentence is scikit-learn's, without the number of rows, which is not
-    # public. scikit-learn's checks accept it in this form.
-    return ConfigurationError(
-        "Found an X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Pass a column per feature."
-    )
 
 
 def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
@@ -242,15 +228,13 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
         width = max(map(len, cells)) if names is None else len(names)
         cells = [row if len(row) == width else [None] * width for row in cells]
         n_rows, columns = len(rows), [array_column(object_array(of, len(rows))) for of in zip(*cells, strict=True)]
-    if not columns:
-        raise _no_features()
     order = [f"x{i}" for i in range(len(columns))] if names is None else names
-    if len(order) != len(columns):
+    if columns and len(order) != len(columns):
         raise SchemaError(
             f"X has {len(columns)} features, but Schema is expecting {len(order)} features as input: columns "
             "without names are matched by position. Pass the columns of schema.names, in that order."
         )
-    return Columns(order, n_rows, columns, matrix=matrix)
+    return Columns(tuple(order) if columns else (), n_rows, tuple(columns), matrix)
 
 
 def _row(row: Any) -> list[Any]:

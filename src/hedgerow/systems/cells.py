@@ -73,7 +73,7 @@ class CellCut:
     def begins(self, feature: int) -> Integers:
         """Return the first place of each group of a feature."""
         low, high = self.starts[feature : feature + 2]
-        return self.edges[(self.edges >= low) & (self.edges < high)]
+        return np.asarray(self.edges[(self.edges >= low) & (self.edges < high)])
 
     @lazy
     def shape(self) -> tuple[int, ...]:

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from printed_recipes import shipped
+from printed_recipes import forest_plan, shipped
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.forest import TWICE_COUNT, TWICE_GINI, FixedSize, PrintedForestPlan
+from hedgerow.papers.forest import TWICE_COUNT, TWICE_GINI, FixedSize
 from hedgerow.papers.noise import RealPermuteAndFlip
 from hedgerow.privacy.accounting import event_from_dict, event_to_dict, unprotected
 from hedgerow.privacy.certificate import Certificate
@@ -18,12 +18,12 @@ CATEGORIES = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])
 
 
 def reasons(schema=MIXED, n_estimators=35, max_depth=5):
-    plan = PrintedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
+    plan = forest_plan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
     return unprotected(plan.event)
 
 
 def levels_of_figure_3():
-    return PrintedForestPlan(shipped("edprf"), MIXED, Fraction(1), n_estimators=1, max_depth=2).shares
+    return shipped("edprf").shares(Fraction(1), 1, 2)
 
 
 def test_figure_3_of_the_paper():
@@ -61,7 +61,7 @@ def test_a_step_that_is_not_taken_is_not_named(settings, absent):
 
 def test_the_certificate_never_holds():
     for schema, trees, depth in ((MIXED, 35, 5), (CATEGORIES, 1, 0)):
-        event = PrintedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
+        event = forest_plan(shipped("edprf"), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
         certificate = Certificate("EDPRF", "published", Fraction(1), Fraction(0), "add-remove", event)
         assert not certificate.holds
         assert certificate.spent is None

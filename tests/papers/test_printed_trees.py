@@ -6,12 +6,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from printed_recipes import shipped
+from printed_recipes import forest_plan, shipped
 from scipy.stats import binomtest
 from seeds import FITS
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.forest import PrintedForestPlan
 from hedgerow.papers.noise import Permutation
 from hedgerow.papers.records import OpenNodes, RawRecords, node_bins
 from hedgerow.schema import Categorical, Numeric, Schema
@@ -25,9 +24,7 @@ MIXED = Schema(
 
 
 def plan(schema, *, epsilon=1, trees=1, depth=1, bins=5):
-    return PrintedForestPlan(
-        shipped("edprf"), schema, Fraction(epsilon), n_estimators=trees, max_depth=depth, max_bins=bins
-    )
+    return forest_plan(shipped("edprf"), schema, Fraction(epsilon), n_estimators=trees, max_depth=depth, max_bins=bins)
 
 
 def mixed_records(n, seed=0):

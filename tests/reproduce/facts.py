@@ -19,7 +19,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import dpada
 from hedgerow.papers.boosting import Fit as Learned
-from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan
+from hedgerow.papers.boosting import PrintedBoosting
 from hedgerow.papers.cart import CartTree, PrintedCart
 from hedgerow.papers.dpada import ExactStump, PrintedDPAda
 from hedgerow.papers.noise import IntervalChoice
@@ -36,10 +36,11 @@ from hedgerow.papers.reproduce.drawing import (
 from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
 from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range, stated
-from hedgerow.papers.trees import PrintedTrees
+from hedgerow.papers.trees import PrintedPlan, PrintedTrees
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
+from hedgerow.systems.base import Size
 
 # Budgets of trees
 
@@ -233,7 +234,7 @@ def one_choice() -> Verdict:
     """Count the choices by the exponential mechanism at a node."""
     counting: Any = _Counting()
     tree = PrintedBoosting(CartTree(1, len(MADE_UP.names)))
-    PrintedBoostingPlan(tree, MADE_UP, Fraction(1), rounds=1).fit_raw(*_made_up(), counting)
+    PrintedPlan(tree, MADE_UP, Fraction(1), Size(1, 1, 5)).fit_raw(*_made_up(), counting)
     words = f"as printed {counting.choices} times at a node that is offered {NUMBERS} numbers: for each (algorithm 1, step 9)"
     return stated(counting.choices == 1, words)
 
@@ -326,7 +327,7 @@ def steps_of(schedule: str, rounds: int, features: int, records: int) -> int:
     stump, randomness = CountedStump(), Randomness(0)
     counted = PrintedDPAda(stump, dpada.SCHEDULES[schedule])
     marked = (np.flatnonzero(dpada.SCHEDULES[schedule].marked(rounds, randomness.draw)) + 1).tolist()
-    plan = PrintedBoostingPlan(counted, schema, Fraction(1), rounds=rounds, marked=marked)
+    plan = PrintedPlan(counted, schema, Fraction(1), Size(rounds, 1, 5), tuple(marked))
     fitted = plan.fit_raw(X, y, randomness)
     assert len(fitted.alphas) == rounds  # no fit ends early
     return sum(stump.steps)

@@ -237,7 +237,7 @@ def test_noise_of_places_that_stand_apart_is_independent(small_tasks, monkeypatc
 
 @pytest.mark.usefixtures("small_tasks")
 def test_only_what_is_wanted_is_measured_and_it_is_the_same():
-    whole, some = measured(FITS[1]), measured(FITS[1], {"accuracy", "f1"})
+    whole, some = measured(FITS[1]), measured(FITS[1], {"small": {"accuracy", "f1"}})
     assert {name for name in MEASURES if some[name]} == {"accuracy", "f1"}
     assert all(whole[name] == some[name] for name in (*KEY, "accuracy", "f1"))
 

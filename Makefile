@@ -18,7 +18,7 @@ WHOLE = -m "not slow and not engines and not site"
 # Without bytecode on disk each of their processes would compile the library and rewrite all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: venv demo docs test-notebooks test-site dist test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
+.PHONY: venv demo docs test-notebooks test-site dist test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-engines
 
 venv: $(STAMP)
 
@@ -102,16 +102,6 @@ test-postgres: venv
 test-exports: $(EXPORTS_STAMP)
 	$(BIN)/python -c "import duckdb, onnx, onnxruntime"
 	$(PYTEST) $(WHOLE) tests/export tests/cli/test_export_command.py
-
-# What MLflow writes of models, in an environment of its own: MLflow bounds versions that other tests have newer.
-test-mlflow: build/venvs/mlflow/.installed
-	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/python -c "import mlflow.pyfunc"
-	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/pytest $(WHOLE) tests/tracking
-
-build/venvs/mlflow/.installed: pyproject.toml
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet -e ".[test,mlflow]"
-	touch $@
 
 # Thousands of processes that race for one ledger or are killed, on both stores (docs/ledgers.md).
 test-ledgers: venv

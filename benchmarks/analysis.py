@@ -55,7 +55,7 @@ def whole(task: str, runs: int) -> Iterator[str]:
         model = hr.HedgerowClassifier(epsilon=share, delta=DELTA - delta, schema=released, ledger=ledger).fit(train, y)
         card = hr.evaluate(model, test, y_test, epsilon=REPORT, ledger=ledger)
         assert ledger.spent == EPSILON
-        assert ledger.spent_delta == Fraction(repr(DELTA))
+        assert ledger.total.delta == Fraction(repr(DELTA))
         assert all(entry.certificate.holds for entry in ledger.entries)
         public = hr.HedgerowClassifier(epsilon=EPSILON, delta=DELTA, schema=schema).fit(train, y)
         mine, theirs = (auc(one.classes_, y_test, one.predict_proba(test)) for one in (model, public))

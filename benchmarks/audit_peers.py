@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hedgerow.audit.attack import Target, Trial, attack
+from hedgerow.audit.attack import Trial, attack
 from hedgerow.audit.cases import NeighborPair
 from hedgerow.privacy.accounting import Adjacency
 from peer_environment import PEERS, PeerEnvironment, PeerEnvironmentError, make_environment
@@ -65,7 +65,7 @@ def diffprivlib(directory: Path) -> Trial:
         ({"x": [0.5] * 19}, labels),
         ({"x": [0.5] * 20}, [1, *labels]),
     )
-    return Trial(Target("diffprivlib RandomForestClassifier", peer.fit, peer.answer), pair, 1.0, runs=RUNS)
+    return Trial("diffprivlib RandomForestClassifier", peer.fit, peer.answer, pair, 1.0, runs=RUNS)
 
 
 def dp_ebm(directory: Path) -> Trial:
@@ -79,7 +79,7 @@ def dp_ebm(directory: Path) -> Trial:
         ({"a": values}, labels),
         ({"a": [*values, "rare"]}, [*labels, 1]),
     )
-    return Trial(Target("DP-EBM (interpret-core)", peer.fit, peer.answer), pair, 1.0, DELTA, runs=RUNS)
+    return Trial("DP-EBM (interpret-core)", peer.fit, peer.answer, pair, 1.0, DELTA, runs=RUNS)
 
 
 def _regressor(directory: Path, name: str, words: str, adjacency: Adjacency, other: list[float]) -> Trial:
@@ -87,7 +87,7 @@ def _regressor(directory: Path, name: str, words: str, adjacency: Adjacency, oth
     rows = [TOP] * 300
     pair = NeighborPair(name, words, adjacency, ({"x": [0.5] * len(rows)}, rows), ({"x": [0.5] * len(other)}, other))
     subject = f"DP-EBM's regressor (interpret-core), {adjacency}"
-    return Trial(Target(subject, peer.fit, peer.answer), pair, 0.1, 1e-6, runs=200)
+    return Trial(subject, peer.fit, peer.answer, pair, 0.1, 1e-6, runs=200)
 
 
 def dp_ebm_regressor(directory: Path) -> Trial:

@@ -28,7 +28,7 @@ def plan(epsilon: Fraction = STEP) -> Certificate:
 
 def fill(ledger: StoredLedger, plans: list[Certificate]) -> None:
     """Book so many plans in one transaction, as ``reserve`` books each in its own."""
-    with ledger.store._writing() as books:
+    with ledger.store._books(writing=True) as books:
         for number, certificate in enumerate(plans):
             head = books.head(ledger.name)
             amount = head.standing.ceiling.amount(certificate)

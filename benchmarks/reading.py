@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import hedgerow as hr
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import open_table
 from hedgerow.schema import Encoder
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.tables import open_table
 
 FEATURES = 20
 WORDS = [f"value {place}" for place in range(40)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from seeds import move_seeds, name_keys, pin
 
-from hedgerow.ledgers.ledger import repeats
+from hedgerow.ledgers import ledger
 
 OUTCOMES = ("passed", "skipped", "xfailed")
 
@@ -19,7 +19,7 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 
-repeats.told_at = math.inf  # a process runs the fits of many tests: tests/ledgers/test_repeats.py is about it
+ledger.COUNTED_AT = math.inf  # a process runs the fits of many tests: tests/ledgers/test_repeats.py is about it
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

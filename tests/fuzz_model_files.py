@@ -150,7 +150,7 @@ def _use(model: hr.EDPRFClassifier) -> None:
         assert np.isfinite(found.total).all()
         assert found.deviation is None or np.isfinite(found.deviation).all()
     if hasattr(model, "released_cells"):
-        model.released_cells(clip=True)
+        model.released_cells()
         model.generalize(records)
     certificate = model.certificate_
     for text in (certificate.details(), repr(model), model._repr_html_(), repr(model.schema_), repr(certificate)):

@@ -319,7 +319,7 @@ def test_a_ledger_that_is_interrupted_loses_no_charge(drawn):
     assert min(booked[0], booked[Fraction(3, 5)]) > 5
 
 
-PERSONS = (*LEDGER, "table/reading.py", "schema/persons.py", "schema/columns.py", "mechanisms/randomness.py")
+PERSONS = (*LEDGER, "table/reading.py", "reading/persons.py", "reading/columns.py", "mechanisms/randomness.py")
 WHO = ["a", "b", "a", None] * 10
 
 

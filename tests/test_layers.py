@@ -20,12 +20,13 @@ RANKS = (
     },
     {"files"},
     {"archive"},
+    {"reading"},
     {"schema"},
     {"parameters", "export", "released_warnings"},
     {"privacy"},
     {"mechanisms", "ledgers"},
     {"scores"},
-    {"table", "sources"},
+    {"table"},
     {"engines"},
     {"curator"},
     {"estimator"},
@@ -35,7 +36,7 @@ RANKS = (
     {"systems", "datasets"},
     {"papers"},
     {"analysis"},
-    {"plots", "mlflow"},
+    {"plots"},
     {"papers.reproduce"},
     {"cli"},
     {"__main__"},
@@ -50,7 +51,7 @@ def allowed(part: str) -> set[str]:
     if part == "audit":
         return PARTS - {"cli", "papers.reproduce", "plots"}
     if part == "datasets":
-        return {"datasets", "errors", "files", "schema", "texts"}
+        return {"datasets", "errors", "files", "reading", "schema", "texts"}
     rank = next(index for index, parts in enumerate(RANKS) if part in parts)
     own = (
         set() if part in ("papers.reproduce", "papers") else {"papers"}

@@ -8,8 +8,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.inputs import check_columns
+from hedgerow.reading.table_file import check_no_name_twice, single
 from hedgerow.schema import Encoder
-from hedgerow.sources.table_file import check_no_name_twice, single_places
 
 ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -68,7 +68,8 @@ def schema():
 
 def compare(header):
     """As for a file of these columns."""
-    check_columns(SimpleNamespace(header=header, index=(), check_types=lambda schema: None), schema(), Path("t.csv"))
+    table = SimpleNamespace(header=header, index=(), types=lambda: dict.fromkeys(header, ()))
+    check_columns(table, schema(), Path("t.csv"))
 
 
 @pytest.mark.parametrize("extra", [[], names("y")])
@@ -76,7 +77,7 @@ def test_columns_are_compared_with_a_schema_by_lookup(extra):
     Name.compared = 0
     header = [*names(), "label", *extra]
     check_no_name_twice(header, "t.csv")
-    assert len(single_places(header)) == len(header)
+    assert len(single(header)) == len(header)
     if extra:
         with pytest.raises(hr.SchemaError, match="290 more"):
             compare(header)

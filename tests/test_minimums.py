@@ -11,14 +11,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
-NOT_RUN_BY_THE_SUITE = {
-    "lint",
-    "bench",
-    "mutants",
-    "docs",
-    "browser",
-    "mlflow",
-}  # the last in an environment of its own
+NOT_RUN_BY_THE_SUITE = {"lint", "bench", "mutants", "docs", "browser"}
 
 
 def declared():

@@ -109,8 +109,8 @@ def test_the_longest_summary_of_a_guarantee_has_twelve_lines():
 
 
 WITH_TABLES = (
-    *("Certificate", "Schema", "ReleasedSchema", "ReportCard", "RegressionCard", "FitPlan", "Explanation", "Ledger"),
-    *("StoredLedger", "Curator", "PrivateSearchCV", "HedgerowClassifier", "Finding"),
+    *("Certificate", "ReportCard", "RegressionCard", "FitPlan", "Explanation"),
+    *("Curator", "PrivateSearchCV", "HedgerowClassifier", "Finding"),
 )
 
 
@@ -154,5 +154,5 @@ def test_a_summary_names_what_stops_the_guarantee(objects):
 
 def test_json_has_everything_that_a_certificate_is(objects):
     [one, *_] = [one for one in objects if isinstance(one, hr.Certificate)]
-    assert json.loads(one.to_json()) == one.to_dict()
-    assert hr.Certificate.from_dict(json.loads(one.to_json())) == one
+    assert json.loads(json.dumps(one.to_dict())) == one.to_dict()
+    assert hr.Certificate.from_dict(json.loads(json.dumps(one.to_dict()))) == one

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, homes_of, imported_on_use
 
 if TYPE_CHECKING:
-    from hedgerow import audit as audit, datasets as datasets, engines as engines, mlflow as mlflow, plots as plots
+    from hedgerow import audit as audit, datasets as datasets, engines as engines, plots as plots
     from hedgerow.analysis import *
     from hedgerow.curator import Curator as Curator
     from hedgerow.engines.records import Records as Records
@@ -40,12 +40,10 @@ if TYPE_CHECKING:
         ExplanationDisplay as ExplanationDisplay,
         FeatureDisplay as FeatureDisplay,
         ImportancesDisplay as ImportancesDisplay,
-        PrecisionRecallDisplay as PrecisionRecallDisplay,
         PredictionErrorDisplay as PredictionErrorDisplay,
         PrivacyUtilityDisplay as PrivacyUtilityDisplay,
         ResidualDisplay as ResidualDisplay,
         ROCDisplay as ROCDisplay,
-        TreeDisplay as TreeDisplay,
     )
     from hedgerow.privacy.certificate import Certificate as Certificate
     from hedgerow.schema import (
@@ -70,7 +68,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0"
 
-_PACKAGES = ("audit", "datasets", "engines", "mlflow", "plots")
+_PACKAGES = ("audit", "datasets", "engines", "plots")
 _HOMES = homes_of(
     {
         "hedgerow.analysis": "FitPlan HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "
@@ -84,8 +82,8 @@ _HOMES = homes_of(
         "hedgerow.ledgers.ledger": "Ledger",
         "hedgerow.ledgers.store": "LedgerStore",
         "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
-        "FeatureDisplay ImportancesDisplay PrecisionRecallDisplay PredictionErrorDisplay "
-        "PrivacyUtilityDisplay ROCDisplay ResidualDisplay TreeDisplay",
+        "FeatureDisplay ImportancesDisplay PredictionErrorDisplay "
+        "PrivacyUtilityDisplay ROCDisplay ResidualDisplay",
         "hedgerow.privacy.certificate": "Certificate",
         "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",
         "hedgerow.systems": "SystemInfo list_systems load",

@@ -11,13 +11,13 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.files import OVERHEAD, Place, atomic_file, is_path, place_name, read_object, read_place, write_object
+from hedgerow.files import OVERHEAD, Place, atomic_file, is_path, place_name, read_place, write_object
 from hedgerow.limits import DEEPEST_DOCUMENT, LARGEST_MODEL, LONGEST_NUMBER, MOST_MEMBERS, Allowance
 
 DOCUMENT = "model.json"
@@ -68,7 +68,7 @@ def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, A
         )
     allowed = Allowance.of_file(len(content), max_bytes)
     try:
-        members = _members(content, allowed)
+        members = Members(content, allowed)
         document = read_document(members.read(DOCUMENT), allowed.values)
     except FileFormatError as error:
         raise FileFormatError(f"{name} is not a model file of hedgerow, or it is damaged: {error}.") from error
@@ -82,7 +82,7 @@ def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, A
 def file_content(path: Place, max_bytes: int | None = None) -> bytes:
     """Return the bytes of a file, of which there are at most ``max_bytes``: what changes it later is not read."""
     if not is_path(path, "read"):
-        return read_object(path, max_bytes)
+        return read_place(path, None if max_bytes is None else max_bytes + OVERHEAD, RAISE)
     if not os.path.lexists(path):
         raise FileNotFoundError(
             errno.ENOENT, "there is no such file; pass the path that model.save wrote", os.fspath(path)
@@ -100,10 +100,21 @@ class Members(Mapping[str, npt.NDArray[Any]]):
     ``allowed`` is what the file may take.
     """
 
-    def __init__(self, archive: zipfile.ZipFile, allowed: Allowance) -> None:
+    def __init__(self, content: bytes, allowed: Allowance) -> None:
+        """Look at the directory of an archive, and at nothing else; FileFormatError if it is not as save writes it."""
+        if content.count(ENTRY) > MOST_MEMBERS:
+            raise FileFormatError(f"it has more than {MOST_MEMBERS} members")
         self.allowed = allowed
-        self._archive = archive
-        names = [member.filename for member in archive.infolist()]
+        self._archive = zipfile.ZipFile(io.BytesIO(content))
+        members = self._archive.infolist()
+        names = [member.filename for member in members]
+        if len(set(names)) != len(names):
+            raise FileFormatError("it has a member twice")
+        if any(member.compress_type not in PACKED for member in members):
+            raise FileFormatError("it is packed in another way than save packs")
+        size = sum(member.file_size for member in members)
+        if size > allowed.bytes:
+            raise FileFormatError(f"it unpacks to {size} bytes, and {allowed.bytes} are allowed; {RAISE}")
         self._names = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
 
     def __iter__(self) -> Iterator[str]:
@@ -158,22 +169,6 @@ def array_of(
     raise FileFormatError(f"the file's array {name} is damaged; fit the model again.")
 
 
-def _members(content: bytes, allowed: Allowance) -> Members:
-    """Return the members of an archive, after a look at its directory."""
-    if content.count(ENTRY) > MOST_MEMBERS:
-        raise FileFormatError(f"it has more than {MOST_MEMBERS} members")
-    archive = zipfile.ZipFile(io.BytesIO(content))
-    members = archive.infolist()
-    if len({member.filename for member in members}) != len(members):
-        raise FileFormatError("it has a member twice")
-    if any(member.compress_type not in PACKED for member in members):
-        raise FileFormatError("it is packed in another way than save packs")
-    size = sum(member.file_size for member in members)
-    if size > allowed.bytes:
-        raise FileFormatError(f"it unpacks to {size} bytes, and {allowed.bytes} are allowed; {RAISE}")
-    return Members(archive, allowed)
-
-
 def _read_array(file: IO[bytes], size: int) -> npt.NDArray[Any]:
     """Return the array of a member of ``size`` bytes, whose header must promise exactly what follows it."""
     start = file.read(len(MAGIC) + 2)
@@ -208,10 +203,19 @@ def read_document(content: bytes, most_values: int) -> dict[str, Any]:
     is not finite, or text that UTF-8 cannot hold.
     """
     _check_size(content, most_values)
+
+    def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(values := dict(pairs)) != len(pairs):
+            raise ValueError("a key stands twice")
+        return values
+
+    def finite(text: str) -> float:
+        if not math.isfinite(value := float(text)):  # inf, which JSON does not have, among them
+            raise ValueError("a number is too large for a float")
+        return value
+
     try:
-        document = json.loads(
-            content.decode(), object_pairs_hook=_object, parse_float=_finite, parse_constant=_no_constant
-        )
+        document = json.loads(content.decode(), object_pairs_hook=of_pairs, parse_float=finite, parse_constant=finite)
         json.dumps(document, ensure_ascii=False).encode()  # a lone half of a surrogate pair is found here
     except (ValueError, RecursionError) as error:
         raise FileFormatError("its document is no JSON that save writes") from error
@@ -231,21 +235,3 @@ def _check_size(content: bytes, most_values: int) -> None:
         raise FileFormatError(f"its document is more than {DEEPEST_DOCUMENT} brackets deep")
     if LONG_NUMBER.search(bare):
         raise FileFormatError(f"its document has a number of more than {LONGEST_NUMBER} digits")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        raise ValueError("a key stands twice")
-    return values
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("a number is too large for a float")
-    return value
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")

@@ -43,12 +43,14 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
         with suppress(OSError):  # there is none to replace, or the file system has no permissions
             part.chmod(target.stat().st_mode & 0o777 | 0o600)
         yield part
-        _flush(part)
+        with part.open("r+b") as file:
+            os.fsync(file.fileno())
         if replace:
             os.replace(part, target)
         else:
             _place_new(part, target)
-        _flush_folder(target.parent)
+        if os.name == "posix":
+            _flush_folder(target.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -105,10 +107,8 @@ def read_packed(path: str | os.PathLike[str]) -> str:
 
 def _hashes(folder: Path) -> dict[str, str]:
     path = folder / HASHES
-    if not path.exists():
-        return {}
-    pairs = (line.split("  ", 1) for line in path.read_text(encoding="utf-8").splitlines())
-    return {name: digest for digest, name in pairs}
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 
 
 def _place_new(part: Path, target: Path) -> None:
@@ -119,30 +119,19 @@ def _place_new(part: Path, target: Path) -> None:
         except FileExistsError:
             raise
         except OSError:  # a file system without hard links: an empty file of our own takes the name, and is replaced
-            _replace_own(part, target)
+            target.open("xb").close()
+            try:
+                os.replace(part, target)
+            except BaseException:
+                target.unlink(missing_ok=True)
+                raise
     except FileExistsError:
         raise FileExistsError(errno.EEXIST, "It exists already and was not replaced", str(target)) from None
     part.unlink(missing_ok=True)
 
 
-def _replace_own(part: Path, target: Path) -> None:
-    target.open("xb").close()
-    try:
-        os.replace(part, target)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
-
-
-def _flush(path: Path) -> None:
-    with path.open("r+b") as file:
-        os.fsync(file.fileno())
-
-
 def _flush_folder(folder: Path) -> None:
     """Wait until the names in a folder are on disk, where a folder can be asked for that."""
-    if os.name != "posix":
-        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -155,7 +144,6 @@ def _flush_folder(folder: Path) -> None:
 
 OVERHEAD = 2**16  # bytes that an archive of little content takes beyond what it unpacks to
 CHUNK = 2**20  # bytes that are read at once
-RAISE = "if you trust it, pass more as max_bytes"
 
 Place = str | os.PathLike[str] | IO[bytes]
 
@@ -185,44 +173,36 @@ def place_name(place: Place) -> str:
     return os.fspath(place) if isinstance(place, str | os.PathLike) else "the file object"
 
 
-def read_place(place: Place, most: int, remedy: str) -> bytes:
+def read_place(place: Place, most: int | None, remedy: str) -> bytes:
     """Return the bytes of a file or a binary file object; FileFormatError, which says the remedy, if it has more than ``most``.
 
-    Nothing of a file is read whose size says so.
+    Nothing of a file is read whose size says so. A file object is read from where it stands, and need not be seekable; None
+    allows as much of it as a file may unpack to in any case.
     """
-    if not is_path(place, "read"):
-        return read_object(place, most, remedy)
-    with open(place, "rb") as file:
-        facts = os.fstat(file.fileno())
-        check_size(place, facts.st_size, most, remedy)
-        content = file.read(facts.st_size if stat.S_ISREG(facts.st_mode) else most + 1)  # a pipe has no size
-    check_size(place, len(content), most, remedy)
-    return content
-
-
-def check_size(place: Place, size: int, most: int, remedy: str) -> None:
-    if size > most:
-        raise FileFormatError(
-            f"{place_name(place)} has more bytes than the {most} that are allowed, and reading it might take all memory; "
-            f"{remedy}."
-        )
-
-
-def read_object(file: Any, max_bytes: int | None = None, remedy: str = RAISE) -> bytes:
-    """Return what a binary file object holds from where it stands to its end. It need not be seekable.
-
-    FileFormatError if it is at its end, or holds more than ``max_bytes``; None allows as much as a file may unpack to in any
-    case.
-    """
-    most, content = (BASE_BYTES if max_bytes is None else max_bytes) + OVERHEAD, bytearray()
-    while part := file.read(CHUNK):
+    most = BASE_BYTES + OVERHEAD if most is None else most
+    too_large = FileFormatError(
+        f"{place_name(place)} has more bytes than the {most} that are allowed, and reading it might take all memory; "
+        f"{remedy}."
+    )
+    if is_path(place, "read"):
+        with open(place, "rb") as file:
+            facts = os.fstat(file.fileno())
+            if facts.st_size > most:
+                raise too_large
+            read = file.read(facts.st_size if stat.S_ISREG(facts.st_mode) else most + 1)  # a pipe has no size
+        if len(read) > most:
+            raise too_large
+        return read
+    file_object: Any = place
+    content = bytearray()
+    while part := file_object.read(CHUNK):
         if not isinstance(part, bytes | bytearray | memoryview):
             raise ConfigurationError(
                 f"the file object returns {type(part).__name__}, but its content is bytes; open it in mode 'rb'."
             )
         content += part
         if len(content) > most:
-            raise FileFormatError(f"the file object holds more bytes than are allowed; {remedy}.")
+            raise too_large
     if not content:
         raise FileFormatError("the file object is at its end, so there is nothing to read; call seek(0) after writing.")
     return bytes(content)

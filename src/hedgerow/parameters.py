@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, shown
+from hedgerow.reading.cells import CategoryReader
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import CategoryReader
 
 Stored = int | str | dict[str, int] | dict[str, int | float] | list[int] | None
 RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None  # what ``Seed`` allows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.schema import Encoder, Integer, Numeric
-from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.features import Value
 from hedgerow.texts import listed, shortened
 
 SURE = 5  # deviations of its noise that a statistic must be above its threshold; one count's noise is so once in 2500 times
@@ -84,13 +85,12 @@ def _clear(counts: int) -> float:
     return math.log(counts / (2 * CHANCE)) / math.sqrt(2)
 
 
-def class_warnings(classes: Sequence[Value], evidence: ClassEvidence, *, so_far: bool = False) -> tuple[str, ...]:
+def class_warnings(classes: Sequence[Value], evidence: ClassEvidence) -> tuple[str, ...]:
     """Return a warning that names the classes of which no released count stands out from its noise, if there are any."""
-    places = np.flatnonzero(evidence.hidden)
-    if not len(places):
+    places = np.flatnonzero(evidence.hidden).tolist()
+    if not places:
         return ()
-    many = len(places) > 1
-    sums = ", ".join(f"{evidence.sums[k]:.0f}" for k in places[:10].tolist())
+    sums = ", ".join(f"{evidence.sums[k]:.0f}" for k in places[:10])
     even = max(float(evidence.sums.sum()), 0.0) / len(classes)
     why = (
         "Either no record, or too few, have such a label as the schema spells it"
@@ -99,11 +99,10 @@ def class_warnings(classes: Sequence[Value], evidence: ClassEvidence, *, so_far:
         "the schema spells otherwise"
     )
     return (
-        f"no released count of {'classes' if many else 'class'} {_names([classes[k] for k in places.tolist()])} stands out from "
-        f"its noise{' so far' if so_far else ''}: the counts add up to {sums}, with noise of standard deviation "
-        f"{evidence.deviation:.3g}. {why}. Records with an undeclared label are left out, so a model may never predict "
-        f"{'these classes' if many else 'this class'}, and the figures of a report card may leave {'them' if many else 'it'} "
-        f"out. {CHECK}",
+        f"no released count of {'classes' if len(places) > 1 else 'class'} {_names([classes[k] for k in places])} stands out "
+        f"from its noise: the counts add up to {sums}, with noise of standard deviation {evidence.deviation:.3g}. {why}. Records "
+        "with an undeclared label are left out, so a model may never predict such a class, and the figures of a report card may "
+        f"leave it out. {CHECK}",
     )
 
 
@@ -127,7 +126,12 @@ def column_warnings(
     """
     if not histograms:
         return ()
-    records, spread = _records(histograms, deviation, total)
+    # The number of records by all that was released, each weighed by its noise, and the deviation of its noise.
+    sums = [(float(counts.sum()), deviation * math.sqrt(len(counts))) for counts in histograms.values()]
+    sums += [] if total is None else [total]
+    weights = [1 / noise**2 for _, noise in sums]
+    records = sum(value * weight for (value, _), weight in zip(sums, weights, strict=True)) / sum(weights)
+    spread = 1 / math.sqrt(sum(weights))
     warnings: list[str] = []
     for place, counts in histograms.items():
         name = encoder.schema.names[place]
@@ -143,9 +147,15 @@ def column_warnings(
         if not isinstance(kind, Numeric):
             warnings += _category_warnings(kind, shown, counts, (records, spread), deviation, what)
             continue
+        edges = encoder.edges[place]
+        if not len(edges):
+            continue
         noise = math.hypot(deviation, CROWDED * deviation, CROWDED * spread)
-        for side, count in _narrow_ends(kind, encoder.edges[place], counts):
-            if count - CROWDED * (records - missing) > SURE * noise:
+        ends = (("lowest", kind.low, edges[0], counts[0]), ("highest", edges[-1], kind.end, counts[-2]))
+        for side, low, high, count in ends:
+            # Not of a bin that holds zero, which many values often are.
+            narrow = high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high
+            if narrow and float(count) - CROWDED * (records - missing) > SURE * noise:
                 warnings.append(
                     f"clearly nearly all numbers of {shown} lie in the {side} of {len(counts) - 1} bins of its declared range, "
                     f"by its released {what}, so the model hardly tells them apart. They may be in another unit, or scaled "
@@ -184,27 +194,6 @@ def _category_warnings(
         )
 
 
-def _records(
-    histograms: Mapping[int, Integers], deviation: float, total: tuple[float, float] | None
-) -> tuple[float, float]:
-    """Return the number of records by all that was released, each weighed by its noise, and the deviation of its noise."""
-    values = [(float(counts.sum()), deviation * math.sqrt(len(counts))) for counts in histograms.values()]
-    values += [] if total is None else [total]
-    weights = [1 / spread**2 for _, spread in values]
-    mean = sum(value * weight for (value, _), weight in zip(values, weights, strict=True)) / sum(weights)
-    return mean, 1 / math.sqrt(sum(weights))
-
-
-def _narrow_ends(kind: Feature, edges: npt.NDArray[np.float64], counts: Integers) -> Iterator[tuple[str, float]]:
-    """Yield the counts of the end bins that are a small part of the range and do not hold zero: many values are often that."""
-    if not isinstance(kind, Numeric) or not len(edges):
-        return
-    ends = (("lowest", kind.low, edges[0], counts[0]), ("highest", edges[-1], kind.end, counts[-2]))
-    for side, low, high, count in ends:
-        if high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high:
-            yield side, float(count)
-
-
 def outcome_warnings(
     outcome: Numeric, ends: tuple[Floats, Floats], counts: Floats | Integers, deviation: float
 ) -> tuple[str, ...]:
@@ -224,10 +213,17 @@ def outcome_warnings(
         share, margin = (FREQUENT, MARGIN) if holds_zero or few_values else (ENDS, 0.0)
         if _crowded(here, counts, deviation, share, margin):
             what = f"lie at the {side} end ({end:g}) of their declared range, or beyond it"
-    if not what and not few_values and (within := _one_cell(outcome, (first, last), counts, deviation)):
-        what = (
-            f"lie between {within[0]:g} and {within[1]:g}, a small part of their declared range ({low:g} to {high:g})"
-        )
+    if not what and not few_values:
+        lows = np.linspace(low, high, CELLS + 1).tolist()
+        half = cell * (1 - 1e-9)
+        of_zero = (first <= 0) & (last >= 0)
+        for start, end in [*pairwise(lows), *([(-half, half)] if low < 0 < high else [])]:
+            inside = (first >= start - half * 1e-6) & (last <= end + half * 1e-6)
+            if _crowded(inside, counts, deviation, ELSEWHERE) and not (  # nearly all may just be zero
+                _crowded(inside & of_zero, counts, deviation, MOSTLY_ZERO)
+            ):
+                what = f"lie between {start:g} and {end:g}, a small part of their declared range ({low:g} to {high:g})"
+                break
     if not what:
         return ()
     return (
@@ -236,26 +232,6 @@ def outcome_warnings(
         "a report card, are not about the outcomes as they are. Compare them with the schema by schema.check(X, y), or hedgerow "
         "schema check, which are for the records' owner; if they are right, a narrower range is more accurate.",
     )
-
-
-def _one_cell(
-    outcome: Numeric, ends: tuple[Floats, Floats], counts: Floats | Integers, deviation: float
-) -> tuple[float, float] | None:
-    """Return the cell of the range that holds nearly all outcomes, unless nearly all may just be zero."""
-    low, high = outcome.low, outcome.high
-    lows = np.linspace(low, high, CELLS + 1)
-    cells = [*zip(lows[:-1].tolist(), lows[1:].tolist(), strict=True)]
-    half = (high / CELLS - low / CELLS) * (1 - 1e-9)
-    if low < 0 < high:
-        cells.append((-half, half))
-    of_zero = (ends[0] <= 0) & (ends[1] >= 0)
-    for cell in cells:
-        inside = (ends[0] >= cell[0] - half * 1e-6) & (ends[1] <= cell[1] + half * 1e-6)
-        if not _crowded(inside, counts, deviation, ELSEWHERE):
-            continue
-        if not _crowded(inside & of_zero, counts, deviation, MOSTLY_ZERO):
-            return cell
-    return None
 
 
 def _crowded(inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float, margin: float = 0.0) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import shutil
 import statistics
 import sys
@@ -44,14 +45,12 @@ def shortened(text: str, longest: int) -> str:
 
 def short_repr(value: Any) -> str:
     """Return the fields of a dataclass or named tuple on one line: long texts, long sequences and arrays are cut short."""
-    names = getattr(value, "_fields", None) or [part.name for part in fields(value) if part.repr]
-    shown = (f"{name}={_few(getattr(value, name))}" for name in names)
+    shown = []
+    for name in getattr(value, "_fields", None) or [part.name for part in fields(value) if part.repr]:
+        part = getattr(value, name)
+        shape = getattr(part, "shape", ())
+        shown.append(f"{name}=" + (f"<array of shape {shape}>" if shape else FEW.repr(part)))
     return shortened(f"{type(value).__name__}({', '.join(shown)})", LONGEST_REPR)
-
-
-def _few(value: Any) -> str:
-    shape = getattr(value, "shape", ())
-    return f"<array of shape {shape}>" if shape else FEW.repr(value)
 
 
 MOST_ROWS = 20
@@ -66,23 +65,24 @@ def html_table(title: str, rows: Iterable[Sequence[object]], headers: Sequence[o
 
     The first cell of each row is its heading; ``title`` and ``note`` stand above and below the table.
     """
+
+    def row(cells: Sequence[object], tag: str) -> str:
+        shown = ""
+        for place, cell in enumerate(cells[:MOST_COLUMNS]):
+            kind = tag if place else "th"
+            shown += f'<{kind} style="{CELL}">{escape(shortened(str(cell), LONGEST_CELL))}</{kind}>'
+        return f'<tr style="background: none">{shown}</tr>'
+
     body = list(rows)
     more = len(body) - MOST_ROWS
     notes = [f"and {more} more"] * (more > 0) + [note] * bool(note)
-    head = f"<thead>{_row(headers, 'th')}</thead>" if headers else ""
+    head = f"<thead>{row(headers, 'th')}</thead>" if headers else ""
     return (
         f'<div style="overflow-x: auto; max-width: 60em"><p style="margin: 0.3em 0"><strong>{escape(title)}</strong></p>'
         f'<table style="border-collapse: collapse; border: 0; margin: 0 0 0.5em 0">{head}<tbody>'
-        + "".join(_row(cells, "td") for cells in body[:MOST_ROWS])
+        + "".join(row(cells, "td") for cells in body[:MOST_ROWS])
         + f"</tbody></table>{''.join(f'<p>{escape(text)}</p>' for text in notes)}</div>"
     )
-
-
-def _row(cells: Sequence[object], tag: str) -> str:
-    texts = [escape(shortened(str(cell), LONGEST_CELL)) for cell in cells[:MOST_COLUMNS]]
-    tags = ["th", *[tag] * (len(texts) - 1)]
-    shown = (f'<{kind} style="{CELL}">{text}</{kind}>' for kind, text in zip(tags, texts, strict=True))
-    return f'<tr style="background: none">{"".join(shown)}</tr>'
 
 
 def bar_of(share: float) -> str:
@@ -110,9 +110,8 @@ class Progress:
         self._file = file or sys.stderr or io.StringIO()  # a process may have no standard error
         self._clock = clock
         self._terminal = self._file.isatty()
-        self._pause = 0.1 if self._terminal else 30.0
         self._width = 0
-        self._shown: float | None = None
+        self._shown = -math.inf
         self._last = clock()
 
     def __enter__(self) -> Self:
@@ -135,36 +134,23 @@ class Progress:
         self._done += 1
         self._show(label, force=not self._left.total())
 
-    def drop(self, group: Hashable) -> None:
-        """Take a group that cannot be done out of the total."""
-        if self._left.pop(group, 0):
-            self._show("", force=not self._left.total())
-
-    def clear(self) -> None:
-        """Make room for a line that something else is about to write."""
-        if self._terminal:
-            self._file.write("\r" + " " * self._width + "\r")
-            self._file.flush()
-
-    def seconds_left(self) -> float | None:
-        """Return the estimate, or None before the first piece is done: medians of groups, as a first piece may compile."""
-        if not self._seen:
-            return None
-        known = {group: statistics.median(seconds) for group, seconds in self._seen.items()}
-        other = statistics.mean(known.values())
-        return sum(pieces * known.get(group, other) for group, pieces in self._left.items())
-
     def line(self, label: str = "") -> str:
-        total, seconds = self._done + self._left.total(), self.seconds_left()
+        total, left = self._done + self._left.total(), "time left unknown"
+        if self._done == total:
+            left = "done"
+        elif self._seen:  # medians of groups, as a first piece may compile
+            known = {group: statistics.median(seconds) for group, seconds in self._seen.items()}
+            other = statistics.mean(known.values())
+            seconds = round(sum(pieces * known.get(group, other) for group, pieces in self._left.items()))
+            (hours, minutes), seconds = divmod(seconds // 60, 60), seconds % 60
+            left = f"{hours} h {minutes:02d} min left" if hours else f"{minutes} min {seconds:02d} s left"
         share = self._done / total if total else 1.0
-        left = "time left unknown" if seconds is None else f"{duration(seconds)} left"
-        left = "done" if self._done == total else left
         # Rounded down, so that 100 % is said of the whole only.
         return f"{bar_of(share)} {self._done}/{total} {int(100 * share)} % {left} {label}".rstrip()
 
     def _show(self, label: str, *, force: bool) -> None:
         now = self._clock()
-        if not force and self._shown is not None and now - self._shown < self._pause:
+        if not force and now - self._shown < (0.1 if self._terminal else 30.0):
             return
         self._shown = now
         line = self.line(label)
@@ -175,14 +161,3 @@ class Progress:
         else:
             self._file.write(line + "\n")
         self._file.flush()
-
-
-def duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, whole = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {whole:02d} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min"

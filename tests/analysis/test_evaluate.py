@@ -18,7 +18,6 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, 
 
 import hedgerow as hr
 from hedgerow.analysis import evaluate, private_schema
-from hedgerow.analysis.card import MOST_BINS, ScoreGrid
 from hedgerow.mechanisms import Geometric, Randomness
 from hedgerow.privacy.accounting import cost
 
@@ -178,32 +177,6 @@ def test_where_nothing_stands_out_the_interval_is_everything():
     assert json.dumps(card.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_one_record_is_in_one_cell_of_each_histogram(n_classes):
-    """Neighbors: one record changes as many counts as the noise is for, by one; two classes and K differ."""
-    grid = ScoreGrid(n_classes, 8)
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.ones(n_classes) / 3, size=500)
-    p[:3] = [np.eye(n_classes)[0], np.eye(n_classes)[-1], np.full(n_classes, 1 / n_classes)]
-    codes = grid.codes(p, rng.integers(0, n_classes, 500))
-    assert codes.shape == (500, len(grid.n_codes))
-    assert len(grid.n_codes) == (1 if n_classes == 2 else n_classes + 1)
-    assert (codes >= 0).all()
-    assert (codes < grid.n_codes).all()
-    for i in range(0, 500, 50):
-        alone = grid.codes(p[i : i + 1], np.array([0]))
-        assert np.array_equal(alone, grid.codes(p, np.zeros(500, dtype=int))[i : i + 1])
-
-
-def test_bins_are_split_at_the_decision():
-    grid = ScoreGrid(2, 4)
-    half = np.nextafter(0.5, 1)
-    p1 = np.array([0.0, 0.5, half, 1.0, 0.3])
-    codes = grid.codes(np.column_stack([1 - p1, p1]), np.zeros(5, dtype=int))[:, 0]
-    assert ((codes >= 2) == (np.column_stack([1 - p1, p1]).argmax(axis=1) == 1)).all()
-    assert 0.5 in grid.inner.tolist()
-
-
 def test_noise_for_fewer_cells_is_refused(monkeypatch):
     """The curator refuses a planted bug: noise for one cell where a record of three classes is in four."""
     monkeypatch.setattr("hedgerow.mechanisms.noise.Budget.noise", lambda self, cells=1: Geometric(self.amount, 1))
@@ -220,11 +193,7 @@ def test_cards_follow_from_noisy_counts_alone(monkeypatch):
     one = evaluate(MODELS[2], *sample(TWO, 60, 6), epsilon=1, random_state=0)
     other = evaluate(MODELS[2], *sample(TWO, 999, 7), epsilon=1, random_state=0)
     assert one.to_dict() == other.to_dict()
-    assert (
-        vars(one).keys()
-        == vars(other).keys()
-        == {"classes", "grid", "counts", "deviation", "certificate_", "model_unit"}
-    )
+    assert vars(one).keys() == {"classes", "grid", "counts", "deviation", "certificate_", "model_unit"}
 
 
 def test_a_report_card_spends_nearly_all_of_its_claim_and_its_certificate_says_so():
@@ -258,11 +227,6 @@ def test_persons_are_named_and_a_large_delta_is_told():
     with pytest.warns(UserWarning, match="delta is") as caught:
         evaluate(MODELS[2], X, y, epsilon=1, delta=0.01)
     assert [warning.filename for warning in caught] == [__file__]
-
-
-@pytest.mark.parametrize("bins", [2, MOST_BINS])
-def test_the_fewest_and_the_most_bins(bins):
-    assert evaluate(MODELS[2], *sample(TWO, 200, 8), epsilon=1, bins=bins).certificate_.holds
 
 
 def test_an_inferred_schema_taints_and_a_released_one_is_named():
@@ -320,17 +284,13 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 2}, "delta"),
         ({"bins": 3}, "even"),
-        ({"bins": True}, "even"),
         ({"bins": 2048}, "even"),
-        ({"bins": 0}, "even"),
         ({"bins": "x"}, "even"),
         ({"ledger": 3}, "ledger"),
         ({"model": 3}, "fitted model"),
         ({"X": [[1]] * 50}, None),
         ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),
         ({"y": ["no"]}, "different lengths"),
-        ({"adjacency": "x"}, "adjacency"),
-        ({"records_per_person": 0}, "records_per_person"),
     ],
 )
 def test_wrong_questions_are_refused_and_not_booked(changes, words):
@@ -376,20 +336,11 @@ def test_bands_of_curves_cover_what_the_counts_without_noise_say():
     assert (exact.roc_band().y < 1e-3).all()
 
 
-ACROSS = {
-    hr.ROCDisplay: "false positive rate",
-    hr.PrecisionRecallDisplay: "recall",
-    hr.CalibrationDisplay: "predicted probability",
-    hr.ConfusionMatrixDisplay: "predicted class",
-}
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_display_draws_what_the_report_card_released(n_classes):
     card = evaluate(MODELS[n_classes], *sample(MODELS[n_classes].schema_, 800, 13), epsilon=1, random_state=0)
-    for kind in ACROSS:
+    for kind in (hr.ROCDisplay, hr.PrecisionRecallDisplay, hr.CalibrationDisplay, hr.ConfusionMatrixDisplay):
         display = kind.from_report(card).plot()
-        assert display.ax_.get_xlabel() == ACROSS[kind]
         assert len(display.lines) == (n_classes if kind is hr.ConfusionMatrixDisplay or n_classes > 2 else 1)
     drawn = hr.ROCDisplay.from_report(card).plot().ax_.lines[1]
     assert np.array_equal(drawn.get_ydata(), card.roc_curve(card.classes[-1] if n_classes == 2 else 1).y)
@@ -409,19 +360,4 @@ def test_the_evaluate_command_books_in_a_ledger_and_ends_where_it_refuses(folder
     document = answer("evaluate", "m.hedgerow", "people.csv", "--epsilon", 2, "--delta", 1e-6)
     assert document["certificate"]["holds"]
     assert set(document["figures"]) == set(FIGURES)
-    assert run("evaluate", "m.hedgerow", "people.csv", "--epsilon", 2, "--bins", 5).exit_code == 2
     assert run("evaluate", "m.hedgerow", "people.toml", "--epsilon", 2).exit_code == 2
-
-
-def test_a_holdout_with_a_budget_of_its_own(folder, answer, train):
-    hr.LedgerStore("budgets.db").create("people", epsilon=4)
-    booked = ["--ledger", "budgets.db", "--dataset", "people"]
-    result = train("--holdout", 0.4, "--holdout-epsilon", 2, *booked)
-    assert result.exit_code == 0, result.output
-    assert "Report card on about" in result.stdout
-    assert "NOT covered" not in result.stdout
-    assert hr.LedgerStore("budgets.db").ledger("people").spent == 3
-    (folder / "m.hedgerow").unlink()
-    result = train("--holdout", 0.4, "--holdout-epsilon", 2, *booked)
-    assert result.exit_code == 3
-    assert train("--holdout-epsilon", 2).exit_code == 2

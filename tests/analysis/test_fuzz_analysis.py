@@ -12,7 +12,7 @@ from test_fuzz import cells
 import hedgerow as hr
 from hedgerow.analysis.ranges import reader_of
 from hedgerow.engines.values import ValueCounts
-from hedgerow.schema.cells import object_array
+from hedgerow.reading.cells import object_array
 
 few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 rows = st.lists(st.tuples(cells, cells, cells, cells), min_size=1, max_size=6)

@@ -21,11 +21,9 @@ MODEL = hr.EDPRFClassifier(epsilon=5, schema=SCHEMA, n_estimators=1, max_depth=1
 EPSILON, CEILING = 0.6, 1.0
 FILES = (
     "analysis/release.py",
-    "analysis/release.py",
     "analysis/evaluation.py",
     "curator/given.py",
     "analysis/search.py",
-    "curator/queryable.py",
     "curator/queryable.py",
     "curator/queries.py",
     "ledgers/ledger.py",

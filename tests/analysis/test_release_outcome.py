@@ -7,7 +7,6 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from test_release import Scripted, beyond
 
@@ -18,7 +17,7 @@ from hedgerow.analysis.ranges import RangePlan
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import exact_law, worst_loss
 from hedgerow.mechanisms import Geometric
-from hedgerow.schema.columns import read_records
+from hedgerow.reading.columns import read_records
 
 pytestmark = [pytest.mark.filterwarnings("ignore:no range is promised"), pytest.mark.filterwarnings("ignore:delta is")]
 
@@ -127,17 +126,6 @@ def test_promised_ranges_of_outcomes_hold(shape):
     assert broken <= 30 * 0.05 + 2 * math.sqrt(30 * 0.05 * 0.95)
 
 
-def test_files_and_batches_give_the_bits_of_memory(tmp_path):
-    people = pd.DataFrame({**X, "price": PRICES})
-    people.to_csv(tmp_path / "people.csv", index=False)
-    whole = prices_schema()
-    for records in (
-        hr.Records.from_csv(tmp_path / "people.csv", "price"),
-        hr.Records.from_batches([people[:1000], people[1000:]], "price"),
-    ):
-        assert prices_schema(X=records, y=None).to_toml() == whole.to_toml()
-
-
 LINE = hr.Schema({"a": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 1), target="b")
 
 
@@ -171,8 +159,6 @@ def test_the_exact_law_of_an_outcomes_range_on_neighbors(monkeypatch):
         ({"target": None}, "target='price'"),
         ({"classes": [0, 1]}, "not both"),
         ({"outcome": hr.Categorical(["a"])}, "number with a public range"),
-        ({"target": "size"}, "a feature too"),
-        ({"y": PRICES[:5]}, "different lengths"),
         ({"categorical": [], "X": SIZES}, "takes no delta"),
     ],
 )

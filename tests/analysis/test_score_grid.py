@@ -28,10 +28,13 @@ def test_a_record_is_in_one_cell_of_each_histogram(grid, histograms, codes):
     assert grid.n_codes.tolist() == codes
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet(np.full(grid.n_classes, 0.2), 500)
-    found = grid.codes(probabilities, generator.integers(0, grid.n_classes, 500))
+    labels = generator.integers(0, grid.n_classes, 500)
+    found = grid.codes(probabilities, labels)
     assert found.shape == (500, histograms)
     assert (found >= 0).all()
     assert (found < grid.n_codes).all()
+    for i in range(0, 500, 50):  # it decides them alone
+        assert np.array_equal(grid.codes(probabilities[i : i + 1], labels[i : i + 1]), found[i : i + 1])
     assert all(len(set(column)) == size for column, size in zip(found.T.tolist(), codes, strict=True))
 
 

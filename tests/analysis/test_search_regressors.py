@@ -14,7 +14,7 @@ from hedgerow.curator import ModelScores, Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
-from hedgerow.schema.columns import read_columns
+from hedgerow.reading.columns import read_columns
 from hedgerow.table import MemoryTable
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))

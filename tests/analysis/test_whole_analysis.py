@@ -45,7 +45,7 @@ def test_the_command_lines(run, monkeypatch):
         assert result.exit_code == 0, result.output
         pages.append(result.stdout)
     ledger = hr.LedgerStore("budgets.db").ledger("people")
-    assert (ledger.spent, ledger.spent_delta) == (1, Fraction(1, 10**6))
+    assert (ledger.spent, ledger.total.delta) == (1, Fraction(1, 10**6))
     assert [entry.label for entry in ledger.entries] == ["private_schema", "HedgerowClassifier", "evaluate"]
     assert all(entry.certificate.holds for entry in ledger.entries)
     assert ledger.entries[1].certificate.releases == (ledger.entries[0].certificate.digest,)

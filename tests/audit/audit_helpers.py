@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import total, worst_loss
+from hedgerow.mechanisms import Geometric, PermuteAndFlip
+from hedgerow.privacy.accounting import Pure
+from hedgerow.privacy.exact import Dyadic
 
 FEW = Grid((0,), (0, 1))  # none, or some
 
@@ -36,7 +41,27 @@ def worst_over(laws) -> float:
     )
 
 
-def kept(forest) -> tuple:
-    """Return everything that a forest holds."""
-    arrays = forest.to_arrays()
-    return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))
+@dataclass(frozen=True)
+class TwiceTheRate(PermuteAndFlip):
+    """Permute-and-flip that books half of what it costs."""
+
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        found = super().event(purpose, detail, level)
+        return replace(found, epsilon=found.epsilon / 2)
+
+    @property
+    def rate(self) -> Dyadic:
+        return PermuteAndFlip(2 * self.epsilon, self.score_range).rate
+
+
+@dataclass(frozen=True)
+class TwiceTheNoise(Geometric):
+    """Geometric noise for half of the sensitivity that it names."""
+
+    def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
+        found = super().event(purpose, level, draws)
+        return replace(found, epsilon=found.epsilon / 2)
+
+    @property
+    def rate(self) -> Dyadic:
+        return Geometric(2 * self.epsilon, self.sensitivity).rate

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from seeds import FITS
 
 import hedgerow as hr
-from hedgerow.audit.attack import Target, Trial, attack, system_trial
+from hedgerow.audit.attack import Trial, attack, system_trial
 from hedgerow.audit.cases import NeighborPair, case
 from hedgerow.audit.events import look
 from hedgerow.audit.findings import at_least, at_most, epsilon_bound, smallest_loss_seen
@@ -38,7 +38,7 @@ class RandomizedResponse:
 
 def response(loss, claim, **settings):
     learner = RandomizedResponse(loss)
-    return Trial(Target("randomized response", learner.fit, learner.answer), PAIR, claim, **settings)
+    return Trial("randomized response", learner.fit, learner.answer, PAIR, claim, **settings)
 
 
 @pytest.mark.parametrize(("hits", "runs"), [(0, 50), (1, 50), (17, 50), (50, 50)])
@@ -116,7 +116,7 @@ class Shifted:
 
 def test_a_value_above_a_threshold_is_an_event():
     learner = Shifted()
-    (found,) = attack([Trial(Target("shifted", learner.fit, learner.answer), PAIR, 1.0)], runs=1000)
+    (found,) = attack([Trial("shifted", learner.fit, learner.answer, PAIR, 1.0)], runs=1000)
     assert found.refuted
     assert "at least" in found.words or "at most" in found.words
 

@@ -12,9 +12,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from audit_helpers import Codes, worst_over
+from audit_helpers import Codes, TwiceTheNoise, TwiceTheRate, worst_over
 from helpers import data_sets, make_table
-from test_audit_parts import TwiceTheNoise, TwiceTheRate
 
 import hedgerow as hr
 from hedgerow.audit import Grid

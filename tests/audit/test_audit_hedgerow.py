@@ -66,23 +66,17 @@ def worst(most, types=TYPES):
     )
 
 
-def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it():
-    assert 0.5 < worst(0, TYPES[::7]) <= 1
-
-
-@pytest.mark.full
-def test_two_rounds_lose_at_most_epsilon_on_up_to_one_record_of_three_kinds():
-    assert 0.5 < worst(1, TYPES[::3]) <= 1
-
-
-@pytest.mark.slow
-def test_two_rounds_lose_at_most_epsilon_on_up_to_one_record():
-    assert 0.5 < worst(1) <= 1
-
-
-@pytest.mark.slow
-def test_two_rounds_lose_at_most_epsilon_on_up_to_three_records():
-    assert 0.5 < worst(3) <= 1
+@pytest.mark.parametrize(
+    ("most", "types"),
+    [
+        (0, TYPES[::7]),
+        pytest.param(1, TYPES[::3], marks=pytest.mark.full),
+        pytest.param(1, TYPES, marks=pytest.mark.slow),
+        pytest.param(3, TYPES, marks=pytest.mark.slow),
+    ],
+)
+def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it(most, types):
+    assert 0.5 < worst(most, types) <= 1
 
 
 def test_of_records_of_the_only_class_their_number_alone_is_told():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
-from audit_helpers import worst_over
+from audit_helpers import TwiceTheRate, worst_over
 from helpers import PoissonCoin, data_sets, grow, released
 from scipy.stats import chi2
 from seeds import FITS, moved_key
@@ -18,11 +18,9 @@ from seeds import FITS, moved_key
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import Replay, exact_law, open_law, sample_law, samples_of, total, worst_event, worst_loss
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
+from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.papers.noise import Laplace, Permutation, Resample
-from hedgerow.privacy.accounting import Pure
-from hedgerow.privacy.exact import Dyadic
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, Recipe, SelectLabel
 from hedgerow.trees.parts import Sampling
 
@@ -60,36 +58,19 @@ def test_private_tree_costs_at_most_epsilon_on_all_data_sets_of_so_few_records(m
     assert 0.6 < worst <= 1 + 1e-9
 
 
-def test_private_tree_with_noisy_stop_costs_at_most_epsilon() -> None:
-    recipe = Recipe(stop=NoisyMinority())
-    worst, _ = worst_over_neighbors(2, lambda records, source: grow(records, source, recipe=recipe))
-    assert 0.8 < worst <= 1 + 1e-9
+GROWN = {
+    "noisy stop": ({"recipe": Recipe(stop=NoisyMinority())}, 0.8),
+    "two trees": ({"trees": 2, "depth": 1}, 0.6),
+    "shared records": ({"recipe": Recipe(assign=AllRecords()), "trees": 2, "depth": 0}, 0.8),
+}
 
 
-def test_private_forest_costs_at_most_epsilon_on_small_data_sets() -> None:
-    worst, _ = worst_over_neighbors(2, lambda records, source: grow(records, source, trees=2, depth=1))
-    assert 0.6 < worst <= 1 + 1e-9
-
-
-@pytest.mark.slow
-def test_private_forest_costs_at_most_epsilon_on_all_data_sets_of_up_to_four_records() -> None:
-    worst, count = worst_over_neighbors(4, lambda records, source: grow(records, source, trees=2, depth=1))
-    assert count == 495
-    assert 0.6 < worst <= 1 + 1e-9
-
-
-@pytest.mark.slow
-def test_private_tree_with_noisy_stop_costs_at_most_epsilon_on_all_data_sets_of_up_to_four_records() -> None:
-    recipe = Recipe(stop=NoisyMinority())
-    worst, count = worst_over_neighbors(4, lambda records, source: grow(records, source, recipe=recipe))
-    assert count == 495
-    assert 0.9 < worst <= 1 + 1e-9
-
-
-def test_trees_that_share_records_cost_at_most_epsilon():
-    recipe = Recipe(assign=AllRecords())
-    worst, _ = worst_over_neighbors(2, lambda records, source: grow(records, source, recipe=recipe, trees=2, depth=0))
-    assert 0.8 < worst <= 1 + 1e-9
+@pytest.mark.parametrize("most", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", GROWN)
+def test_private_trees_cost_at_most_epsilon_on_small_data_sets(name: str, most: int) -> None:
+    settings, floor = GROWN[name]
+    worst, _ = worst_over_neighbors(most, lambda records, source: grow(records, source, **settings))
+    assert floor < worst <= 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -125,21 +106,8 @@ def test_replace_one_plan_costs_at_most_epsilon_when_a_record_is_replaced() -> N
     assert 0.5 < worst <= 1 + 1e-9
 
 
-@dataclass(frozen=True)
-class HalfCharged(PermuteAndFlip):
-    """Permute-and-flip that books half of what it costs."""
-
-    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
-        found = super().event(purpose, detail, level)
-        return replace(found, epsilon=found.epsilon / 2)
-
-    @property
-    def rate(self) -> Dyadic:
-        return PermuteAndFlip(2 * self.epsilon, self.score_range).rate
-
-
 def test_the_audit_catches_a_label_mechanism_that_books_half_of_its_cost() -> None:
-    recipe = Recipe(leaf=SelectLabel(HalfCharged))
+    recipe = Recipe(leaf=SelectLabel(TwiceTheRate))
     worst, _ = worst_over_neighbors(3, lambda records, source: grow(records, source, recipe=recipe, depth=0))
     assert worst > 1.5
 

@@ -14,7 +14,7 @@ from hedgerow.analysis import search as searching
 from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.search import PrivateSearchCV
 from hedgerow.audit import Grid
-from hedgerow.audit.cases import QUESTIONS, case
+from hedgerow.audit.cases import LINE, NO, ONE, YES, Case
 from hedgerow.audit.exact import exact_law, open_law, total, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.engines.values import ValueCounts
@@ -24,6 +24,12 @@ from hedgerow.table import MemoryTable
 ADJACENCIES = ("add-remove", "replace-one")
 ROUNDING = 1e-9
 SIGN = Grid()
+NEIGHBORS = {  # the records of both data sets, the one that is added, and the one in whose place it stands
+    "lone-value": (ONE, (("0", NO),) * 2, ("1", YES)),
+    "new-end": (LINE, ((0.5, NO),), (9.0, NO), (0.5, NO)),
+    "one-cell": (ONE, (("0", YES),), ("1", YES)),
+    "one-part": (ONE, (("0", NO),), ("1", YES)),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +56,8 @@ def law_of(monkeypatch):
 
 
 def loss(law_of, door, name, adjacency, *, delta=0.0, grid=SIGN, law_by=exact_law):
-    pair = case(name).pair(adjacency)
+    schema, base, record, *instead = NEIGHBORS[name]
+    pair = Case(name, "", schema, base, record, *instead or [("0", NO)]).pair(adjacency)
     laws = [law_of(door, data, grid, law_by) for data in (pair.first, pair.second)]
     return worst_loss(*laws, delta)
 
@@ -168,8 +175,7 @@ def test_planted_in_a_report_card(law_of, monkeypatch):
     assert loss(law_of, card_door("add-remove"), "one-cell", "add-remove", grid=grid, law_by=open_law) > 1.9
 
 
-SCHEMA = case("one-part").schema
-CANDIDATES = hr.EDPRFClassifier(schema=SCHEMA, n_estimators=1, max_depth=0), {"max_bins": [2, 3]}
+CANDIDATES = hr.EDPRFClassifier(schema=ONE, n_estimators=1, max_depth=0), {"max_bins": [2, 3]}
 
 
 @pytest.fixture
@@ -194,7 +200,3 @@ def test_planted_in_a_disjoint_search(law_of, four_shares, monkeypatch):
     """Every candidate is trained on all records, and chosen on them, too."""
     monkeypatch.setattr(MemoryTable, "sampled", lambda self, coins, first, last: self.fresh())
     assert loss(law_of, search_door("add-remove"), "one-part", "add-remove") > 1.2
-
-
-def test_every_case_of_questions_is_used():
-    assert {one.name for one in QUESTIONS} == {"lone-value", "new-end", "one-cell", "one-part"}

@@ -48,14 +48,12 @@ def test_every_published_form_has_its_counterexample():
 
 def test_private_forms_are_attacked_on_all_of_them():
     trials = private_trials()
-    subjects = {(trial.target.subject.split(",")[0], trial.pair.adjacency) for trial in trials}
+    subjects = {(trial.subject.split(",")[0], trial.pair.adjacency) for trial in trials}
     names = [*SYSTEMS, *(info.name for info in hr.list_systems(regressors=True))]
     assert subjects == {(name, adjacency) for name in names for adjacency in ADJACENCIES}
     assert {found.name for found in cases_of("edprf", "private")} >= {*OWN["edprf"], "one-leaf", "three-trees"}
     assert any(trial.delta for trial in trials)
-    closer = {
-        (trial.target.subject.split(",")[0], trial.pair.name) for trial in trials if case(trial.pair.name) in CLOSER
-    }
+    closer = {(trial.subject.split(",")[0], trial.pair.name) for trial in trials if case(trial.pair.name) in CLOSER}
     assert closer == {(name, pair) for name, pairs in WEAK.items() for pair in pairs}
 
 
@@ -63,17 +61,17 @@ def test_private_forms_are_attacked_on_all_of_them():
 def test_every_system_runs_on_every_pair(name):
     for found in (*GENERAL, *CLOSER):
         trial = system_trial(name, found, "replace-one")
-        model = trial.target.fit(*trial.pair.second)
-        answer = trial.target.answer(model)
+        model = trial.fit(*trial.pair.second)
+        answer = trial.answer(model)
         assert len(answer["labels"]) == len(next(iter(found.queries.values())))
         assert set(model.to_arrays()) < set(answer)
 
 
 def test_settings_of_the_caller_win():
     trial = system_trial("edprf", case("one-leaf"), "add-remove", settings={"max_depth": 1}, epsilon=0.5)
-    assert "max_depth=1" in trial.target.settings
-    assert "n_estimators=1" in trial.target.settings
-    assert "specializations" not in trial.target.settings
+    assert "max_depth=1" in trial.subject
+    assert "n_estimators=1" in trial.subject
+    assert "specializations" not in trial.subject
     assert trial.epsilon == 0.5
 
 

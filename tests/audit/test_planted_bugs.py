@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from audit_helpers import TwiceTheNoise
 from helpers import Told
 from planted import boost_by_the_exact_number
-from test_audit_parts import TwiceTheNoise
 
 import hedgerow as hr
 from hedgerow.audit import Grid, check_model, exact_loss
 from hedgerow.curator import Queryable
 from hedgerow.privacy.accounting import Cost
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_columns
 from hedgerow.table import ClassCounts, MemoryTable
 from hedgerow.trees import Recipe
 from hedgerow.trees.forest import ForestPlan

@@ -10,7 +10,7 @@ import accuracy
 import hedgerow as hr
 import peers
 from hedgerow.datasets.dataset import Dataset
-from peer_environment import PeerEnvironment, PeerEnvironmentError, PeerRunError, make_environment, requirements
+from peer_environment import PeerEnvironment, PeerEnvironmentError, make_environment
 
 # On few records HedgerowClassifier says that its number of records may be noise; tests/test_survey.py tests that.
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
@@ -85,12 +85,6 @@ def test_a_task_in_numbers_has_the_schemas_places_and_one_category_more_for_the_
     assert coded["counts"].tolist() == [0, 3]
 
 
-def test_values_that_no_record_has_are_told_too():
-    X = np.array([["0.5", "x"]], dtype=object)
-    coded = peers.Task(SCHEMA, X, X, np.array(["yes"]), np.array(["yes"])).coded()
-    assert coded["counts"].tolist() == [0, 2]
-
-
 def test_every_fit_is_a_line_and_systems_without_privacy_have_one_epsilon(options):
     peers.run(options)
     found = [(line["system"], line["variant"], line["epsilon"], line["run"]) for line in lines(options)]
@@ -136,33 +130,11 @@ def test_a_peer_without_an_environment_says_so_and_the_rest_runs(options, no_ind
     assert lines(options) == found  # said once, and nothing else was left to do
 
 
-def test_a_peer_that_failed_is_asked_again(options, no_index, monkeypatch):
-    options.systems, options.epsilons, options.runs = ["dp-ebm"], [1], 1
-    peers.run(options)
-    monkeypatch.setattr(peers, "make_environment", lambda name, directory: PeerEnvironment(name, directory))
-    monkeypatch.setattr(PeerEnvironment, "run", lambda *_: [{"probabilities": [0.5] * 40, "seconds": 1.0}])
-    peers.run(options)
-    assert [line["run"] for line in lines(options)] == ["", "0"]
-    assert "not available" not in peers.table(lines(options))
-
-
-def test_a_script_that_fails_does_not_stop_the_others(options, monkeypatch):
-    def fail(*_):
-        raise PeerRunError("script failed")
-
-    monkeypatch.setattr(peers, "make_environment", lambda name, directory: PeerEnvironment(name, directory))
-    monkeypatch.setattr(PeerEnvironment, "run", fail)
-    options.systems = ["diffprivlib", "adaboost"]
-    peers.run(options)
-    assert [line["run"] for line in lines(options)] == ["", "", "0", "1"]
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs", "word"),
     [
         ([0.9, 0.9], [0.8, 0.8], "above"),
         ([0.8, 0.8], [0.9, 0.9], "below"),
-        ([0.89, 0.91], [0.9, 0.9], "level"),
         ([0.88, 0.92], [0.881, 0.881], "level"),  # one standard error is 0.02
         ([0.88, 0.92], [0.879, 0.879], "above"),
         ([0.9], [0.8, 0.8], ""),
@@ -170,10 +142,7 @@ def test_a_script_that_fails_does_not_stop_the_others(options, monkeypatch):
 )
 def test_a_verdict_is_one_standard_error_of_the_difference(ours, theirs, word):
     assert peers.verdict(peers.Mean.of(ours), peers.Mean.of(theirs)) == word
-
-
-def test_no_verdict_beside_nothing():
-    assert peers.verdict(peers.Mean.of([0.5, 0.5]), None) == ""
+    assert peers.verdict(peers.Mean.of(ours), None) == ""
 
 
 def results():
@@ -201,26 +170,10 @@ def test_the_tables_hold_means_errors_and_marks():
     assert "| Adult | ROC AUC |  | 0.970 |  |" in others
 
 
-def test_a_picture_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    peers.plot(peers.means(results()), tmp_path / "peers.png")
-    assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_every_system_has_a_line_in_the_picture():
-    assert set(peers.LINES) == set(peers.SYSTEMS)
-
-
 def test_speed_without_an_environment_says_so(options, no_index):
     text = "\n".join(peers.speed(options))
     assert "| hedgerow, delta 1e-6 |" in text
     assert "| DP-EBM, delta 1e-5 | not available: ERROR: none of a / b |  |  |" in text
-
-
-def test_interpret_is_pinned_with_all_that_it_needs_and_no_host_is_named():
-    pinned = [line for line in requirements("interpret").read_text().splitlines() if not line.startswith("#")]
-    assert "interpret-core==0.7.8" in pinned
-    assert all(line.count("==") == 1 and "/" not in line for line in pinned)
 
 
 @pytest.mark.slow

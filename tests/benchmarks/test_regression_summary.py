@@ -8,7 +8,7 @@ import pytest
 
 import regression
 import regression_sets
-from peer_environment import PeerEnvironment, PeerEnvironmentError
+from peer_environment import PeerEnvironment
 from regression_summary import (
     ADA_SSP,
     BOOSTING,
@@ -17,7 +17,6 @@ from regression_summary import (
     OURS,
     OURS_PURE,
     markdown,
-    merge,
     prototype_table,
     read,
     summary,
@@ -61,26 +60,11 @@ def test_counts_of_made_up_rows(tables):
     assert ADA_SSP not in summary(tables)
 
 
-def test_differences_from_the_prototype(tables):
-    assert prototype_table(tables).splitlines()[2:] == ["| diamonds | -0.009 |  | +0.000 |  | +0.000 | -0.001 |"]
-
-
 def test_a_table_reads_back_as_it_was_printed(tables, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"Words.\n\n{summary(tables)}\n\n{markdown(tables)}\n\nMore | words.\n")
     assert markdown(read(page)) == markdown(tables)
     assert summary(read(page)) == summary(tables)
-
-
-def test_measured_rows_replace_earlier_ones_and_missing_cells_stay_empty(tables):
-    measured = {"diamonds": pd.DataFrame({3.0: {DIFFPRIVLIB: -1.0}, 1.0: {OURS: 0.5}})}
-    merged = merge(tables, measured, [OURS, DIFFPRIVLIB, EBM])
-    assert list(merged) == ["diamonds", "made up"]
-    assert markdown(merged).splitlines()[2:5] == [
-        f"| diamonds | {OURS} | 0.899 | 0.500 |  | 0.970 |",
-        f"| diamonds | {DIFFPRIVLIB} |  |  | -1.000 |  |",
-        f"| diamonds | {EBM} | 0.800 | 0.900 |  | 0.970 |",
-    ]
 
 
 def test_the_page_holds_the_counts_of_its_rows():
@@ -96,18 +80,6 @@ def small():
     generator = np.random.default_rng(0)
     X = pd.DataFrame({"a": generator.random(60), "b": np.tile(["x", "y", None], 20)})
     return regression_sets.Problem(X, 10 * X["a"].to_numpy(), (0, 10), {"a": (0, 1)}, {"b": ["x", "y"]})
-
-
-def test_a_peer_without_an_environment_has_no_rows_and_the_page_says_why(small, monkeypatch):
-    def refuse(name, directory):
-        raise PeerEnvironmentError(f"no files for {name}")
-
-    monkeypatch.setattr(regression, "make_environment", refuse)
-    absent = {}
-    table = regression.scores(small, [DIFFPRIVLIB, "mean"], EPSILONS, 2, absent=absent)
-    assert list(table.index) == ["mean"]
-    text = regression.page({"small": table}, absent)
-    assert f"{DIFFPRIVLIB} could not be run on every set: no files for diffprivlib" in text
 
 
 @pytest.mark.parametrize("name", [DIFFPRIVLIB, EBM])

@@ -89,33 +89,18 @@ def _train(*more: str) -> tuple[str, ...]:
     return ("train", "data.csv", "--schema", "schema.toml", "--epsilon", "1", *more, "--out", "out.hedgerow")
 
 
+_HOLDOUT = ("--holdout", "0.2", "--holdout-epsilon", "1")
 _LEDGER = ("--ledger", "ledger.db", "--dataset", "all")
 _SPILL = ("--memory", "64KiB", "--spill", "spill")
 GROUPS = (
-    Group("train, in memory", ("-m", "hedgerow", *_train("--holdout", "0.2")), "out.hedgerow"),
+    Group("train, in memory", ("-m", "hedgerow", *_train(*_HOLDOUT)), "out.hedgerow"),
     Group("train, out of core", ("small.py", *_train(*_SPILL)), "out.hedgerow"),
-    Group(
-        "train, in memory, ledger",
-        ("-m", "hedgerow", *_train("--holdout", "0.2", *_LEDGER)),
-        "out.hedgerow",
-        books=True,
-    ),
+    Group("train, in memory, ledger", ("-m", "hedgerow", *_train(*_HOLDOUT, *_LEDGER)), "out.hedgerow", books=True),
     Group("train, out of core, ledger", ("small.py", *_train(*_SPILL, *_LEDGER)), "out.hedgerow", books=True),
     Group("predict", ("-m", "hedgerow", "predict", "model.hedgerow", "data.csv", "--out", "out.csv"), "out.csv"),
     Group(
         "evaluate, out of core, ledger",
-        (
-            "small.py",
-            "evaluate",
-            "model.hedgerow",
-            "data.csv",
-            "--epsilon",
-            "1",
-            *_SPILL,
-            *_LEDGER,
-            "--out",
-            "out.json",
-        ),
+        ("small.py", *"evaluate model.hedgerow data.csv --epsilon 1 --out out.json".split(), *_SPILL, *_LEDGER),
         "out.json",
         books=True,
     ),

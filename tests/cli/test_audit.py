@@ -101,20 +101,7 @@ def test_infinite_losses_and_exact_ones_are_written(tmp_path):
     assert "<td>inf</td>" in (tmp_path / "p.html").read_text("utf-8")
 
 
-def test_a_saved_model_is_checked(run, train, folder):
-    assert train("--param", "n_estimators=2").exit_code == 0
-    result = run("audit", "m.hedgerow")
-    assert result.exit_code == 0, result.output
-    assert result.stdout == "m.hedgerow: nothing unexplained found\n"
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--runs", "500"),
-        ("--adjacency", "add-remove"),
-    ],
-)
+@pytest.mark.parametrize("option", [("--runs", "500"), ("--adjacency", "add-remove")])
 def test_options_of_an_attack_are_refused_with_a_model(run, train, folder, is_refused, option):
     assert train("--param", "n_estimators=2").exit_code == 0
     is_refused(run("audit", "m.hedgerow", *option), 2, "checked as it is")

@@ -29,7 +29,9 @@ def test_trainings_and_a_notebook_add_up(created, folder, train):
     before = (folder / "m.hedgerow").read_bytes()
     refused = train(*PATIENTS, "--force", epsilon="0.5")
     assert (refused.exit_code, refused.stdout) == (3, "")
-    assert "ledger 'patients' has 0.25 and 0 left of 1.5 and 0; nothing was drawn" in refused.stderr
+    assert (
+        "ledger 'patients' has epsilon 0.25, delta 0 left of epsilon 1.5, delta 0; nothing was drawn" in refused.stderr
+    )
     assert (folder / "m.hedgerow").read_bytes() == before
     assert len(created.entries) == 3
 
@@ -59,8 +61,10 @@ def test_show_and_list(created, run, train):
     assert "finished   EDPRFClassifier  epsilon 1, delta 0" in shown
     values = json.loads(run("budget", "show", *PATIENTS, "--json").stdout)
     assert (values["remaining"], values["entries"][0]["state"], values["head"]) == ("1/2", "finished", created.head)
-    assert run("budget", "list", *STORE).stdout == "patients  epsilon 1.5, delta 0, add-remove; left 0.5\n"
-    assert [each["name"] for each in json.loads(run("budget", "list", *STORE, "--json").stdout)] == ["patients"]
+    assert (
+        run("budget", "list", *STORE).stdout
+        == "patients  epsilon 1.5, delta 0, add-remove; left epsilon 0.5, delta 0\n"
+    )
 
 
 def test_an_unfinished_entry_is_shown_with_its_age_and_process(created, run):
@@ -75,7 +79,7 @@ def test_raise_and_close(created, run, train):
     assert run("budget", "raise", *PATIENTS, "--epsilon", "1", "--reason", "less").exit_code == 2
     assert run("budget", "raise", *PATIENTS, "--epsilon", "3").exit_code == 2
     assert run("budget", "raise", *PATIENTS, "--epsilon", "3", "--reason", "the board agreed").exit_code == 0
-    assert created.epsilon == 3
+    assert created.ceiling.epsilon == 3
     assert run("budget", "close", *PATIENTS, "--reason", "the study ended").exit_code == 0
     shown = run("budget", "show", *PATIENTS).stdout
     assert "the board agreed" in shown
@@ -101,28 +105,8 @@ def test_verify_accepts_a_kept_head_and_finds_an_edited_row(created, folder, run
     assert (damaged.exit_code, "'patients' is damaged at link 1" in damaged.stderr) == (1, True)
 
 
-def test_the_officers_page(created, folder, run, train):
-    pytest.importorskip("matplotlib")
-    assert run("budget", "report", *PATIENTS, "--out", "empty.html").exit_code == 0
-    train(*PATIENTS)
-    run("budget", "raise", *PATIENTS, "--epsilon", "3", "--reason", "<the board> agreed")
-    assert run("budget", "report", *PATIENTS, "--out", "page.html").exit_code == 0
-    page = (folder / "page.html").read_text()
-    for part in (
-        "Budget of patients",
-        "epsilon 3, delta 0",
-        "&lt;the board&gt; agreed",
-        "Certificate 1: EDPRF",
-        "<img",
-    ):
-        assert part in page
-    assert "http" not in page
-    assert run("budget", "report", *PATIENTS, "--out", "page.html").exit_code == 2
-
-
 def test_names_are_no_markup(folder, run, monkeypatch):
-    """Names, reasons and users come from whoever may write the store; the officer's browser and terminal show them."""
-    pytest.importorskip("matplotlib")
+    """Names, reasons and users come from whoever may write the store; the officer's terminal shows them."""
     script, who = '<script>alert("1")</script>', "<img src=x onerror=alert(2)>\x1b[2J"
     monkeypatch.setenv("LOGNAME", who)
     of = [*STORE, "--dataset"]
@@ -135,9 +119,4 @@ def test_names_are_no_markup(folder, run, monkeypatch):
     ledger.reserve(certificate.certificate_)
     assert run("budget", "raise", *of, script, "--epsilon", "2", "--reason", script).exit_code == 0
     for name in (script, script + "'"):
-        assert run("budget", "report", *of, name, "--out", "page.html", "--force").exit_code == 0
-        page = (folder / "page.html").read_text()
-        assert "<script" not in page
-        assert "<img src=x" not in page
-        assert page.count("&lt;script&gt;") >= 3
-        assert "\x1b" not in page + run("budget", "show", *of, name).stdout
+        assert "\x1b" not in run("budget", "show", *of, name).stdout

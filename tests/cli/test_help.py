@@ -32,7 +32,7 @@ def loaded(*words):
     return page, names.strip()
 
 
-@pytest.mark.parametrize("words", [(), ("--help",), ("train", "--help"), ("budget", "--help")], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("--help",), ("budget", "--help")], ids=" ".join)
 def test_help_loads_no_heavy_package(words):
     page, names = loaded(*words)
     assert "Usage:" in page

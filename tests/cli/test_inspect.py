@@ -8,10 +8,9 @@ from helpers import n_leaves
 import hedgerow as hr
 from hedgerow.cli.models import tree_lines
 from hedgerow.export import Mean
-from hedgerow.papers.edprf import EDPRFClassifier
 from hedgerow.plots.model import branch_text, tree_values
+from hedgerow.reading.table_file import read_table
 from hedgerow.scores import binary
-from hedgerow.sources.tables import read_table
 from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel
 
@@ -98,15 +97,6 @@ def test_a_tree_of_one_leaf_is_written_as_always(run, train):
     assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("  always: ")
 
 
-def test_importances(run, model, answer, monkeypatch):
-    monkeypatch.setattr(EDPRFClassifier, "feature_importances_", np.array([0.25, 0.75, 0.0]), raising=False)
-    assert answer("inspect", "m.hedgerow")["feature_importances"] == {"age": 0.25, "marital status": 0.75, "code": 0.0}
-    lines = [" ".join(line.split()) for line in run("inspect", "m.hedgerow").stdout.splitlines()]
-    [place] = [place for place, line in enumerate(lines) if line.startswith("feature importances")]
-    assert "share of the tests" in lines[place]
-    assert lines[place + 1 : place + 4] == ["marital status 0.7500", "age 0.2500", "code 0.0000"]
-
-
 @pytest.mark.parametrize(
     ("system", "options", "rule", "rounds"),
     [
@@ -127,14 +117,6 @@ def test_each_system_says_what_its_importances_are_and_how_many_rounds_ran(
     assert {name: size for name, size in found["sizes"].items() if name.startswith("rounds")}.keys() == rounds.keys()
     assert found["sizes"].get("rounds") == rounds.get("rounds")
     assert found["sizes"].get("rounds_with_cuts", 0) <= rounds.get("rounds_with_cuts", 0)
-
-
-def test_a_model_that_is_no_forest_has_no_sizes(run, model, answer, monkeypatch):
-    monkeypatch.setattr(ForestModel, "to_arrays", lambda self: {})
-    sizes = answer("inspect", "m.hedgerow")["sizes"]
-    assert sizes.pop("file_bytes") > 0
-    assert sizes == {"trees": None, "nodes": None, "leaves": None}
-    assert "trees " not in run("inspect", "m.hedgerow").stdout.partition("Privacy")[0]
 
 
 def test_no_model_file(run, folder, is_refused):

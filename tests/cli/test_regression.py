@@ -106,7 +106,6 @@ def test_files_of_either_kind_give_the_same_model(folder, tmp_path):
 
 def test_held_out_lines_are_measured_by_errors(folder, tmp_path):
     words = ["train", folder / "prices.csv", "--schema", folder / "schema.toml", "--epsilon", 2, "--holdout", 0.3]
-    assert "RMSE" in run(*words, "--out", tmp_path / "a").stdout
     found = json.loads(run(*words, "--out", tmp_path / "b", "--holdout-epsilon", 1, "--json").stdout)
     assert set(found["holdout"]["figures"]) == {"rmse", "mae", "r2", "bias"}
 
@@ -114,9 +113,8 @@ def test_held_out_lines_are_measured_by_errors(folder, tmp_path):
 def test_predictions_are_numbers(folder):
     lines = run("predict", folder / "model", folder / "new.csv", "--keep", "price").stdout.splitlines()
     assert lines[0] == "price,prediction"
-    found = json.loads(run("predict", folder / "model", folder / "new.csv", "--json").stdout)
-    assert list(found) == ["predictions"]
-    assert found["predictions"] == [float(line.split(",")[1]) for line in lines[1:]]
+    frame = pd.read_csv(folder / "new.csv")[["carat", "cut"]]
+    assert hr.load(folder / "model").predict(frame).tolist() == [float(line.split(",")[1]) for line in lines[1:]]
     assert "predicts a number" in run("predict", folder / "model", folder / "new.csv", "--proba", code=2).output
 
 
@@ -150,9 +148,6 @@ def test_intervals_follow_from_a_report(folder, tmp_path):
     assert np.array_equal(written, expected)
     inside = (expected[:, 0] <= frame.price) & (frame.price <= expected[:, 1])
     assert inside.mean() > 0.75
-    found = json.loads(run(*words, "--json").stdout)["intervals"]
-    whole = [[value if np.isfinite(value) else None for value in row] for row in expected.tolist()]
-    assert [row[1:] for row in found] == whole
 
 
 def test_intervals_need_a_regressor_and_a_report(folder, tmp_path):

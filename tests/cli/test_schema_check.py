@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import hedgerow as hr
-from hedgerow.sources import csv_file
+from hedgerow.reading import csv_file
 
 ODD = """\
 age,marital status,code,income
@@ -128,8 +128,12 @@ HEADER = "age,marital status,code,income"
         ("income,code,marital status,age\n50\n", "values = [1, 2, 3]", None),
         (f"{HEADER},id\n50,single,1,low,7\n", "values = [1, 2, 3]", "Drop it from the file, or declare it"),
         (f"{HEADER},id,no\n50,single,1,low,7,8\n", "values = [1, 2, 3]", "Drop them from the file, or declare them"),
-        ("age,marital status,income\n50,single,low\n", "values = [1, 2, 3]", "'code', which a record needs. Add it "),
-        ("age,income\n50,low\n", "values = [1, 2, 3]", "'marital status', 'code', which a record needs. Add them "),
+        (
+            "age,marital status,income\n50,single,low\n",
+            "values = [1, 2, 3]",
+            "'code', which every record needs. Add it ",
+        ),
+        ("age,income\n50,low\n", "values = [1, 2, 3]", "'marital status', 'code', which every record needs. Add them "),
         ("age,marital status,code,wages\n50,single,1,low\n", "values = [1, 2, 3]", "'income'"),
         (f"{HEADER}\n", "values = [1, 2, 3]", "no records"),
         ("50,single,1,low\n", "values = [1, 2, 3]", "first line"),
@@ -220,13 +224,16 @@ def test_a_column_of_which_no_cell_is_as_declared_is_called_out(folder, run):
     (folder / "t.csv").write_text("smoker,y\nTrue,no\nFalse,yes\n")
     hr.Schema({"smoker": hr.Categorical(["yes", "no"])}, classes=["no", "yes"], target="y").save(folder / "t.toml")
     result = run("schema", "check", "t.csv", "--schema", "t.toml")
-    assert "NO CELL of the column 'smoker'" in result.stderr
+    assert "no cell of the column 'smoker' is a declared value" in result.stderr
     assert result.exit_code == 5
     (folder / "t.csv").write_text("smoker,y\nTrue,no\nFalse,yes\nmalformed\n")
-    assert "NO CELL of the column 'smoker'" in run("schema", "check", "t.csv", "--schema", "t.toml").stderr
+    assert (
+        "no cell of the column 'smoker' is a declared value"
+        in run("schema", "check", "t.csv", "--schema", "t.toml").stderr
+    )
     (folder / "t.csv").write_text("smoker,y\nyes,no\nFalse,yes\n")
     result = run("schema", "check", "t.csv", "--schema", "t.toml")
-    assert "NO CELL" not in result.stderr
+    assert "no cell" not in result.stderr
     assert result.exit_code == 0
 
 

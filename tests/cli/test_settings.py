@@ -20,7 +20,7 @@ class Approximate(EDPRFClassifier):
 
 @pytest.fixture
 def approximate(monkeypatch):
-    monkeypatch.setattr("hedgerow.cli.training.system_class", lambda name: Approximate)
+    monkeypatch.setattr("hedgerow.cli.train.system_class", lambda name: Approximate)
 
 
 @pytest.mark.usefixtures("approximate")

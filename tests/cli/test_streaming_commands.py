@@ -11,8 +11,8 @@ import hedgerow as hr
 from hedgerow.cli import inputs, options
 from hedgerow.cli.models import predict
 from hedgerow.engines import local
-from hedgerow.sources import csv_file
-from hedgerow.sources.tables import read_table
+from hedgerow.reading import csv_file
+from hedgerow.reading.table_file import read_table
 
 pa = pytest.importorskip("pyarrow")
 
@@ -64,7 +64,7 @@ def test_predictions_of_a_pattern_follow_one_another(pieces, run, train):
     [
         ("none-*.csv", [], "no file is named like"),
         ("p*", [], "names Parquet files and others"),
-        ("part-*.csv", ["--holdout", "0.5"], "pass one file"),
+        ("part-*.csv", ["--holdout", "0.5", "--holdout-epsilon", "1"], "pass one file"),
         ("part-*.csv", ["--memory", "a lot"], "no amount of memory"),
         ("part-*.csv", ["--memory", "1MiB"], "too little"),
         ("part-b.csv", [], "has no records"),
@@ -140,7 +140,7 @@ def test_predict_tells_on_a_terminal_how_much_was_read(pieces, train, monkeypatc
     monkeypatch.setattr(csv_file, "BLOCK_LINES", 25)
     files = [Path(f"part-{name}.csv") for name in "abc"]
     sizes = [path.stat().st_size for path in files]
-    predict.callback(Path("m.hedgerow"), tuple(files), Path("out.csv"), False, True, None, None, ("age",), ",", False)
+    predict.callback(Path("m.hedgerow"), tuple(files), Path("out.csv"), False, True, None, None, ("age",), ",")
     text = stream.getvalue()
     if kind is Terminal:
         assert f" {int(100 * sizes[0] / sum(sizes)):3d} % of the bytes read" in text
@@ -154,5 +154,5 @@ def test_predict_tells_on_a_terminal_how_much_was_read(pieces, train, monkeypatc
 def test_holding_out_lines_shows_rounds_as_well(folder, train, monkeypatch):
     seen = []
     monkeypatch.setattr(inputs.ShareProgress, "counted", lambda self, question, share: seen.append(question))
-    assert train("--holdout", "0.3").exit_code == 0
+    assert train("--holdout", "0.3", "--holdout-epsilon", "1").exit_code == 0
     assert seen[:2] == [1, 2]

@@ -4,8 +4,6 @@ import io
 import json
 import os
 import stat
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -13,8 +11,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.papers.edprf import EDPRFClassifier
+from hedgerow.reading.table_file import read_table
 from hedgerow.schema import Encoder
-from hedgerow.sources.tables import read_table
 
 ODD = (
     '"90,single,1,high',
@@ -174,8 +172,7 @@ def test_kept_columns_stand_before_the_answers(people, folder, run, train, is_re
     assert [row[0] for row in found[1:]] == [*(f"a, {i}" for i in range(60)), ""]
     assert [row[1] for row in found[1:]] == [*(line.split(",")[0] for line in lines), ""]
     assert [row[2:] for row in found[1:-1]] == rows(plain.stdout)[1:]
-    is_refused(run("predict", "m.hedgerow", "keys.csv", "--keep", "id"), 2, "keys.csv has no column 'id'", "--keep")
-    is_refused(run("predict", "m.hedgerow", "keys.csv", "--keep", "age", "--json"), 2, "--keep")
+    is_refused(run("predict", "m.hedgerow", "keys.csv", "--keep", "id"), 2, "keys.csv lacks the column 'id'")
 
 
 def test_a_kept_column_may_not_have_the_name_of_an_answer(people, folder, run, train, is_refused):
@@ -225,10 +222,6 @@ def test_params_and_adjacency_reach_the_model(folder, train):
     assert "note: no guarantee holds" in result.stderr
 
 
-def test_a_system_is_chosen_by_its_name(train):
-    assert "PFDPDTClassifier" in train("--system", "pfdpdt").stdout
-
-
 RANGE = "low = 0\nhigh = 100"
 
 
@@ -236,7 +229,6 @@ RANGE = "low = 0\nhigh = 100"
     ("old", "new", "words"),
     [
         (RANGE, "", ("features.age", "'high'")),
-        (RANGE, "low = 5\nhigh = 5", ("features.age", "empty")),
         (RANGE, "low = 9\nhigh = 5", ("features.age", "empty")),
         ("[features.age]", "[features.age", ("not TOML",)),
         ('target = "income"\n', "", ("--target",)),
@@ -268,12 +260,9 @@ def test_a_wrong_epsilon(train, is_refused, epsilon):
         (["--param", "max_depth=1", "--param", "max_depth=2"], ("twice",)),
         (["--param", "stop=never"], ("stop", "noisy-minority")),
         (["--param", "epsilon=3"], ("--epsilon 3",)),
-        (["--param", "schema=x"], ("--schema x",)),
         (["--param", "ledger=x"], ("ledger",)),
-        (["--separator", "ab"], ("--separator",)),
         (["--separator", '"'], ("--separator",)),
         (["--separator", ";"], ("first line", "--separator")),
-        (["--target", "age"], ("age",)),
         (["--target", "wages"], ("wages",)),
         (["--surprise"], ("--surprise",)),
     ],
@@ -320,16 +309,16 @@ def test_a_file_without_header_is_not_quoted(folder, run, train, is_refused, fir
     assert "secret" not in result.stderr
     train()
     result = run("predict", "m.hedgerow", "bare.csv")
-    is_refused(result, 2, "bare.csv lacks 'age', 'marital status', 'code'")
+    is_refused(result, 2, "bare.csv has none of the schema's columns ('age', 'marital status', 'code')")
     assert "secret" not in result.stderr
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (bz2.compress(b"x"), "is a bzip2 file"),
-        ("age,income\n".encode("utf-16"), "is text in UTF-16"),
-        ("größe,income\n".encode("latin-1"), "is not UTF-8, likely Latin-1"),
+        (bz2.compress(b"x"), "zero bytes"),
+        ("age,income\n".encode("utf-16"), "zero bytes"),
+        ("größe,income\n".encode("latin-1"), "is not in utf-8"),
     ],
 )
 def test_a_file_that_is_no_utf_8_is_named_before_anything_is_spent(folder, run, train, is_refused, content, words):
@@ -337,13 +326,13 @@ def test_a_file_that_is_no_utf_8_is_named_before_anything_is_spent(folder, run, 
     (folder / "odd.csv").write_bytes(content)
     is_refused(train("--force", data="odd.csv"), 2, "odd.csv", words)
     is_refused(run("schema", "check", "odd.csv", "--schema", "people.toml"), 2, "odd.csv", words)
-    if "Latin-1" not in words:  # which a draft recognizes
+    if "utf-8" not in words:  # which a draft recognizes
         is_refused(run("schema", "init", "odd.csv"), 2, "odd.csv", words)
     is_refused(run("predict", "m.hedgerow", "odd.csv"), 2, "odd.csv", words)
 
 
 def test_the_header_is_checked_before_a_record_is_read(folder, train, is_refused, monkeypatch):
-    monkeypatch.setattr("hedgerow.sources.csv_file.CSVFile.blocks", lambda _: pytest.fail("records were read"))
+    monkeypatch.setattr("hedgerow.reading.csv_file.CSVFile.batches", lambda _: pytest.fail("records were read"))
     (folder / "few.csv").write_text("age,code\n1,2\n")
     is_refused(train(data="few.csv"), 2, "lacks")
 
@@ -371,8 +360,6 @@ def test_predictions_pass_over_names_that_the_model_does_not_read(people, folder
 def test_missing_files_are_refused_by_name(folder, run, train, is_refused):
     is_refused(train(data="gone.csv"), 2, "gone.csv")
     is_refused(train(schema="gone.toml"), 2, "gone.toml")
-    (folder / "none").mkdir()
-    is_refused(train(data="none"), 2, "no file that ends in .parquet or .csv")
     is_refused(run("predict", "gone.hedgerow", "people.csv"), 2, "gone.hedgerow")
 
 
@@ -456,29 +443,12 @@ def test_python_refuses_the_columns_that_the_command_ignores_and_its_help_says_s
 def test_predictions_that_cannot_be_made_or_written_are_refused(folder, run, train, is_refused):
     train()
     (folder / "few.csv").write_text("age,code\n1,2\n")
-    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "'marital status'", "Add a column of that name ")
+    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "'marital status'", "Add it ")
     (folder / "few.csv").write_text("age\n1\n")
-    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "Add columns of those names ")
+    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "Add them ")
     is_refused(run("predict", "people.csv", "people.csv"), 2, "people.csv is not a model file")
     is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "people.csv"), 2, "people.csv")
     is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "no/p.csv"), 2, "does not exist")
-
-
-def hedgerow(*arguments, **extra):
-    command = [sys.executable, "-m", "hedgerow", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **extra)
-
-
-def test_training_and_predicting_work_as_processes_and_errors_go_to_stderr(folder):
-    options = ["--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
-    trained = hedgerow("train", "people.csv", *options)
-    assert (trained.returncode, trained.stderr) == (0, f"wrote {folder / 'm.hedgerow'}\n")
-    assert "holds      yes" in trained.stdout
-    predicted = hedgerow("predict", "m.hedgerow", "people.csv")
-    assert (predicted.returncode, predicted.stderr, predicted.stdout.count("\n")) == (0, "", 61)
-    refused = hedgerow("train", "people.csv", *options, "--epsilon", "0")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("Error: ")
 
 
 def test_a_pipe_is_read_once(people, folder, run, train):
@@ -505,39 +475,3 @@ def test_train_as_json(folder, train):
         **json.loads(json.dumps(model.certificate_.to_dict())),
         "text": model.certificate_.details(),
     }
-
-
-def test_a_refused_train_writes_no_json(train, is_refused):
-    is_refused(train("--json", epsilon="0"), 2, "--epsilon")
-
-
-@pytest.mark.parametrize("lines", [0, 60])
-def test_predict_as_json(people, folder, run, train, answer, lines):
-    train()
-    (folder / "people.csv").write_text("".join(people.splitlines(keepends=True)[: lines + 1]), "utf-8")
-    labels, shares = (answer("predict", "m.hedgerow", "people.csv", *options) for options in ([], ["--proba"]))
-    assert labels["classes"] == shares["classes"] == ["high", "low"]
-    [_, *answers] = rows(run("predict", "m.hedgerow", "people.csv").stdout)
-    assert [[label] for label in labels["predictions"]] == answers
-    [_, *answers] = rows(run("predict", "m.hedgerow", "people.csv", "--proba").stdout)
-    assert shares["probabilities"] == np.array(answers, dtype=float).tolist()
-    assert len(answers) == lines
-
-
-def test_predicted_labels_keep_their_type_in_json(folder, train, answer):
-    text = (
-        (folder / "people.toml").read_text().replace('"income"', '"code"').replace('["low", "high"]', "[1, 2.5, true]")
-    )
-    text = text.split("[features.code]")[0].replace("2.5, true", "2, 3")
-    (folder / "people.toml").write_text(text)
-    (folder / "people.csv").write_text(
-        (folder / "people.csv").read_text().replace(",income", "").replace(",low", "").replace(",high", "")
-    )
-    assert train().exit_code == 0
-    assert set(answer("predict", "m.hedgerow", "people.csv")["predictions"]) <= {1, 2, 3}
-
-
-def test_json_goes_to_stdout_alone(folder, run, train, is_refused):
-    train()
-    is_refused(run("predict", "m.hedgerow", "people.csv", "--json", "--out", "p.csv"), 2, "--json", "--out")
-    assert files(folder) == ["m.hedgerow", "people.csv", "people.toml"]

@@ -251,11 +251,6 @@ def test_threads_cannot_overdraw_a_curator():
         assert curator.spent == 1
 
 
-def test_scores_that_would_not_fit_are_refused():
-    with pytest.raises(ConfigurationError, match="64 bits"):
-        Gini(33)
-
-
 def test_candidates_that_are_no_tests_are_refused():
     with pytest.raises(ConfigurationError, match="do not describe tests"):
         replace(TESTS, at=np.array([0, 2], np.int32))

@@ -10,13 +10,13 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
-from hedgerow.scores import multiway_or_binary
+from hedgerow.scores import binary
 from hedgerow.table import ClassCounts, MemoryTable, Sizes
 
 N_CODES = np.array([2, 3])
 NOISE = Geometric(Fraction(1, 8), 1)
 VOTES = Term((), 0, np.ones((1, 2, 1), dtype=np.int64))
-TESTS = multiway_or_binary(N_CODES, (False, False))
+TESTS = binary(N_CODES, (False, False))
 
 
 def opened(monkeypatch, broken):
@@ -95,7 +95,7 @@ def test_a_lack_of_memory_while_records_are_read_names_no_size(operation, lacks_
         X = {"a": X[:, 0] if lacks_for == "records" else np.array([0.1, 0.9])}
     if operation == "division":  # which leaves the cells of labels as they are
         monkeypatch.setattr("hedgerow.analysis.held_out.read_labels", lacks)
-    monkeypatch.setattr("hedgerow.schema.columns.typed_objects", lacks)
+    monkeypatch.setattr("hedgerow.reading.columns.as_objects", lacks)
     with pytest.raises(MemoryError, match="not enough memory") as caught:
         OPERATIONS[operation](X, y)
     assert "1234" not in str(caught.value)

@@ -26,8 +26,3 @@ def test_split_takes_the_first_of_the_permutation_as_test_part(small):
 def test_split_needs_two_parts(small, test_size):
     with pytest.raises(ConfigurationError, match="Pass a fraction between 0 and 1"):
         small.split(test_size, 0)
-
-
-def test_a_dataset_is_frozen(small):
-    with pytest.raises(AttributeError):
-        small.name = "other"

@@ -1,6 +1,5 @@
 """Each loader on made-up files of the published form, and on the published files where they are at hand."""
 
-import gzip
 import io
 import sys
 import tarfile
@@ -52,41 +51,7 @@ CENSUS_FILES = {
     "census-income.test": CENSUS.format(state="Not in universe", label="50000+."),
 }
 # The distinct values of each categorical feature as the codebook counts them, without "?".
-CENSUS_VALUES = [
-    9,
-    52,
-    47,
-    17,
-    3,
-    7,
-    24,
-    15,
-    5,
-    10,
-    2,
-    3,
-    6,
-    8,
-    6,
-    6,
-    50,
-    38,
-    8,
-    9,
-    8,
-    9,
-    3,
-    3,
-    5,
-    42,
-    42,
-    42,
-    5,
-    3,
-    3,
-    3,
-    2,
-]
+CENSUS_VALUES = "9 52 47 17 3 7 24 15 5 10 2 3 6 8 6 6 50 38 8 9 8 9 3 3 5 42 42 42 5 3 3 3 2".split()
 DIABETES_HEAD = "gender,age,hypertension,heart_disease,smoking_history,bmi,HbA1c_level,blood_glucose_level,diabetes\n"
 DIABETES = "Female,{age},0,1,never,25.19,6.6,140,{label}\n"
 
@@ -99,11 +64,10 @@ def made_up(tmp_path, monkeypatch):
         contents = {name.replace("__", "."): text.encode() for name, text in files.items()}
         hashes = {name: digest(content) for name, content in contents.items()}
         published = getattr(sets, which)
-        source = replace(published.source, hashes=hashes)
-        monkeypatch.setattr(sets, which, replace(published, source=source))
-        (tmp_path / source.folder).mkdir(exist_ok=True)
+        monkeypatch.setattr(sets, which, replace(published, hashes=hashes))
+        (tmp_path / published.folder).mkdir(exist_ok=True)
         for name, content in contents.items():
-            (tmp_path / source.folder / name).write_bytes(content)
+            (tmp_path / published.folder / name).write_bytes(content)
         return tmp_path
 
     return place
@@ -173,11 +137,6 @@ def test_partial_dependence_reads_the_numbers_of_a_set_with_words(made_up, as_fr
     assert partial_dependence(model, X, [0])["grid_values"][0].tolist() == [25, 56]
 
 
-def test_bank_declares_months_without_a_call_and_unknown_as_a_value():
-    assert len(sets.BANK.schema().features["month"].values) == 12
-    assert "unknown" in sets.BANK.schema().features["job"].values
-
-
 def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):
     made_up("BANK", one__csv=BANK)
     inner = zipped({"bank-additional/one.csv": BANK, "__MACOSX/bank-additional/._one.csv": "x"})
@@ -200,13 +159,9 @@ def test_census_cells_and_labels(made_up):
     assert undeclared(data.X, data.schema) == undeclared(data.X_test, data.schema) == {}
 
 
-@pytest.mark.parametrize("packed", ["gz", "tar.gz"])
-def test_census_is_fetched_from_either_kind_of_archive(made_up, monkeypatch, packed):
+def test_census_is_fetched_from_the_tar_in_the_zip(made_up, monkeypatch):
     made_up("CENSUS_INCOME", **CENSUS_FILES)
-    if packed == "gz":
-        members = {f"{name}.gz": gzip.compress(text.encode()) for name, text in CENSUS_FILES.items()}
-    else:
-        members = {"census.tar.gz": tarred({"census-income.names": "", **CENSUS_FILES})}
+    members = {"census.tar.gz": tarred({"census-income.names": "", **CENSUS_FILES})}
     monkeypatch.setattr(dataset, "_open_url", lambda url: io.BytesIO(zipped(members)))
     assert load_census_income().X.shape == (2, 40)
 
@@ -232,7 +187,7 @@ def tarred(members):
 def test_census_schema_has_the_codebook_s_values(made_up):
     schema = load_census_income(made_up("CENSUS_INCOME", **CENSUS_FILES)).schema
     counts = [len(feature.values) for feature in schema.features.values() if isinstance(feature, Categorical)]
-    assert counts == CENSUS_VALUES
+    assert counts == list(map(int, CENSUS_VALUES))
     assert len(schema.names) == 40
     assert schema.missing == ("?",)
     assert schema.classes == ("- 50000.", "50000+.")
@@ -272,14 +227,9 @@ def test_diabetes_balanced_draws_class_by_class(made_up, monkeypatch):
 
 
 def test_diabetes_is_never_fetched():
-    assert sets.DIABETES.source.url is None
+    assert sets.DIABETES.url is None
     with pytest.raises(DatasetError, match="no licence"):
         load_diabetes_prediction()
-
-
-def test_fetched_sets_are_fetched_over_https():
-    for source in (sets.ADULT.source, sets.BANK.source, sets.CENSUS_INCOME.source, sets.WALL_FOLLOWING.source):
-        assert source.url.startswith("https://archive.ics.uci.edu/static/public/")
 
 
 def undeclared(X, schema):
@@ -294,21 +244,6 @@ def undeclared(X, schema):
         if odd:
             found[name] = sorted(odd)
     return found
-
-
-def undeclared_cells(X, schema):
-    """How many cells of categorical features the encoder calls undeclared."""
-    encoder = Encoder(schema, 8)
-    categorical = [isinstance(feature, Categorical) for feature in schema.features.values()]
-    last = encoder.n_codes - 1
-    return int(((encoder.transform(X) == last) & categorical).sum())
-
-
-def test_undeclared_cells_are_counted(made_up):
-    data = load_bank(made_up("BANK", one__csv=BANK))
-    assert undeclared_cells(data.X, data.schema) == 0
-    data.X[1, 1:3] = "astronaut"
-    assert undeclared_cells(data.X, data.schema) == 2
 
 
 def test_affairs_fit_their_schema():
@@ -362,7 +297,6 @@ class TestPublishedFiles:
         assert (data.y == "yes").sum() == 4640
         assert set(data.y) == set(data.schema.classes)
         assert undeclared(data.X, data.schema) == {}
-        assert undeclared_cells(data.X, data.schema) == 0
         assert len(data.split(0.3, 0)[1]) == 12357
 
     @pytest.mark.full
@@ -373,9 +307,7 @@ class TestPublishedFiles:
         assert (data.y == "50000+.").sum() == 12382
         assert (data.y_test == "50000+.").sum() == 6186
         assert set(data.y) == set(data.y_test) == set(data.schema.classes)
-        for part in (data.X, data.X_test):
-            assert undeclared(part, data.schema) == {}
-            assert undeclared_cells(part, data.schema) == 0
+        assert undeclared(data.X, data.schema) == undeclared(data.X_test, data.schema) == {}
 
     def test_robot(self):
         data = load_wall_following()
@@ -385,10 +317,6 @@ class TestPublishedFiles:
         assert data.X.min() >= 0
         assert data.X.max() == 5.087  # above the range of the sensors by 87 mm
         assert len(data.split(0.2, 42)[1]) == 1092
-
-    def test_robot_in_two_classes(self):
-        data = load_wall_following(classes=2)
-        assert (data.y == "Move-Forward-or-Slight-Right-Turn").sum() == 3031
 
     def test_diabetes(self):
         data = load_diabetes_prediction()

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from hedgerow.datasets.dataset import gunzip, unpack
+from hedgerow.datasets.dataset import unpack
 
 FILES = {"a.data": b"1,2\n3,4\n", "b.data": b"5,6\n"}
 LIMIT = 100_000
@@ -35,12 +35,9 @@ def tarred(members, links=()):
 
 SHAPES = {
     "plain": FILES,
-    "gzipped": {f"folder/{name}.gz": gzip.compress(content, mtime=0) for name, content in FILES.items()},
     "zip": {"folder/inner.zip": zipped({f"inner/{name}": content for name, content in FILES.items()})},
-    "tar": {"inner.tar": tarred(FILES)},
     "tar.gz": {"inner.tar.gz": gzip.compress(tarred({f"./{name}": content for name, content in FILES.items()}))},
-    "tgz": {"inner.tgz": gzip.compress(tarred(FILES))},
-    "both": {"a.data": FILES["a.data"], "inner.zip": zipped({"b.data.gz": gzip.compress(FILES["b.data"], mtime=0)})},
+    "both": {"a.data": FILES["a.data"], "inner.zip": zipped({"b.data": FILES["b.data"]})},
     "among others": {"other.zip": zipped({"c.data": b""}), "c.gz": b"no gzip", "inner.zip": zipped(FILES)},
 }
 
@@ -62,15 +59,18 @@ def test_every_file_that_is_not_there_is_named():
         unpack(zipped({"c.data": b""}), FILES, LIMIT)
 
 
-@pytest.mark.parametrize("inner", [zipped({"inner.zip": zipped(FILES)}), zipped({"inner.tar": tarred(FILES)})])
+@pytest.mark.parametrize(
+    "inner", [zipped({"inner.zip": zipped(FILES)}), zipped({"inner.tar.gz": gzip.compress(tarred(FILES))})]
+)
 def test_an_archive_three_deep_is_not_opened(inner):
     with pytest.raises(LookupError):
         unpack(zipped({"middle.zip": inner}), FILES, LIMIT)
 
 
 def test_a_link_is_no_file():
+    inner = gzip.compress(tarred({}, links=[("a.data", "/etc/hostname")]))
     with pytest.raises(LookupError):
-        unpack(zipped({"inner.tar": tarred({}, links=[("a.data", "/etc/hostname")])}), ["a.data"], LIMIT)
+        unpack(zipped({"inner.tar.gz": inner}), ["a.data"], LIMIT)
 
 
 ZEROS = bytes(LIMIT + 1)
@@ -80,12 +80,11 @@ ZEROS = bytes(LIMIT + 1)
     "members",
     [
         {"a.data": ZEROS},
-        {"a.data.gz": gzip.compress(ZEROS, mtime=0)},
         {"inner.zip": zipped({"a.data": ZEROS})},
         {"inner.tar.gz": gzip.compress(tarred({"unneeded": ZEROS, "a.data": b""}))},
         {f"{number}.zip": zipped({"unneeded": b""}) + bytes(LIMIT // 4) for number in range(5)},
     ],
-    ids=["file", "gzipped file", "zip in zip", "tar in zip", "many archives"],
+    ids=["file", "zip in zip", "tar in zip", "many archives"],
 )
 def test_what_is_unpacked_is_limited_in_all(members):
     with pytest.raises(ValueError, match=f"unpacks to more than {LIMIT} bytes"):
@@ -93,12 +92,12 @@ def test_what_is_unpacked_is_limited_in_all(members):
 
 
 def test_what_is_not_needed_is_not_unpacked():
-    assert unpack(zipped({"c.data": ZEROS, "c.gz": gzip.compress(ZEROS, mtime=0), **FILES}), FILES, LIMIT) == FILES
+    assert unpack(zipped({"c.data": ZEROS, **FILES}), FILES, LIMIT) == FILES
     assert unpack(zipped({**FILES, "later.zip": ZEROS}), FILES, LIMIT) == FILES
 
 
 def test_the_limit_itself_is_allowed():
-    content = bytes(LIMIT)
-    assert gunzip(gzip.compress(content, mtime=0), LIMIT) == content
+    content = {"a.data": bytes(LIMIT)}
+    assert unpack(zipped(content), content, LIMIT) == content
     with pytest.raises(ValueError, match="more than"):
-        gunzip(gzip.compress(content, mtime=0), LIMIT - 1)
+        unpack(zipped(content), content, LIMIT - 1)

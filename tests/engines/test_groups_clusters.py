@@ -22,8 +22,8 @@ import hedgerow as hr
 from hedgerow.engines import store
 from hedgerow.engines.values import ValueCounts
 from hedgerow.mechanisms import PerRecordCoin, Randomness
+from hedgerow.reading.persons import Groups
 from hedgerow.schema import Encoder
-from hedgerow.schema.persons import Groups
 from hedgerow.table import Keep, Share, Sizes, keep_of
 from hedgerow.table.reading import least
 

@@ -50,6 +50,16 @@ def test_a_dask_frame_is_answered_in_its_partitions(fitted, proba):
         assert found["prediction"].tolist() == model.predict(X[list(model.schema_.names)]).tolist()
 
 
+def test_a_regressor_answers_too():
+    frame = pd.DataFrame({"age": np.arange(40.0)})
+    schema = hr.Schema({"age": hr.Numeric(0, 40)}, outcome=hr.Numeric(0, 1))
+    model = hr.HedgerowRegressor(epsilon=1.0, delta=1e-6, schema=schema).fit(frame, frame["age"] / 40)
+    records = hr.Records.from_batches([frame[:9], frame[9:]])
+    assert np.array_equal(np.concatenate(list(predict(records, model))), model.predict(frame))
+    with pytest.raises(hr.ConfigurationError, match="has no classes"):
+        predict(records, model, proba=True)
+
+
 def test_a_frame_in_memory_is_refused(fitted):
     model, X, _ = fitted
     with pytest.raises(hr.ConfigurationError, match=r"model\.predict"):

@@ -6,62 +6,17 @@ import json
 import sqlite3
 
 import numpy as np
-import postgres
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_sql_export import answers, table_of
+from test_sql_export import ENGINES, answers, table_of
 
 import hedgerow as hr
 
-NASTY = [
-    *(
-        '"',
-        "'",
-        '""',
-        "''",
-        "a b",
-        "a.b",
-        "x; DROP TABLE people; --",
-        "'); DROP TABLE people; --",
-        "/*",
-        "*/",
-        "--",
-        "\\",
-    ),
-    *(
-        "select",
-        "NULL",
-        "t",
-        "k0",
-        "c0",
-        "v0",
-        "cells",
-        "label",
-        "probabilities",
-        "hedgerow:0",
-        "hedgerow_cells",
-        "hedgerow_",
-        "\n",
-        "\t",
-        "Zoë",
-        "漢字",
-    ),
-    *(
-        "\U0001f600",
-        "%s",
-        "{}",
-        "$1",
-        "?",
-        ":a",
-        "@a",
-        "`",
-        "[a]",
-        "\u2028",
-        "'||(SELECT 1)||'",
-        '" AS x FROM people--',
-    ),
-]
+NASTY = """ " ' "" '' a.b /* */ -- \\ select NULL t k0 c0 v0 cells label probabilities hedgerow:0 hedgerow_cells
+hedgerow_ Zo\u00eb \u6f22\u5b57 \U0001f600 %s {} $1 ? :a @a ` [a] """.split()
+NASTY += ["a b", "\n", "\t", "\u2028", "x; DROP TABLE people; --", "'); DROP TABLE people; --", "'||(SELECT 1)||'"]
+NASTY += ['" AS x FROM people--']
 letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 names = st.one_of(st.sampled_from(NASTY), st.text(letters, min_size=1, max_size=12))
 distinct = {"unique_by": lambda name: name.casefold().upper().strip()}
@@ -96,29 +51,12 @@ def models(draw):
 slow = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @slow
-@given(models())
-def test_sqlite_answers_alike_whatever_names_and_values_are(found):
+@given(found=models())
+def test_sql_answers_alike_whatever_names_and_values_are(engine, found):
     if found is not None:
-        check_sql("sqlite", *found)
-
-
-@pytest.mark.full
-@slow
-@given(models())
-def test_duckdb_answers_alike_whatever_names_and_values_are(found):
-    pytest.importorskip("duckdb", reason="make test-exports installs it")
-    if found is not None:
-        check_sql("duckdb", *found)
-
-
-@pytest.mark.full
-@pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))
-@slow
-@given(models())
-def test_postgresql_answers_alike_whatever_names_and_values_are(found):
-    if found is not None:
-        check_sql("postgresql", *found)
+        check_sql(engine, *found)
 
 
 def check_sql(engine, model, X, table):

@@ -78,13 +78,6 @@ def test_it_says_what_a_file_says_of_its_model(tmp_path):
     assert found == document
 
 
-def test_it_is_readable():
-    text = fitted("hedgerow").to_json()
-    assert max(map(len, text.splitlines())) < 1200  # the rule is the longest line
-    assert text.splitlines()[1:4] == [' "hedgerow": 1,', ' "format": 3,', ' "class": "HedgerowClassifier",']
-    assert "votes" in text
-
-
 def test_what_is_too_large_is_not_written(monkeypatch):
     monkeypatch.setattr("hedgerow.export.json_text.MOST_VALUES", 10)
     with pytest.raises(hr.ConfigurationError, match=r"use model\.save"):

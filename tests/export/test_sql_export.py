@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.export.sql_text import DECIMAL, DIALECTS, _added
+from hedgerow.export.sql_text import DECIMAL, DIALECTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
@@ -100,69 +100,30 @@ def test_numbers_may_stand_there_as_text(engine):
 
 def test_sqlite_reads_every_type_that_one_column_holds():
     model = fitted("forest")
-    cells = [
-        None,
-        1,
-        1.0,
-        2.5,
-        0,
-        7,
-        -9,
-        50,
-        2**53 + 1,
-        1e22,
-        -(2**63),
-        "1",
-        "1.0",
-        "2.50",
-        "50",
-        "TRUE",
-        "x",
-        "",
-        "nan",
-        "inf",
-    ]
+    numbers = [1, 1.0, 2.5, 0, 7, -9, 50, 2**53 + 1, 1e22, -(2**63)]
+    cells = [None, *numbers, "1", "1.0", "2.50", "50", "TRUE", "x", "", "nan", "inf"]
     X = {"age": cells, "job": cells[::-1], "score": cells[5:] + cells[:5]}
     check("sqlite", model, {name: np.array(column, dtype=object) for name, column in X.items()}, ("", "", ""))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("kind", "cells"),
-    [
-        ("INTEGER", [1, 0, 2, 7, -9, None]),
-        ("BOOLEAN", [True, False, None]),
-        ("DOUBLE", [1.0, 2.5, 0.0, -0.0, 7.0, 1e22, float("inf"), None]),
-        ("DECIMAL(12, 3)", [1, 2.5, 7, None]),
-        ("DATE", [datetime.date(2020, 1, 1), None]),
-        ("TIMESTAMP", [datetime.datetime(2020, 1, 1, 12, 30), None]),
-    ],
-)
-def test_duckdb_reads_columns_of_every_type(kind, cells):
-    schema = SCHEMA.replace({"job": hr.Categorical([1, 2.5, 0, "2020-01-01", "2020-01-01 12:30:00"])})
-    X, y = training(500)
-    X["job"] = np.random.default_rng(0).choice(np.array([1, 2.5, 0, "2020-01-01", "x"], dtype=object), 500)
-    model = hr.PFDPDTClassifier(epsilon=50.0, schema=schema).fit(X, y)
-    number = kind not in ("DATE", "TIMESTAMP")
-    column = np.array(cells, dtype=object)
-    X = {"age": column if number else np.full(len(cells), 50.0), "job": column, "score": np.zeros(len(cells))}
-    check("duckdb", model, X, (kind if number else "DOUBLE", kind, "DOUBLE"))
-
-
-@pytest.mark.parametrize("engine", [POSTGRES])
+@pytest.mark.parametrize("engine", ENGINES[1:])
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [
         ("INTEGER", [1, 0, 2, 7, -9, None]),
         ("BOOLEAN", [True, False, None]),
         ("REAL", [1.0, 2.5, 0.0, -0.0, 7.0, float(np.float32(0.1)), float(np.float32(1e30)), float("inf"), None]),
+        ("DOUBLE", [1.0, 2.5, 0.0, -0.0, 7.0, 1e22, float("inf"), None]),
+        ("DECIMAL(12, 3)", [1, 2.5, 7, None]),
         ("NUMERIC(400, 3)", [1, 2.5, 7, 10**310, -(10**310), None]),
         ("CHAR(8)", ["1", " 2.5", "1e999", "nan", "clerk", None]),
         ("DATE", [datetime.date(2020, 1, 1), None]),
         ("TIMESTAMP", [datetime.datetime(2020, 1, 1, 12, 30), None]),
     ],
 )
-def test_postgresql_reads_columns_of_every_type(engine, kind, cells):
+def test_engines_with_types_read_columns_of_every_type(engine, kind, cells):
+    if engine == "duckdb" and kind in ("REAL", "NUMERIC(400, 3)", "CHAR(8)"):
+        pytest.skip("a type that means something else in DuckDB")
     schema = SCHEMA.replace({"job": hr.Categorical([1, 2.5, 0, 0.1, "2020-01-01", "2020-01-01 12:30:00"])})
     X, y = training(500)
     X["job"] = np.random.default_rng(0).choice(np.array([1, 2.5, 0, "2020-01-01", "x"], dtype=object), 500)
@@ -226,7 +187,7 @@ def test_a_name_that_postgresql_would_shorten_is_refused():
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    "classes", [["only"], ["a", "b", "c"], [0, 1], [0.5, 2.5], [1, "b"], ["it's", 'a "b"'], [2**70, 2]]
+    "classes", [["only"], ["a", "b", "c"], [True, False], [0.5, 2.5], [1, "b"], ["it's", 'a "b"'], [2**70, 2]]
 )
 @pytest.mark.parametrize("name", ["hedgerow", "edprf"])
 def test_sql_predicts_classes_of_any_type(name, classes, engine):
@@ -242,13 +203,6 @@ def test_sql_predicts_classes_of_any_type(name, classes, engine):
     mixed = len({type(label) for label in classes}) > 1 or 2**70 in classes
     np.testing.assert_array_equal(labels, list(map(str, model.predict(new))) if mixed else model.predict(new))
     np.testing.assert_allclose(probabilities, model.predict_proba(new), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_truth_values_are_labels(engine):
-    X, y = training(300)
-    model = hr.ForestClassifier(schema=SCHEMA.replace(classes=[True, False])).fit(X, y == "yes")
-    check(engine, model, odd_records(model, 100), ("DOUBLE", "VARCHAR", "DOUBLE"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -305,13 +259,6 @@ def test_numbers_are_written_exactly(engine):
     connection, dialect = connect(engine), DIALECTS[engine]
     for number in numbers:
         assert connection.execute(f"SELECT {dialect.number(number)}").fetchone() == (number,)
-
-
-def test_sums_are_balanced():
-    text = _added([str(i) for i in range(1000)])
-    assert eval(text) == 999 * 500
-    depth = max(np.cumsum([(letter == "(") - (letter == ")") for letter in text]))
-    assert depth == 10
 
 
 def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():

@@ -140,8 +140,9 @@ def test_a_fit_counts_its_rho_and_draws_or_its_whole_claim_by_the_kind_of_ceilin
 
 def test_a_ceiling_counts_epsilon_or_rho_and_leaves_the_rest():
     spent = Amount(THIRD, rho=Fraction(1, 30))
-    assert (BY_EPSILON.limit, BY_EPSILON.counted(spent), BY_EPSILON.left(spent)) == (1, THIRD, Fraction(2, 3))
-    assert (BY_RHO.limit, BY_RHO.counted(spent), BY_RHO.left(spent)) == (Fraction(1, 10), spent.rho, Fraction(1, 15))
+    assert (BY_EPSILON.kind, BY_EPSILON.left(spent)) == ("epsilon", Amount(Fraction(2, 3), Fraction(3, 10**4)))
+    left = Amount(rho=Fraction(1, 15), draws=10, delta=Fraction(3, 10**4))
+    assert (BY_RHO.kind, BY_RHO.left(spent)) == ("rho", left)
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])

@@ -10,8 +10,8 @@ from test_ledger import fit
 import hedgerow as hr
 from hedgerow.errors import LedgerDamaged
 from hedgerow.ledgers import chain
-from hedgerow.ledgers.ceiling import Amount, Ceiling
-from hedgerow.ledgers.chain import BEGINNING, ChainLink, Standing, compare, entries_of, verify
+from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
+from hedgerow.ledgers.chain import BEGINNING, ChainLink, StoredChain, compare, entries_of, verify
 
 STORE = "s" * 32
 
@@ -26,7 +26,7 @@ def linked(said):
 
 def checked(said):
     links = linked(said)
-    return verify(STORE, "a", links, (len(links) - 1, links[-1].hash))
+    return verify(StoredChain(STORE, "a", None, (len(links) - 1, links[-1].hash), links))
 
 
 @pytest.fixture(scope="module")
@@ -143,14 +143,14 @@ def test_a_link_is_bound_to_its_store_its_ledger_its_place_and_the_link_before(s
     links = break_it(linked(said))
     wrong = [replace(link, ledger="a") for link in links]
     with pytest.raises(LedgerDamaged, match="its hash is not that"):
-        verify(STORE, "a", wrong, (len(links) - 1, links[-1].hash))
+        verify(StoredChain(STORE, "a", None, (len(links) - 1, links[-1].hash), wrong))
 
 
 @pytest.mark.parametrize(("head", "first"), [((4, None), 4), ((6, None), 6), ((5, "0" * 64), 5)])
 def test_a_chain_ends_where_its_ledger_says(said, head, first):
     links = linked(said)
     with pytest.raises(LedgerDamaged, match=rf"damaged at link {first}: the chain ends at link 5"):
-        verify(STORE, "a", links, (head[0], head[1] or links[-1].hash))
+        verify(StoredChain(STORE, "a", None, (head[0], head[1] or links[-1].hash), links))
 
 
 def test_a_link_may_be_checked_by_itself(said):

@@ -31,8 +31,7 @@ READS = {
         name: lambda ledger, name=name: getattr(ledger, name)
         for name in (
             "spent",
-            "spent_delta",
-            "spent_draws",
+            "total",
             "remaining",
             "holds",
             "entries",
@@ -41,11 +40,6 @@ READS = {
             "parent",
             "closed",
             "ceiling",
-            "epsilon",
-            "delta",
-            "adjacency",
-            "records_per_person",
-            "person",
         )
     },
     "epsilon_at": lambda ledger: ledger.epsilon_at(0),

@@ -7,8 +7,7 @@ import pickle
 import socket
 import threading
 import warnings
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -60,7 +59,7 @@ def test_a_refusal_books_nothing_and_says_what_is_left():
     ledger = Ledger(1)
     ledger.reserve(fit("1/3"))
     with pytest.raises(
-        BudgetExceeded, match=r"asks for epsilon 0\.7 .* 0\.666666\.\.\. .* left of 1 .* nothing was drawn"
+        BudgetExceeded, match=r"asks for epsilon 0\.7, .* 0\.666666\.\.\., .* left of epsilon 1, .* nothing was drawn"
     ):
         ledger.reserve(fit(0.7))
     assert ledger.spent == Fraction(1, 3)
@@ -76,7 +75,7 @@ def test_delta_has_a_ceiling_of_its_own():
     with pytest.raises(BudgetExceeded):
         ledger.reserve(fit(1, 5e-6, **noisy))
     ledger.reserve(fit(1, 4e-6, **noisy))
-    assert ledger.spent_delta == Fraction(1, 10**5)
+    assert ledger.total.delta == Fraction(1, 10**5)
     with pytest.raises(BudgetExceeded):
         Ledger(10).reserve(fit(1, 1e-9, **noisy))
 
@@ -125,7 +124,7 @@ def test_a_replaced_record_multiplies_delta(epsilon):
     ledger = Ledger(10, 0.5, "replace-one")
     ledger.reserve(fit(epsilon, 1e-6, event=Gaussian(Fraction(1, 10**6), 1, "sums")))
     right = exact_group_delta(exact(epsilon), Fraction(1, 10**6))
-    assert float(ledger.spent_delta) == pytest.approx(float(right), rel=1e-14)
+    assert float(ledger.total.delta) == pytest.approx(float(right), rel=1e-14)
     assert ledger.spent == 2 * exact(epsilon)
 
 
@@ -135,7 +134,7 @@ def test_a_multiplied_delta_is_rounded_up():
         epsilon, delta = Fraction(step, 100), Fraction(step, 10**7)
         ledger = Ledger(100, 0.5, "replace-one")
         ledger.reserve(fit(epsilon, delta, event=Gaussian(Fraction(1, 10**6), 1, "sums")))
-        assert ledger.spent_delta >= exact_group_delta(epsilon, delta), (epsilon, delta)
+        assert ledger.total.delta >= exact_group_delta(epsilon, delta), (epsilon, delta)
 
 
 @pytest.mark.filterwarnings("ignore:delta is 0.5:UserWarning")  # a ceiling that does not bind
@@ -211,7 +210,6 @@ def test_an_entry_says_how_its_fit_ended_and_its_charge_stands_either_way():
     entry = ledger.entries[0]
     assert entry.process == os.getpid()
     assert "@" in entry.who
-    assert entry.age.total_seconds() >= 0
 
 
 # a rho for a ceiling
@@ -227,11 +225,11 @@ def test_a_rho_adds_up_what_the_events_state():
     assert ledger.spent == Fraction(1, 20)
     ledger.reserve(fit("0.01"))  # epsilon^2 / 2, as so small an epsilon is charged by the simple bound or less
     assert 0 < ledger.spent - Fraction(1, 20) <= Fraction(1, 20000)
-    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.05, .* left of 0\.1, .* nothing was drawn"):
+    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.05, .* left of rho 0\.1, .* nothing was drawn"):
         ledger.reserve(normal("0.1"))
     assert len(ledger.entries) == 2
-    assert ledger.epsilon is None
-    assert ledger.rho == Fraction(1, 10)
+    assert ledger.ceiling.epsilon is None
+    assert ledger.ceiling.rho == Fraction(1, 10)
 
 
 def test_a_sum_of_thousands_of_digits_is_refused():
@@ -246,16 +244,16 @@ def test_a_sum_of_thousands_of_digits_is_refused():
 def test_normal_draws_have_a_ceiling_of_their_own():
     ledger = Ledger(rho=1, draws=10)
     ledger.reserve(normal("0.001", 6))
-    with pytest.raises(BudgetExceeded, match="5 normal draws"):
+    with pytest.raises(BudgetExceeded, match="normal draws 5"):
         ledger.reserve(normal("0.001", 5))
     ledger.reserve(normal("0.001", 4))
-    assert ledger.spent_draws == 10
+    assert ledger.total.draws == 10
 
 
 def test_one_record_replaced_is_four_times_the_rho_and_the_same_draws():
     ledger = Ledger(rho=1, adjacency="replace-one")
     ledger.reserve(normal("0.1", 7))
-    assert (ledger.spent, ledger.spent_draws) == (Fraction(1, 5), 7)
+    assert (ledger.spent, ledger.total.draws) == (Fraction(1, 5), 7)
     ledger.reserve(normal("0.1", 7, "replace-one"))  # its events are stated for add/remove, too
     assert ledger.spent == Fraction(2, 5)
     with pytest.raises(BudgetExceeded):
@@ -267,7 +265,7 @@ def test_one_record_replaced_is_four_times_the_rho_and_the_same_draws():
 def test_the_epsilon_of_a_ceiling_is_covered_and_nearly_the_least(rho, delta):
     ledger = Ledger(rho=rho, draws=1000)
     epsilon = ledger.epsilon_at(delta)
-    assert ledger._ceiling.delta_at(epsilon) <= delta < ledger._ceiling.delta_at(epsilon * (1 - 1e-9))
+    assert ledger.ceiling.delta_at(epsilon) <= delta < ledger.ceiling.delta_at(epsilon * (1 - 1e-9))
     ledger.reserve(normal(Fraction(str(rho)), 10))
     assert ledger.epsilon_at(delta) == epsilon  # of the ceiling, whatever was spent
 
@@ -340,9 +338,6 @@ def test_an_entry_says_nothing_that_it_was_not_told():
     entry = LedgerEntry("Forest", Fraction(1), Fraction(0), fit(1))
     assert (entry.rho, entry.draws, entry.state, entry.through) == (0, 0, "unfinished", None)
     assert (entry.who, entry.process, entry.time.tzinfo) == (who_am_i(), os.getpid(), UTC)
-    assert timedelta(0) <= entry.age < timedelta(minutes=5)
-    assert replace(entry, time=datetime.now(UTC) + timedelta(hours=1)).age == timedelta(0)
-    assert replace(entry, time=datetime.now(UTC) - timedelta(hours=1)).age >= timedelta(hours=1)
 
 
 def test_a_warning_of_a_ceiling_points_at_whoever_made_it():
@@ -355,14 +350,15 @@ def test_a_warning_of_a_ceiling_points_at_whoever_made_it():
 def test_what_a_ledger_of_rho_prints():
     ledger = Ledger(rho="0.1", draws=7, records_per_person=2, person="id")
     assert repr(ledger) == (
-        "Ledger(rho=0.1, delta=0, draws=7, adjacency='add-remove', records_per_person=2, person='id', spent=0 in 0 fits)"
+        "Ledger(ceiling: rho 0.1, normal draws 7, delta of thresholded steps 0, add-remove, for a person told by column 'id', "
+        "with at most 2 records; spent: rho 0, normal draws 0, delta of thresholded steps 0 in 0 fits)"
     )
-    assert (ledger.draws, Ledger(1).draws, Ledger(1).rho) == (7, 0, None)
+    assert (ledger.ceiling.draws, Ledger(1).ceiling.draws, Ledger(1).ceiling.rho) == (7, 0, None)
 
 
 def test_repr_shows_the_ceiling_the_adjacency_and_what_was_spent():
     ledger = Ledger(1.5, 1e-6, "replace-one")
-    assert repr(ledger) == "Ledger(epsilon=1.5, delta=1e-6, adjacency='replace-one', spent=0 in 0 fits)"
+    assert repr(ledger) == "Ledger(ceiling: epsilon 1.5, delta 1e-6, replace-one; spent: epsilon 0, delta 0 in 0 fits)"
 
 
 # copies

@@ -6,18 +6,23 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.ledgers.ledger import Repeats, repeats, uncounted
+from hedgerow.audit import attack
+from hedgerow.audit.attack import Trial
+from hedgerow.audit.cases import NeighborPair
+from hedgerow.ledgers import ledger
+from hedgerow.ledgers.ledger import count_fit, uncounted
 from hedgerow.privacy.filter import Atomic
 
 X = np.random.default_rng(0).uniform(0, 1, (200, 1))
 Y = np.where(X[:, 0] > 0.5, "high", "low")
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, ["low", "high"])
+PAIR = NeighborPair("one more", "One record more.", "add-remove", (X[1:], Y[1:]), (X, Y))
 
 
 @pytest.fixture(autouse=True)
 def counted(monkeypatch):
-    monkeypatch.setattr(repeats, "told_at", 3)
-    monkeypatch.setattr(repeats, "_fits", Atomic({}))
+    monkeypatch.setattr(ledger, "COUNTED_AT", 3)
+    monkeypatch.setattr(ledger, "private_fits", Atomic({}))
 
 
 def fit(times, kind=hr.ForestClassifier, epsilon=1.0, **parameters):
@@ -58,19 +63,18 @@ def test_published_fits_do_not_count():
 
 
 def test_audits_do_not_count():
-    model = hr.ForestClassifier(1.0, schema=SCHEMA)
+    trial = Trial("forest", hr.ForestClassifier(1.0, schema=SCHEMA).fit, vars, PAIR, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(4):
-            hr.audit.membership_attack(model, X, Y, epsilon=1.0, random_state=0)
+        attack._batch(trial, 0, 4)
         with uncounted():
             assert fit(4) == []
 
 
 def test_fits_on_many_threads_are_told_once():
-    own, told = Repeats(), []
+    told = []
     fits = [
-        threading.Thread(target=lambda: told.append(own.count("A", Fraction(1, 3), Fraction(0)))) for _ in range(40)
+        threading.Thread(target=lambda: told.append(count_fit("A", Fraction(1, 3), Fraction(0)))) for _ in range(40)
     ]
     for one in fits:
         one.start()

@@ -118,11 +118,11 @@ def test_a_path_is_that_of_the_folder_in_which_it_was_given(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     for given in ("b.db", Path("b.db"), there, "./x/../b.db"):
         address = Address.of(given)
-        assert (address.given, str(address), address.for_pickle(), address.is_secret) == (there, there, there, False)
+        assert (address.given, str(address), address.for_pickle()) == (there, there, there)
         monkeypatch.chdir("/")
         assert (address.url().drivername, address.url().database) == ("sqlite", there)
         monkeypatch.chdir(tmp_path)
-    assert repr(Address.of("b.db")) == f"Address({there!r})"
+    assert repr(Address.of("b.db")) == there
     assert Address.of("sqlite:///b.db").url().database == there
     assert Address.of("sqlite:///b.db").for_pickle() == "sqlite:///b.db"
 
@@ -145,7 +145,7 @@ def test_a_variable_is_looked_up_when_it_is_used_and_never_shown(tmp_path, monke
     ):
         monkeypatch.setenv("BUDGETS", value)
         assert (named.url().drivername, named.url().database) == (driver, database_)
-        assert (str(named), repr(named), named.is_secret) == ("env:BUDGETS", "Address('env:BUDGETS')", False)
+        assert str(named) == repr(named) == named.for_pickle() == "env:BUDGETS"
     monkeypatch.setenv("BUDGETS", "mysql://u:s3cret@h/d")
     with pytest.raises(ConfigurationError, match="none that hedgerow knows") as refused:
         named.url()

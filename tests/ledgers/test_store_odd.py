@@ -12,9 +12,9 @@ from test_ledger import fit
 from test_store import some
 
 import hedgerow as hr
-from hedgerow.ledgers import chain, database
-from hedgerow.ledgers.chain import Standing
-from hedgerow.ledgers.database import is_full, sentence
+from hedgerow.ledgers import chain, database, store
+from hedgerow.ledgers.ceiling import Standing
+from hedgerow.ledgers.database import Address, Database, is_full
 from hedgerow.ledgers.store import written
 
 NAMES = [
@@ -86,14 +86,14 @@ def test_an_invalid_name_is_one_sentence_wherever_it_is_given(made, name):
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("a\0b", "NUL"),
-        ("\udcff.db", "not UTF-8"),
-        (os.fsdecode(b"/tmp/\xff/l.db"), "not UTF-8"),
-        (b"/tmp/l.db", "is bytes"),
-        ("x" * 5000, "5000 characters"),
-        ("postgresql://a\0@h/d", "NUL"),
-        ("postgresql://\udc80@h/d", "not UTF-8"),
-        ("sqlite:///a\0", "NUL"),
+        ("a\0b", "character NUL"),
+        ("\udcff.db", "of UTF-8"),
+        (os.fsdecode(b"/tmp/\xff/l.db"), "of UTF-8"),
+        (b"/tmp/l.db", "text of 1"),
+        ("x" * 5000, "4096 bytes"),
+        ("postgresql://a\0@h/d", "character NUL"),
+        ("postgresql://\udc80@h/d", "of UTF-8"),
+        ("sqlite:///a\0", "character NUL"),
     ],
 )
 def test_an_invalid_address_is_one_sentence(monkeypatch, address, words):
@@ -104,7 +104,7 @@ def test_an_invalid_address_is_one_sentence(monkeypatch, address, words):
 
 def test_an_environment_variable_that_is_not_utf_8_is_one_sentence(monkeypatch):
     monkeypatch.setenv("ODD_LEDGER", os.fsdecode(b"/tmp/\xff.db"))
-    with pytest.raises(hr.ConfigurationError, match="not UTF-8"):
+    with pytest.raises(hr.ConfigurationError, match="of UTF-8"):
         hr.LedgerStore("env:ODD_LEDGER")
 
 
@@ -190,13 +190,15 @@ def test_a_full_file_system_is_called_full(tmp_path, monkeypatch):
     for code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL):
         error = sqlite3.OperationalError("x")
         error.sqlite_errorcode, error.sqlite_errorname = code, "x"
-        assert "the disk is full" in sentence("b.db", error, False, 1, full=True)
+        with pytest.raises(hr.LedgerUnavailable, match="the disk is full"):
+            Database(Address.of(tmp_path / "b.db"))._raise(error, charging=False)
 
 
 CODE = """\
 import os, sys, hedgerow as hr
 from click.testing import CliRunner
 from hedgerow.cli import ledgers, main
+from hedgerow.ledgers import store
 if os.getuid() == 0: os.setuid(65534)
 store = hr.LedgerStore(sys.argv[1])
 ledger = store.ledger("a")
@@ -219,7 +221,7 @@ def test_whoever_may_only_read_can_read(tmp_path):
         tmp_path.chmod(0o755)
         (tmp_path / "b.db").chmod(0o644)
     assert done.stdout.startswith("3/10 3 None ('a',)\n"), done
-    assert "finished   Forest  epsilon 0.1" in done.stdout
+    assert "finished   Forest  epsilon 0.1, " in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db"]
 
 
@@ -247,7 +249,8 @@ def test_entries_are_checked_after_the_transaction(tmp_path, monkeypatch):
         other.join()
         return verify(*args)
 
-    monkeypatch.setattr(chain, "verify", checked)
+    for module in (chain, store):
+        monkeypatch.setattr(module, "verify", checked)
     assert len(ledger.entries) == 3
     made.verify("a")
     assert free == [True, True]
@@ -260,7 +263,7 @@ def test_nobody_waits_for_a_reader_of_a_thousand_entries(address, monkeypatch):
     """While the reader checks them, another thread books through a store of its own, as another process would."""
     ledger = hr.LedgerStore(address).create("a", epsilon=MANY)
     whole, amount = fit("0.1"), ledger.ceiling.amount(fit("0.1"))
-    with ledger.store._writing() as books:  # as many reservations, in one transaction
+    with ledger.store._books(writing=True) as books:  # as many reservations, in one transaction
         for number in range(MANY):
             head = books.head("a")
             after = Standing(ledger.ceiling, ledger.ceiling.check(whole.system, amount, head.standing.spent, "it"))
@@ -270,14 +273,14 @@ def test_nobody_waits_for_a_reader_of_a_thousand_entries(address, monkeypatch):
     booked, verify = [], chain.verify
 
     def checked(*asked):
-        monkeypatch.setattr(chain, "verify", verify)
+        monkeypatch.setattr(store, "verify", verify)
         other = threading.Thread(target=lambda: booked.append(hr.LedgerStore(address).ledger("a").reserve(fit("0.1"))))
         other.start()
         other.join(60)
         assert booked, "who books waits for who reads"
         return verify(*asked)
 
-    monkeypatch.setattr(chain, "verify", checked)
+    monkeypatch.setattr(store, "verify", checked)
     assert len(ledger.entries) == MANY  # as it was when the reader came
     assert ledger.spent == (MANY + 1) * amount.epsilon
 

@@ -23,13 +23,13 @@ def test_races_and_killed_processes(kind):
 
 
 LATE = """
-import sys, threading
+import contextlib, sys, threading
 import store_processes
-from hedgerow.ledgers.ledger import Reservation
 from hedgerow.ledgers.store import StoredLedger
+charge = StoredLedger.reserve
 def reserve(self, certificate):
-    threading.Timer(5, self._book, (certificate,)).start()
-    return Reservation(lambda state: None)
+    threading.Timer(5, charge, (self, certificate)).start()
+    return contextlib.nullcontext()
 StoredLedger.reserve = reserve
 sys.argv[1:] = ["sqlite", "--kills", "10", "--attempts", "40"]
 store_processes.main()

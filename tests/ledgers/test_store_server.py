@@ -29,15 +29,15 @@ class Asked:
         return self.answer
 
 
-def begun(reading, answer="on"):
+def begun(writing, answer="on"):
     """Return what a transaction asks of the server when it begins."""
     asked = Asked(answer)
-    Database(ADDRESS)._engine(reading, False).dispatch.begin(asked)
+    database._server_engine(ADDRESS.url(), writing, False).dispatch.begin(asked)
     return asked.said
 
 
 def test_a_write_is_on_the_servers_disk_and_sees_what_was_committed():
-    assert begun(reading=False) == [
+    assert begun(writing=True) == [
         "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
         "SET LOCAL synchronous_commit = on",
         "SET LOCAL lock_timeout = '60s'",
@@ -46,15 +46,15 @@ def test_a_write_is_on_the_servers_disk_and_sees_what_was_committed():
 
 
 def test_a_reader_sees_one_state_and_writes_nothing():
-    assert begun(reading=True, answer="off") == ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"]
+    assert begun(writing=False, answer="off") == ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"]
 
 
 def test_a_server_that_may_forget_is_refused():
     with pytest.raises(hr.LedgerUnavailable, match=r"at 127\.0\.0\.1 runs with fsync off"):
-        begun(reading=False, answer="off")
+        begun(writing=True, answer="off")
     socket = Address.of("postgresql+psycopg:///?service=budgets")
     with pytest.raises(hr.LedgerUnavailable, match="at its socket runs with fsync off"):
-        Database(socket)._engine(False, False).dispatch.begin(Asked("off"))
+        database._server_engine(socket.url(), True, False).dispatch.begin(Asked("off"))
 
 
 def test_a_connection_is_waited_for_as_long_as_a_lock_and_belongs_to_one_transaction(monkeypatch):
@@ -69,7 +69,7 @@ def test_a_connection_is_waited_for_as_long_as_a_lock_and_belongs_to_one_transac
     with pytest.raises(hr.LedgerUnavailable):
         hr.LedgerStore(ADDRESS.given)
     assert [(options["connect_timeout"], options["user"], options["port"]) for options in asked] == [(7, "anna", 1)]
-    engine = Database(ADDRESS)._engine(False, False)
+    engine = database._server_engine(ADDRESS.url(), True, False)
     assert isinstance(engine.pool, sa.NullPool)
     assert engine.hide_parameters
 
@@ -97,19 +97,25 @@ def test_a_commit_whose_answer_is_lost_may_have_been_booked(silent):
         pytest.raises(
             hr.LedgerUnavailable, match=r"LostError.* and its entries show whether anything was charged\."
         ) as told,
-        silent.writing(),
+        silent.transaction(writing=True),
     ):
         raise lost
     assert "anna@" in str(told.value)
     assert "1/10" not in str(told.value)
-    with pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was charged\."), silent.reading():
+    with (
+        pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was charged\."),
+        silent.transaction(),
+    ):
         raise lost
 
 
 def test_a_server_that_is_not_reached_has_booked_nothing():
     there = Database(ADDRESS)
-    assert (there.exists, there.path) == (True, None)
-    with pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was charged\."), there.writing():
+    assert (there.exists(), there.path) == (True, None)
+    with (
+        pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was charged\."),
+        there.transaction(writing=True),
+    ):
         raise AssertionError("reached")
 
 
@@ -120,14 +126,14 @@ def test_servers_are_asked_side_by_side(silent):
     inside, done = Event(), Event()
 
     def hold():
-        with silent.writing():
+        with silent.transaction(writing=True):
             inside.set()
             done.wait(10)
 
     thread = Thread(target=hold)
     thread.start()
     assert inside.wait(10)
-    with silent.reading():
+    with silent.transaction():
         assert thread.is_alive()
     done.set()
     thread.join()

@@ -89,16 +89,12 @@ def test_a_read_only_folder_refuses_writing_and_can_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        (b"no database at all, but long enough to be read as one" * 40, hr.LedgerUnavailable),
-        (b"SQLite format 3\0" + b"\xff" * 4096, hr.LedgerDamaged),
-    ],
+    "content", [b"no database at all, but long enough to be read as one" * 40, b"SQLite format 3\0" + b"\xff" * 4096]
 )
-def test_a_file_that_is_no_store(tmp_path, content, error):
+def test_a_file_that_is_no_store(tmp_path, content):
     path = tmp_path / "b.db"
     path.write_bytes(content)
-    with pytest.raises(error, match=r"(?i)nothing was (drawn|charged)"):
+    with pytest.raises(hr.LedgerDamaged, match="or is no ledger store; nothing was charged"):
         hr.LedgerStore(path)
     assert path.read_bytes() == content
 
@@ -249,7 +245,7 @@ def test_a_fork_in_the_middle_of_another_threads_booking(tmp_path, monkeypatch):
     begun = threading.Event()
 
     def book():
-        with ledger.store._writing() as books:
+        with ledger.store._books(writing=True) as books:
             books.lineage("a")
             begun.set()
             time.sleep(0.5)

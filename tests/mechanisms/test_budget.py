@@ -27,12 +27,10 @@ def test_shares_add_up_and_keep_what_they_are_of(amount, share, concentrated, un
     part = whole * share
     rest = whole - part
     assert part.amount == amount * share
-    assert share * whole == part
     assert part.amount + rest.amount == amount
     assert (whole / 7).amount * 7 == amount
     for budget in (part, rest, whole / 7):
         assert (budget.concentrated, budget.unit) == (concentrated, unit)
-    assert whole.weighing(5) == Budget(amount, concentrated, 5)
 
 
 def test_records_weigh_one_unless_it_is_said():
@@ -84,7 +82,7 @@ def test_a_budget_does_not_change():
 @pytest.mark.parametrize("amount", [Fraction(0), Fraction(-1)])
 def test_nothing_is_bought_for_nothing(amount, concentrated):
     with pytest.raises(ValueError, match=r"positive|above"):
-        Budget(amount, concentrated).noise()
+        Budget(amount, concentrated).noise().event("counts")
 
 
 @given(AMOUNTS, st.integers(1, 9), UNITS)

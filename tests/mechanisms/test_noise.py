@@ -175,7 +175,7 @@ def test_a_threshold_costs_an_epsilon_of_one_record_and_the_delta_of_all():
     assert (event.epsilon, event.delta, event.records) == (noise.rate.fraction, delta, 3)
     for wrong in ((Fraction(0), 1), (-delta, 1), (delta, 0)):
         with pytest.raises(ValueError, match="must be positive"):
-            PassesThreshold(noise, *wrong)
+            _ = PassesThreshold(noise, *wrong).threshold
 
 
 # rounded normal

@@ -210,12 +210,6 @@ def test_what_is_not_offered_moves_no_probability_however_high_its_score(kind):
     np.testing.assert_allclose(law, [*mechanism.law(np.array([0, 1]), offered[:2]), 0], rtol=1e-12)
 
 
-def test_the_base_weight_of_what_is_not_offered_is_none():
-    offered, weight = np.array([[True, False, True]]), np.array([[5, 7, 2]])
-    np.testing.assert_array_equal(Exponential(Fraction(1), 1).mass(offered, weight), [[5, 0, 2]])
-    np.testing.assert_array_equal(PermuteAndFlip(Fraction(1), 1).mass(offered, weight), offered)
-
-
 def test_a_public_choice_follows_its_weights_alone():
     weights = np.tile(np.array([5, 0, 2, 9]), (DRAWS, 1))
     counts = np.bincount(PublicChoice().sample(open_stream(KEY, 3), weights), minlength=4)
@@ -245,4 +239,4 @@ def test_a_selection_is_as_concentrated_as_its_price(kind, epsilon):
 @pytest.mark.parametrize(("epsilon", "score_range"), [(0, 1), (-1, 1), (1, 0), (1, -2), (-1, -1)])
 def test_nothing_is_chosen_for_nothing(kind, epsilon, score_range):
     with pytest.raises(ConfigurationError, match="both must be positive"):
-        kind(Fraction(epsilon), score_range)
+        _ = kind(Fraction(epsilon), score_range).rate

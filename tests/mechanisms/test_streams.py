@@ -12,9 +12,7 @@ from word_reference import chacha_block
 
 import hedgerow as hr
 from hedgerow.curator import Queryable
-from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, kernels
-from hedgerow.mechanisms.randomness import LAST_DRAW
 from hedgerow.privacy.filter import Atomic
 from hedgerow.systems import system_class
 from hedgerow.table import ClassCounts
@@ -85,14 +83,6 @@ def test_numbers_that_are_cut_are_noticed(bits, monkeypatch):
     if bits < 32:
         assert not apart(states(Randomness(0), 2**16 + 1))
     assert not apart(np.concatenate([states(Randomness(0), 40), states(after(2**bits - 20), 40)]))
-
-
-def test_the_last_draw_is_answered_and_one_more_is_refused():
-    randomness = after(LAST_DRAW - 1)
-    assert randomness.draw(State())[STREAM].tolist() == [2**32 - 1] * 2
-    for _ in range(3):  # also when it is tried again
-        with pytest.raises(BudgetExceeded, match="no stream is left"):
-            randomness.draw(State())
 
 
 @pytest.mark.parametrize("stream", [-1, 2**64, 2**64 + 1, 2**96])

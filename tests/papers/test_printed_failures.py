@@ -12,7 +12,7 @@ from printed_recipes import SYSTEMS, forest_plan, shipped
 
 from hedgerow.papers.forest import TWICE_COUNT
 from hedgerow.papers.noise import Laplace, RealPermuteAndFlip, Resample
-from hedgerow.privacy.accounting import unprotected
+from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Schema
 
 COIN = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])
@@ -49,4 +49,4 @@ def test_every_failure_is_in_its_certificate():
 
 def reasons_of(name):
     plan = forest_plan(SYSTEMS[name].recipe, COIN, Fraction(1), n_estimators=SYSTEMS[name].n_estimators, max_depth=2)
-    return unprotected(plan.event)
+    return cost(plan.event).reasons

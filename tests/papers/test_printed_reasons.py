@@ -7,7 +7,7 @@ from printed_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_ad
 from printed_recipes import boosting_plan
 
 from hedgerow.papers.cart import CartTree, PrintedCart
-from hedgerow.privacy.accounting import event_from_dict, event_to_dict, unprotected
+from hedgerow.privacy.accounting import cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Categorical, Numeric, Schema
 
@@ -26,11 +26,11 @@ def test_the_certificate_never_holds(system, rounds):
     assert not certificate.holds
     assert certificate.spent is None
     assert event_from_dict(event_to_dict(event)) == event
-    assert all(reason in certificate.details() for reason in unprotected(event))
+    assert all(reason in certificate.details() for reason in cost(event).reasons)
 
 
 def reasons(recipe, rounds=10, epsilon=1):
-    return unprotected(plan(recipe, epsilon, rounds).event)
+    return cost(plan(recipe, epsilon, rounds).event).reasons
 
 
 def test_every_unprotected_step_of_dpada_is_named():
@@ -76,7 +76,7 @@ def test_every_unprotected_step_of_cart_dps_adaboost_is_named():
 def test_the_papers_tree_spends_more_than_its_budget():
     schema = Schema({str(i): Numeric(0, 1) for i in range(5)}, classes=[0, 1])
     event = boosting_plan(cart_dps_adaboost(), schema, Fraction(1), rounds=10).event
-    assert any("1.73 times" in reason for reason in unprotected(event))
+    assert any("1.73 times" in reason for reason in cost(event).reasons)
 
 
 def test_every_unprotected_step_of_the_code_with_noise_on_votes_is_named():

@@ -9,7 +9,7 @@ from printed_recipes import forest_plan, shipped
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.forest import TWICE_COUNT, TWICE_GINI, FixedSize
 from hedgerow.papers.noise import RealPermuteAndFlip
-from hedgerow.privacy.accounting import event_from_dict, event_to_dict, unprotected
+from hedgerow.privacy.accounting import cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Categorical, Numeric, Schema
 
@@ -19,7 +19,7 @@ CATEGORIES = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])
 
 def reasons(schema=MIXED, n_estimators=35, max_depth=5):
     plan = forest_plan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
-    return unprotected(plan.event)
+    return cost(plan.event).reasons
 
 
 def levels_of_figure_3():

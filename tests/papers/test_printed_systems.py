@@ -11,7 +11,7 @@ from printed_recipes import SYSTEMS, forest_plan, shipped
 import hedgerow as hr
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.noise import IntervalChoice, Laplace, RealExponential
-from hedgerow.privacy.accounting import Sequence, Unprotected, event_from_dict, event_to_dict, unprotected
+from hedgerow.privacy.accounting import Sequence, Unprotected, cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.trees.parts import Geometric, Linear, Uniform
@@ -141,7 +141,7 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_every_unprotected_step_is_named_and_no_other(name):
     event = plan(name).event
-    reasons = unprotected(event)
+    reasons = cost(event).reasons
     assert len(reasons) == len(SAID[name])
     for reason, words in zip(reasons, SAID[name], strict=True):
         assert words in reason

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import hedgerow as hr
 from hedgerow.errors import ConfigurationError
-from hedgerow.plots import AuditDisplay, Page, PrivacyUtilityDisplay, TreeDisplay
-from hedgerow.plots.axes import new_figure, png_bytes, shown
-from hedgerow.plots.model import placed_nodes
-from hedgerow.plots.utility import Line, bound_text, claim_text, lines_of, worst_findings
+from hedgerow.plots import AuditDisplay, Page, PrivacyUtilityDisplay
+from hedgerow.plots.axes import new_figure, png_bytes
+from hedgerow.plots.utility import Line
 
 matplotlib.use("Agg")
 
@@ -47,7 +45,7 @@ ROWS = [
 
 
 def test_a_line_is_the_mean_and_the_spread_of_its_runs():
-    one, two = lines_of(ROWS)
+    one, two = PrivacyUtilityDisplay.from_rows(ROWS).lines
     assert (one.label, one.x) == ("one", (0.1, 1.0))
     assert one.mean == pytest.approx((0.6, 0.85))
     assert one.spread == pytest.approx((0.0, math.sqrt(0.005)))
@@ -79,29 +77,22 @@ def test_colors_follow_an_order_that_is_given():
     assert alone.artists_["two"].get_marker() == both.artists_["two"].get_marker()
 
 
+def drawn(findings):
+    """Return what stands on the left and on the right of each row."""
+    ax = AuditDisplay.from_findings(findings).plot().ax_
+    return [tick.get_text() for tick in ax.get_yticklabels()], [text.get_text() for text in ax.texts]
+
+
 def test_the_worst_finding_of_each_claim_counts():
-    rows = worst_findings(
-        [Found("a", 0.5), Found("b", 0.2), Found("a", 3.0, attack="canaries", confidence=0.95), Found("a", 1.0)]
-    )
-    assert [(row.subject, row.loss) for row in rows] == [("a", 3.0), ("b", 0.2)]
-    assert [bound_text(row) for row in rows] == ["3 (canaries, at 95 %)", "0.2 (exact)"]
+    found = [Found("a", 0.5), Found("b", 0.2), Found("a", 3.0, attack="canaries", confidence=0.95), Found("a", 1.0)]
+    assert drawn(found) == (["a; add-remove", "b; add-remove"], ["3 (canaries, at 95 %)", "0.2 (exact)"])
 
 
 def test_claims_that_differ_have_rows_of_their_own():
-    found = [
-        Found("a", 0.5),
-        Found("a", 0.6, epsilon=2.0),
-        Found("a", 0.7, delta=1e-6),
-        Found("a", 0.8, adjacency="replace-one"),
-    ]
-    rows = worst_findings(found)
-    assert [row.loss for row in rows] == [0.5, 0.6, 0.7, 0.8]
-    assert [claim_text(row) for row in rows] == [
-        "a; add-remove",
-        "a; add-remove",
-        "a; add-remove, delta 1e-06",
-        "a; replace-one",
-    ]
+    others = {"epsilon": 2.0}, {"delta": 1e-6}, {"adjacency": "replace-one"}
+    claims, bounds = drawn([Found("a", 0.5), *(Found("a", 0.6, **other) for other in others)])
+    assert claims == ["a; add-remove", "a; add-remove", "a; add-remove, delta 1e-06", "a; replace-one"]
+    assert bounds == ["0.5 (exact)"] + ["0.6 (exact)"] * 3
 
 
 def test_an_infinite_loss_is_red_and_leaves_the_picture():
@@ -112,70 +103,6 @@ def test_an_infinite_loss_is_red_and_leaves_the_picture():
     assert red.get_color() != blue.get_color()
     assert "infinite (exact)" in [text.get_text() for text in display.ax_.texts]
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == [r"\$a; add-remove", "b; add-remove"]
-
-
-def test_no_finding_is_an_empty_picture():
-    assert AuditDisplay.from_findings([]).plot().rows == ()
-
-
-LEAF = {"label": "no"}
-TREE = {
-    "feature": "a",
-    "branches": [
-        {"when": "a = x", "node": LEAF},
-        {"when": "a = y", "node": LEAF},
-        {
-            "when": "a missing",
-            "node": {
-                "feature": "b",
-                "branches": [
-                    {"when": "b in [0, 1)", "node": {"label": "no", "noisy_counts": [3, 1]}},
-                    {"when": "b in [1, 2]", "node": {"label": "no", "noisy_counts": [2, 1]}},
-                ],
-            },
-        },
-    ],
-}
-
-
-def test_every_leaf_has_a_row_and_siblings_that_say_the_same_share_one():
-    nodes = placed_nodes(TREE)
-    assert [(node.column, node.row, node.text) for node in nodes] == [
-        (0, 0.75, "a"),
-        (1, 0, "no"),
-        (1, 1.5, "b"),
-        (2, 1, "no, noisy counts 3, 1"),
-        (2, 2, "no, noisy counts 2, 1"),
-    ]
-    assert [node.when for node in nodes[1:]] == ["= x, y", "missing", "in [0, 1)", "in [1, 2]"]
-    assert [node.parent_row for node in nodes] == [None, 0.75, 0.75, 1.5, 1.5]
-
-
-def test_what_is_below_the_last_level_is_counted():
-    assert [node.text for node in placed_nodes(TREE, max_depth=1)] == ["a", "no", "test of b (2 leaves below)"]
-    assert [node.text for node in placed_nodes(LEAF)] == ["no"]
-
-
-@pytest.fixture(scope="module")
-def forest():
-    schema = hr.Schema({"a": hr.Categorical(["x", "$y"]), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    return hr.EDPRFClassifier(schema=schema, n_estimators=2, max_depth=2).fit([["x", 0.5]], ["no"])
-
-
-def test_a_tree_of_a_fitted_forest_is_drawn(forest):
-    display = TreeDisplay.from_estimator(forest, tree=1).plot()
-    texts = [text.get_text() for text in display.ax_.texts]
-    assert display.ax_.get_title(loc="left") == "EDPRFClassifier, tree 2 of 2"
-    assert {"no", "yes"} & set(texts)
-    assert {"a", "b"} & set(texts)
-
-
-def test_what_has_no_such_tree_is_refused(forest):
-    with pytest.raises(ConfigurationError, match="the model has 2"):
-        TreeDisplay.from_estimator(forest, tree=2)
-    published = hr.EDPRFClassifier(schema=forest.schema, variant="published").fit([["x", 0.5]], ["no"])
-    with pytest.raises(ConfigurationError, match=r"EDPRFClassifier \(published\) is none"):
-        TreeDisplay.from_estimator(published)
 
 
 def test_a_page_is_one_file_that_needs_no_other(tmp_path):
@@ -205,20 +132,12 @@ def test_a_long_line_continues_below_its_entry(line, width):
     assert f'<span style="padding-left: {width}ch; text-indent: -{width}ch">{line or "<br>"}</span>' in text
 
 
-def test_an_empty_list_is_left_out():
-    assert "<ul>" not in Page("p").items([]).html()
-
-
 def test_a_page_takes_figures_displays_and_bytes():
     figure = new_figure(1, 1)
     display = PrivacyUtilityDisplay.from_rows(ROWS, log=False).plot(figure.subplots())
     figure.set_size_inches(4, 3)
     pages = [Page("p").figure(picture, "c").html() for picture in (figure, display, png_bytes(figure))]
     assert pages[0] == pages[1] == pages[2]
-
-
-def test_dollar_signs_are_no_formulas():
-    assert shown("$1 to $2\n") == r"\$1 to \$2\n"
 
 
 def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch):

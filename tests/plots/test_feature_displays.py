@@ -7,7 +7,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.additive.curves import curve_of, pair_of
-from hedgerow.plots.features import FeaturePanel, PairPanel, feature_panels
+from hedgerow.plots.features import feature_panels
 
 matplotlib.use("Agg")
 
@@ -123,14 +123,13 @@ def test_a_pair_is_a_map_of_what_both_add_together():
     model = MODELS[2]
     assert any({"age", "$job"} <= set(group.features) for group in model.interactions_)
     [panel] = feature_panels(model, [("$job", "age")])
-    assert isinstance(panel, PairPanel)
-    assert np.array_equal(panel.pair.values, pair_of(model.model_, 0, 2).values)
+    assert np.array_equal(panel.effect.values, pair_of(model.model_, 0, 2).values)
     (ax,) = hr.FeatureDisplay.from_estimator(model, [("$job", "age")]).axes_
     drawn, veil = (mesh for mesh in ax.collections if type(mesh).__name__ == "QuadMesh")
-    values = panel.pair.values[: panel.first.values, : panel.second.values, 0]
+    values = panel.effect.values[: panel.axes[0].values, : panel.axes[1].values, 0]
     assert np.array_equal(np.ma.getdata(drawn.get_array()).reshape(values.T.shape), values.T)
     hidden = ~np.ma.getmaskarray(veil.get_array()).reshape(values.T.shape)
-    assert np.array_equal(hidden, (np.abs(values) <= 1.6448536 * panel.pair.deviation[:-1, :-2, 0]).T)
+    assert np.array_equal(hidden, (np.abs(values) <= 1.6448536 * panel.effect.deviation[:-1, :-2, 0]).T)
     assert np.any(hidden) or np.abs(values).min() > 0
     assert not np.all(hidden)
 
@@ -138,7 +137,7 @@ def test_a_pair_is_a_map_of_what_both_add_together():
 def test_a_grid_holds_the_most_important_features_first():
     display = hr.FeatureDisplay.from_estimator(MODELS[2])
     order = np.argsort(-MODELS[2].feature_importances_, kind="stable")
-    assert [panel.axis.name for panel in display.panels] == [list(FEATURES)[place] for place in order]
+    assert [panel.axes[0].name for panel in display.panels] == [list(FEATURES)[place] for place in order]
     figure, axes = plt.subplots(1, 2)
     assert hr.FeatureDisplay.from_estimator(MODELS[2], ["age", "day"], ax=axes).figure_ is figure
     with pytest.raises(hr.ConfigurationError, match="2 axes"):
@@ -148,9 +147,8 @@ def test_a_grid_holds_the_most_important_features_first():
 def test_other_boosters_have_curves_without_a_band():
     model = hr.DPAdaBoostClassifier(10.0, schema=SCHEMAS[2], random_state=0).fit(TABLE, Y[2])
     [panel] = feature_panels(model, "age")
-    assert isinstance(panel, FeaturePanel)
-    assert panel.curve.deviation is None
-    assert panel.curve.values[:, 0] == pytest.approx(model.model_.curve(0) - model.model_.curve(0).mean())
+    assert panel.effect.deviation is None
+    assert panel.effect.values[:, 0] == pytest.approx(model.model_.curve(0) - model.model_.curve(0).mean())
     hr.FeatureDisplay.from_estimator(model)
 
 

@@ -38,8 +38,8 @@ def test_curves_are_in_the_unit_of_the_outcome(model):
     display = hr.FeatureDisplay.from_estimator(model, ["a"])
     (panel,) = display.panels
     assert display.axes_[0].get_ylabel() == "added to price"
-    assert panel.curve.values.max() - panel.curve.values.min() == pytest.approx(30, abs=4)
-    assert panel.curve.deviation is not None
+    assert panel.effect.values.max() - panel.effect.values.min() == pytest.approx(30, abs=4)
+    assert panel.effect.deviation is not None
 
 
 def test_outcomes_of_each_group_are_around_its_prediction(model, card):

@@ -23,8 +23,8 @@ from hedgerow.privacy.accounting import (
     Thresholded,
     Unprotected,
 )
-from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
-from hedgerow.privacy.claim import CertificateLine, Claim, Start
+from hedgerow.privacy.certificate import Certificate, CertificateLine, certify, warn_of_claim
+from hedgerow.privacy.claim import Claim, Start
 
 SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)
 LEAF = Pure(Fraction(3, 5), "permute-and-flip, class counts, range 1", "leaf label", 2)
@@ -284,7 +284,7 @@ def test_the_page_says_what_is_left_and_why():
         assert ("(lost to rounding down)" in paged(FOREST, 1 + Fraction(lost))) == said
     shown = Thresholded(Fraction(1), "threshold", "values", delta=Fraction(1, 10**7))
     page = paged(shown, 1, "1/1000000")
-    assert "spent epsilon 1 on the costliest path, delta 1.001e-7 by thresholds" in page  # rounded up
+    assert "spent epsilon 1 on the costliest path, delta 1e-7 by thresholds" in page
     assert "values epsilon 1, delta 1e-7 threshold" in page
     assert "zero-concentrated" in paged(Sequence((shown, Gaussian(Fraction(1, 10**4), 1, "p"))), 2, "1/1000")
 
@@ -398,8 +398,8 @@ def test_a_schema_that_was_read_off_the_records_is_a_reason():
 def test_a_warning_of_delta_points_at_the_call():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        warn_of_delta(Fraction(999, 10**6), stacklevel=1)
-        warn_of_delta(Fraction(1, 1000), stacklevel=1)
+        warn_of_claim(1, Fraction(999, 10**6))
+        warn_of_claim(1, Fraction(1, 1000))
     assert [one.filename for one in told] == [__file__]
 
 

@@ -134,21 +134,21 @@ def test_an_event_that_no_mechanism_can_have_is_refused(data):
     ],
 )
 def test_an_event_cannot_give_budget_back(make):
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="nothing gives budget back"):
         make()
 
 
 @pytest.mark.parametrize("records", [0, -1])
 def test_a_threshold_is_for_one_record_or_more(records):
     assert Thresholded(Fraction(1), "m", "p", records=2).records == 2
-    with pytest.raises(ValueError, match="at least one record"):
+    with pytest.raises(ValueError, match="records is"):
         Thresholded(Fraction(1), "m", "p", records=records)
 
 
 @pytest.mark.parametrize("inclusion", ["0", "-1/2", "3/2"])
 def test_an_inclusion_is_a_probability_above_0(inclusion):
     assert Subsampled(Sequence(()), Fraction(1)).inclusion == 1
-    with pytest.raises(ValueError, match="inclusion probability"):
+    with pytest.raises(ValueError, match="inclusion is"):
         Subsampled(Sequence(()), Fraction(inclusion))
 
 

@@ -75,7 +75,7 @@ def test_what_is_approximate_counts_once_for_every_node_that_draws(everyone):
 def test_children_are_as_many_as_said_and_begin_where_their_parents_stood():
     begun = ONE.assigned(None, 3, 2).charged(QUARTER, 0, nodes(0))
     parted = begun.partitioned(0, nodes(0, 1), np.array([1, 3]))
-    assert (begun.made, parted.made, parted.unit(1)) == (1, 2, 3)
+    assert (begun.made, parted.made, parted.generations[1].unit) == (1, 2, 3)
     assert 0 not in parted.generations
     parted.check_open(1, nodes(0, 1, 2, 3))
     with pytest.raises(ConfigurationError, match="not this curator's"):

@@ -37,7 +37,6 @@ def test_deltas_of_thresholds_add_up_and_count_once_where_one_of_several_runs():
     assert cost(PerRecordAssignment(ONE, 5)).thresholds == Fraction(5, 1000)
     assert not cost(Subsampled(ONE, Fraction(1, 2))).protected
     assert cost(ONE).rho == cost(OTHER).rho
-    assert not cost(ONE).is_pure
 
 
 def test_within_is_exact_and_takes_thresholds_twice_for_one_record_replaced():

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hedgerow.schema import kernels
+from hedgerow.reading import kernels
 from hedgerow.schema.encoder import SLOTS, slots_of
 
 NUMBERS = [0, 1, 2, 3, 4, 41, 64, 300, SLOTS, SLOTS + 1, 3 * SLOTS]

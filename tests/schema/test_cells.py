@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
     CACHE_CELLS,
     CHUNK,
     CategoryReader,
@@ -185,9 +185,9 @@ def test_a_cache_stays_small_and_is_not_the_readers():
     reader = CategoryReader(["a"])
     before = repr(vars(reader))
     cache = CellCache(reader.code)
-    reader.codes(object_array((f"text {i}" for i in range(CACHE_CELLS + 2000)), CACHE_CELLS + 2000), cache)
+    cache.of(object_array((f"text {i}" for i in range(CACHE_CELLS + 2000)), CACHE_CELLS + 2000), np.int32)
     assert len(cache) == CACHE_CELLS
-    reader.codes(object_array(["y" * 10_000], 1), cache)
+    cache.of(object_array(["y" * 10_000], 1), np.int32)
     del cache
     gc.collect()
     assert repr(vars(reader)) == before
@@ -196,7 +196,7 @@ def test_a_cache_stays_small_and_is_not_the_readers():
 def test_nan_objects_do_not_fill_the_cache():
     reader = CategoryReader(["a"])
     cache = CellCache(reader.code)
-    codes = reader.codes(object_array((float("nan") for _ in range(100)), 100), cache)
+    codes = cache.of(object_array((float("nan") for _ in range(100)), 100), np.int32)
     assert set(codes.tolist()) == {1}
     assert len(cache) <= 1
 
@@ -204,7 +204,7 @@ def test_nan_objects_do_not_fill_the_cache():
 def test_a_cache_holds_no_long_text():
     reader = CategoryReader(["a"])
     cells, cache = ["y" * 256, "y" * 257, 10**300, 7], CellCache(reader.code)
-    assert reader.codes(object_array(cells, 4), cache).tolist() == [2] * 4
+    assert cache.of(object_array(cells, 4), np.int32).tolist() == [2] * 4
     assert set(cache) == {"y" * 256, 10**300, 7}
 
 
@@ -375,7 +375,7 @@ def test_text_of_numpy_that_holds_no_character_costs_its_own_cell_alone():
 
 def test_codes_of_numbers_are_32_bits_wide_and_a_nan_is_missing():
     reader = CategoryReader([1, 2.5, "x"])
-    codes = reader.codes_of_numbers(np.array([math.nan, 2.5, 1, 7]))
+    codes = reader.codes(np.array([math.nan, 2.5, 1, 7]))
     assert codes.tolist() == [reader.missing, 1, 0, reader.undeclared]
     assert codes.dtype == np.int32
     assert reader.codes(object_array(["x", None, 1], 3)).dtype == np.int32

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema import encoder as module
 from hedgerow.schema.encoder import raw_columns
@@ -81,8 +82,6 @@ def test_cells_have_the_codes_of_their_bins_and_categories():
         assert codes.dtype == np.uint8
         assert codes.flags.c_contiguous
         assert np.array_equal(codes, CODES)
-        for threads in (1, 3):
-            assert np.array_equal(encoder.transform(COLUMNS, threads=threads), CODES)
     assert np.array_equal(ENCODER.answers(COLUMNS, lambda codes: codes), CODES)
     assert np.array_equal(ENCODER.answers(COLUMNS, lambda codes: 2 * codes[:, 3], by_column=True), 2 * CODES[:, 3])
     for read in ([0], [1, 2], [3, 0], [], range(5)):
@@ -112,12 +111,6 @@ def test_numbers_beyond_64_bit_floats_are_in_the_outer_bins_and_nobody_is_warned
     encoder = Encoder(Schema({"n": Numeric(0, 4), "m": Numeric(0, 4)}, classes=["no"]), 4)
     assert encoder.transform(far).tolist() == [[3, 0], [0, 3]]
     assert encoder.transform({"n": far[:, 0], "m": far[:, 1]}).tolist() == [[3, 0], [0, 3]]
-
-
-def test_no_number_of_a_date_is_a_marker():
-    """A date column's reader knows the markers; among its numbers none is one."""
-    assert module.NO_MARKERS.shape == (0,)
-    assert module.NO_MARKERS.dtype == np.float64
 
 
 def test_what_an_encoder_says_of_itself():
@@ -187,4 +180,4 @@ def test_no_records_have_no_codes_where_there_may_be_none():
     nothing = {name: [] for name in SCHEMA.names}
     assert ENCODER.transform(nothing).shape == (0, 5)
     with pytest.raises(ConfigurationError):
-        ENCODER.transform(nothing, allow_empty=False)
+        read_columns(nothing, SCHEMA.features, allow_empty=False)

@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import read_table
 from hedgerow.schema import Encoder
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.tables import read_table
 
 DIGESTS = Path(__file__).with_name("codes_of_0_3.txt")
 ROWS, SEEDS = 60, 25

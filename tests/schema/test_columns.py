@@ -16,9 +16,9 @@ import pytest
 from scipy import sparse
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema import Categorical, Encoder, Numeric, Schema, columns
-from hedgerow.schema.columns import read_columns, read_labels, read_records
-from hedgerow.schema.persons import read_groups
+from hedgerow.reading.columns import read_columns, read_labels, read_records
+from hedgerow.reading.persons import read_groups
+from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 
 FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
 
@@ -35,7 +35,7 @@ FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
         (pl.Series([1, 2]), ConfigurationError, "Reshape your data"),
         (3, ConfigurationError, "Reshape your data"),
         ({"a": [1], "b": [1, 2]}, ConfigurationError, "different lengths"),
-        ({"a": np.ones((1, 1)), "b": [1]}, ConfigurationError, "Reshape your data"),
+        ({"a": np.ones((1, 2)), "b": [1]}, ConfigurationError, "more than one column"),
         (
             np.ones((2, 0)),
             ConfigurationError,
@@ -72,8 +72,6 @@ def test_what_is_no_table_of_the_schema_is_refused(X, error, words):
     [
         ([1, 2], "Reshape your data"),
         (["ab", "cd"], "Reshape your data"),
-        ([[1, 2], None], "Reshape your data"),
-        ([[1, 2], [1]], "different lengths"),
     ],
 )
 def test_without_names_rows_must_agree(X, words):
@@ -125,20 +123,11 @@ def test_what_is_absent_or_no_column_is_named():
             read_groups(groups, 1, ())
 
 
-def test_threads_read_machine_numbers_alone():
-    for numbers in (np.ones((2, 1)), np.ones((2, 1), dtype=np.int8), np.array([[True], [False]])):
-        for X in (numbers, {"a": numbers[:, 0]}, pd.DataFrame(numbers), pl.DataFrame({"a": np.arange(2)})):
-            assert read_columns(X).holds_machine_numbers(0)
-    for objects in (np.array([["1"], ["2"]]), np.array([[1], [None]]), MOMENTS[:, None]):
-        for X in (objects, {"a": objects[:, 0]}, {"a": objects[:, 0].tolist()}, pl.DataFrame({"a": ["x"]})):
-            assert not read_columns(X).holds_machine_numbers(0)
-
-
 def test_a_table_that_was_read_is_not_read_again_by_the_same_names():
     columns = read_columns([["x", "z"]], FEATURES)
     assert read_columns(columns, FEATURES) is columns
     assert read_columns(columns) is columns
-    with pytest.raises(ConfigurationError, match="Reshape your data"):
+    with pytest.raises(ConfigurationError, match="Pass X as a pandas"):
         read_columns(columns, {"b": FEATURES["b"], "a": FEATURES["a"]})
 
 
@@ -213,7 +202,6 @@ def test_rows_of_derived_classes_are_read():
     "read",
     [
         lambda: read_columns({"a": [1] * 499, "b": [1] * 500}, FEATURES),
-        lambda: read_columns([[1]] * 499 + [[1, 2]]),
         lambda: read_columns(np.ones((499, 0))),
         lambda: read_columns(np.ones(499), FEATURES),
         lambda: read_columns([1] * 499),
@@ -283,7 +271,7 @@ def test_arrays_are_not_copied():
 def test_wide_numbers_keep_their_values():
     wide = pl.DataFrame({"a": pl.Series([2**60 + 1, None]), "b": pl.Series([Decimal("0.1"), None])})
     columns = read_columns(wide, FEATURES)
-    assert columns.parts[0].whole(0, 2).tolist() == [2**60 + 1, None]
+    assert columns.columns[0].whole(0, 2).tolist() == [2**60 + 1, None]
     assert columns.cells(1).tolist() == [Decimal("0.1"), None]
 
 
@@ -322,7 +310,7 @@ def test_a_structured_array_is_refused():
     with pytest.raises(ConfigurationError, match=r"\{name: X\[name\] for name in X\.dtype\.names\}"):
         read_columns(X, FEATURES)
     assert read_columns({name: X[name] for name in X.dtype.names}, FEATURES).n_rows == 1
-    with pytest.raises(SchemaError, match="'a' has a type whose cells are lists"):
+    with pytest.raises(SchemaError, match="'a' has a type of lists"):
         read_columns({"a": X, "b": [1]}, FEATURES)
     with pytest.raises(SchemaError, match="y has a type of lists"):
         read_labels(X, Categorical(["x"]))
@@ -388,9 +376,7 @@ NUMBERS = {
 def test_labels_whose_type_is_a_number_need_a_class_that_is_one(kind):
     labels = NUMBERS[kind]
     for classes in (["no", "yes"], ["<=50K", ">50K"]):
-        with pytest.raises(
-            SchemaError, match=f"y has a type of numbers, but the schema declares the classes '{classes[0]}'"
-        ):
+        with pytest.raises(SchemaError, match=f"y has a type of numbers, but the schema declares {classes[0]}, "):
             read_labels(labels, Categorical(classes))
     for classes in (["no", 1], ["0", "1"], ["true", "x"]):
         assert len(read_labels(labels, Categorical(classes))) == 2
@@ -400,7 +386,7 @@ def test_labels_whose_type_is_a_number_need_a_class_that_is_one(kind):
 
 
 def test_many_classes_are_not_all_listed():
-    with pytest.raises(SchemaError, match="'i', 'j' and 16 more"):
+    with pytest.raises(SchemaError, match="k, l and 14 more"):
         read_labels(np.ones(2), Categorical(list("abcdefghijklmnopqrstuvwxyz")))
 
 
@@ -411,13 +397,6 @@ def test_many_classes_are_not_all_listed():
 def test_numbers_truth_values_objects_and_nulls_never_differ_as_features(column, feature):
     assert read_columns({"a": column}, {"a": feature}).n_rows == 1
     assert read_columns({"a": np.asarray(column)}, {"a": feature}).n_rows == 1
-
-
-class Query:
-    """A table of a library that nobody knows."""
-
-    def to_pandas(self):
-        raise AssertionError
 
 
 class Computed:
@@ -431,16 +410,18 @@ class Computed:
     __array__ = compute
 
 
+WAY = r"Pass X as a pandas, .* its method collect, "
+
+
 @pytest.mark.parametrize(
     ("given", "way"),
     [
-        (pl.LazyFrame({"a": [1], "b": [2]}), r"X\.collect\(\)"),
-        (nw.from_native(pl.LazyFrame({"a": [1], "b": [2]})), r"X\.collect\(\)"),
+        (pl.LazyFrame({"a": [1], "b": [2]}), WAY),
+        (nw.from_native(pl.LazyFrame({"a": [1], "b": [2]})), WAY),
         ((row for row in [[1, 2]]), r"list\(X\)"),
         (iter([[1, 2]]), r"list\(X\)"),
         (zip([1], [2], strict=True), r"list\(X\)"),
-        (Query(), r"X\.to_pandas\(\)"),
-        (Computed(), r"X\.compute\(\)"),
+        (Computed(), WAY),
     ],
 )
 def test_what_holds_no_records_yet_names_the_way_to_them(given, way):
@@ -451,30 +432,27 @@ def test_what_holds_no_records_yet_names_the_way_to_them(given, way):
             read_labels(given)
 
 
-def test_a_lazy_table_is_refused_though_it_has_no_method_that_is_known(monkeypatch):
-    monkeypatch.setattr(columns, "COLLECTORS", ())
-    with pytest.raises(ConfigurationError, match=r"lazy table .* Pass a pandas, polars or pyarrow table"):
-        read_columns(pl.LazyFrame({"a": [1], "b": [2]}), FEATURES)
+def test_a_column_that_holds_no_cells_yet_names_the_way_to_them():
+    with pytest.raises(ConfigurationError, match=r"list\(a column of X\)"):
+        read_columns({"a": iter([1]), "b": [1]}, FEATURES)
 
 
-@pytest.mark.parametrize(
-    ("column", "way"), [(iter([1]), r"list\(a column of X\)"), (Query(), r"a column of X\.to_pandas\(\)")]
-)
-def test_a_column_that_holds_no_cells_yet_names_the_way_to_them(column, way):
-    with pytest.raises(ConfigurationError, match=way):
-        read_columns({"a": column, "b": [1]}, FEATURES)
+class Exported:
+    """What a query of DuckDB and the like is: it hands out its records by the Arrow interface alone."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pa.table({"b": ["z"], "a": [1]}).__arrow_c_stream__(requested_schema)
 
 
-def test_relations_of_duckdb_name_the_way():
+def test_records_are_read_by_the_arrow_interface():
+    columns = read_columns(Exported(), FEATURES)
+    assert [columns.cells(place).tolist() for place in (0, 1)] == [[1], ["z"]]
     duckdb = pytest.importorskip("duckdb")
-    relation = duckdb.sql("select 1 as a, 2 as b")
-    with pytest.raises(ConfigurationError, match=r"Pass X\.df\(\)"):
-        read_columns(relation, FEATURES)
-    assert read_columns(relation.df(), FEATURES).n_rows == 1
+    assert read_columns(duckdb.sql("select 1 as a, 2 as b"), FEATURES).cells(0).tolist() == [1]
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # narwhals is about to leave dask to another package
 def test_frames_of_dask_name_the_way():
     dask = pytest.importorskip("dask.dataframe")
-    with pytest.raises(ConfigurationError, match=r"Pass X\.compute\(\)"):
+    with pytest.raises(ConfigurationError, match=WAY):
         read_columns(dask.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), npartitions=1), FEATURES)

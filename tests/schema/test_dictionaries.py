@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.reading.cells import CategoryReader
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.table_file import open_table
 from hedgerow.schema import Encoder
-from hedgerow.schema.cells import CategoryReader
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.parts import read_through, series_part
-from hedgerow.sources.table_file import open_parquet
 
 CHUNKS = (["x", None, "y"], ["y", "z"], [], ["z", "y", None, "x"])
 TEXT = pa.string()
@@ -48,13 +46,13 @@ def test_numbers_of_each_chunk_are_read_by_its_own_dictionary():
 
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_row_groups_of_a_parquet_file_are_read_by_their_own_dictionaries(tmp_path, blocks, monkeypatch):
-    monkeypatch.setattr("hedgerow.sources.table_file.BATCH_ROWS", blocks)
+    monkeypatch.setattr("hedgerow.reading.table_file.BATCH_ROWS", blocks)
     path = tmp_path / "a.parquet"
     with pq.ParquetWriter(path, pa.schema([("a", column().type)])) as writer:
         for chunk in CHUNKS:
             writer.write_table(pa.table({"a": column(chunks=(chunk,))}))
-    with open_parquet(path) as file:
-        assert [cell for block in file.blocks() for cell in block["a"].tolist()] == CELLS
+    with open_table(path) as file:
+        assert [cell for block in file.batches() for cell in block["a"].to_pylist()] == CELLS
 
 
 @pytest.mark.parametrize(
@@ -105,46 +103,23 @@ TEXTS = {
 )
 def test_each_cell_of_text_is_read_as_if_it_stood_alone(texts, wrap):
     reader = CategoryReader(["x", "y", 1, "\u00e9"], ["NA"])
-    columns, asked = read_columns({"a": wrap(texts)}), []
-
-    def codes(cells):
-        asked.append(len(cells))
-        return reader.codes(cells)
-
+    columns = read_columns({"a": wrap(texts)})
     for start, stop in ((0, len(texts)), (1, max(1, len(texts) - 1))):
-        expected = [reader.code(cell) for cell in columns.cells(0, start, stop)]
-        assert columns.read_through(0, start, stop, codes).tolist() == expected
-    assert len(asked) == 2
+        cells = columns.cells(0, start, stop)
+        assert reader.codes(cells).tolist() == [reader.code(cell) for cell in cells]
 
 
-def test_text_that_many_cells_hold_is_asked_about_once():
-    columns, asked = read_columns({"a": pa.array(["x", "y", None] * 1000)}), []
-    columns.read_through(0, 0, 3000, lambda cells: asked.extend(cells) or np.zeros(len(cells), dtype=int))
-    assert asked == ["x", "y", None]
+DICTIONARY = pa.chunked_array(
+    [
+        pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), pa.array(["w", "x", "y", "x", None]))
+        for places in ([1, None, 2], [3, 4] * 1000)
+    ]
+)
 
 
-@pytest.mark.parametrize("chunks", [[["x", None, "y"], ["z", "x"] * 20], [["x", None] * 70], [[None] * 9]], ids=len)
-def test_text_of_a_dictionary_is_read_once_a_value(chunks):
+@pytest.mark.parametrize("texts", [pa.array(["x", "y", None] * 1000), DICTIONARY], ids=["text", "dictionary"])
+def test_text_that_many_cells_hold_is_asked_about_once(texts):
     """Also where the dictionary holds values that are equal, missing, or no cell's."""
-    values, asked = pa.array(["w", "x", "y", "z", "x", None]), []
-    places = [pa.array([None if cell is None else "wxyz".index(cell) for cell in chunk], pa.int8()) for chunk in chunks]
-    given = pa.chunked_array([pa.DictionaryArray.from_arrays(place, values) for place in places])
-    part = series_part(nw.from_native(given, series_only=True))
-
-    def answer(cells):
-        asked.append(len(cells))
-        return np.array([str(cell) for cell in cells])
-
-    cells = [cell for chunk in chunks for cell in chunk]
-    assert read_through(part, 0, len(part), answer).tolist() == list(map(str, cells))
-    assert len(asked) == 1
-    assert asked[0] <= len(values) + 1
-    assert part.read(0, len(part)).tolist() == cells
-
-
-def test_a_dictionary_of_more_values_than_cells_is_not_read_whole():
-    values = pa.array([f"v{place}" for place in range(1000)])
-    given = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([3, None, 999, 3]), values)])
-    part, asked = series_part(nw.from_native(given, series_only=True)), []
-    read_through(part, 0, 4, lambda cells: asked.extend(cells) or np.zeros(len(cells)))
-    assert sorted(map(str, asked)) == ["None", "v3", "v3", "v999"]
+    columns, asked = read_columns({"a": texts}), []
+    columns.cells(0).through(lambda cells: asked.extend(cells) or np.zeros(len(cells), dtype=int))
+    assert sorted(map(str, asked)) == ["None", "x", "y"]

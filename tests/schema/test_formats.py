@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema.formats import DateFormat, NumberFormat
-from hedgerow.schema.infer import written
+from hedgerow.reading.formats import DateFormat, NumberFormat
+from hedgerow.schema.infer import SHARE, column_of, question_of
 
 GERMAN = NumberFormat(",", ".")
 
@@ -234,9 +234,9 @@ def test_files_are_read_by_the_schema_and_answer_as_frames_do(tmp_path):
     ],
 )
 def test_forms_are_recognized_and_what_is_open_is_said(texts, form, is_open):
-    found = written(cells(*texts))
-    assert (None if found is None else found.form) == form
-    assert is_open == (found is not None and found.question is not None)
+    found = column_of(cells(*texts), share=SHARE)
+    assert (found.forms[0] if found.forms else None) == form
+    assert is_open == bool(question_of(found))
 
 
 def test_infer_reads_text_as_it_is_written():

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.cells import category_key
-from hedgerow.schema.columns import read_columns
+from hedgerow.reading import cells
+from hedgerow.reading.cells import category_key
+from hedgerow.reading.columns import read_columns
 
 BERLIN = "Europe/Berlin"
 SUMMER = datetime(2020, 7, 1, 12, 30)  # in UTC; without it, where nothing has a zone
@@ -187,16 +188,16 @@ def test_a_cell_is_what_the_table_says(column, expected):
     keys = [None if isinstance(one, float) and math.isnan(one) else one for one in map(category_key, columns.cells(0))]
     assert keys == expected
     numbers = [one if isinstance(one, float) else math.nan for one in expected]
-    assert np.array_equal(columns.numbers(0, 0, len(keys)), numbers, equal_nan=True)
+    assert np.array_equal(cells.numbers(columns.cells(0)), numbers, equal_nan=True)
 
 
 @pytest.mark.parametrize("column", [pytest.param(column, id=name) for name, column in without_meaning()])
 def test_a_type_without_meaning_is_refused(column):
-    with pytest.raises(SchemaError, match="none could be read"):
+    with pytest.raises(SchemaError, match="no cell could be read"):
         read_columns({"a": column})
     columns = read_columns({"a": column}, check_types=False)  # as batches are read, of which nothing may be refused
     assert columns.cells(0).tolist() == [None] * len(column)
-    assert np.isnan(columns.numbers(0, 0, len(column))).all()
+    assert np.isnan(cells.numbers(columns.cells(0))).all()
 
 
 def test_a_cell_without_meaning_in_a_column_of_objects_is_missing_alone():

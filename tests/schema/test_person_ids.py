@@ -17,8 +17,8 @@ from hypothesis import given, settings
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.persons import LONGEST, Groups, person_ids, person_text, read_groups
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.persons import LONGEST, Groups, person_ids, person_text, read_groups
 
 from schema.odd_cells import CELLS, NOT_A_TIME, ODD, WORST  # isort: skip
 
@@ -126,10 +126,7 @@ def test_cells_that_differ_by_what_is_written_are_different_ids():
             "\u8c48",
             "\U0002f800",
             "\u4e3d",
-            b"\xff",
-            b"\xfe",
             "ff",
-            "b:ff",
             "t:1",
             BIG,
             BIG + 1,
@@ -208,6 +205,7 @@ def test_a_float_is_an_id_only_where_its_type_holds_every_integer_up_to_it(kind)
             {},
             "\ud800",
             b"Jos\xe9".decode(errors="replace"),
+            b"\xff",
             NOT_A_TIME,
         ),
         *(Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), Decimal("1.1"), Decimal("1e999999"), Decimal("1e-300")),
@@ -257,10 +255,6 @@ def test_text_of_nothing_but_blanks_and_a_marker_between_them_identify_no_person
 @pytest.mark.parametrize("marker", ["-1", "-1.0"])
 def test_a_numeric_marker_stands_for_its_number_however_that_is_stored(marker):
     assert ids(-1, "-1", -1.0, "-1.0", "-1.00", Decimal(-1), missing=(marker,)) == [(0, 0)] * 6
-
-
-def test_bytes_are_no_marker_that_reads_like_their_digits():
-    assert ids(b"\xff", missing=("ff",))[0] != (0, 0)
 
 
 def test_equal_numbers_of_different_types_are_not_remembered_for_one_another():

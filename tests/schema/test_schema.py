@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
+from hedgerow.reading.cells import category_key
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
-from hedgerow.schema.cells import category_key
 
 AGE = Numeric(17, 90)
 SCHEMA = Schema({"age": AGE, "sex": Categorical(["Female", "Male"])}, ["<=50K", ">50K"], missing=["?"], target="income")

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.reading.cells import object_array
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
-from hedgerow.schema.cells import object_array
 from hedgerow.schema.encoder import raw_columns
 
 from .odd_cells import CELLS, ODD, WORST, odd_columns

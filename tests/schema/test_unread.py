@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema.check import UnreadColumns
+from hedgerow.schema.check import Checker
 
 SCHEMA = hr.Schema(
     {"age": hr.Numeric(18, 90), "sex": hr.Categorical(["f", "m"]), "day": hr.Date("2024-01-01", "2024-12-31")},
@@ -20,7 +20,7 @@ MODEL = hr.EDPRFClassifier(1.0, schema=SCHEMA, random_state=0).fit(GOOD, RANDOM.
 
 
 def findings(**columns):
-    look = UnreadColumns(SCHEMA.features, SCHEMA.missing)
+    look = Checker(SCHEMA.features, SCHEMA.missing, quick=True)
     look.add({**GOOD, **columns})
     return look.findings()
 
@@ -80,7 +80,7 @@ def test_predict_warns_once_for_each_column_and_points_at_its_caller(answer):
 
 
 def test_blocks_are_looked_at_together():
-    look = UnreadColumns(SCHEMA.features, SCHEMA.missing)
+    look = Checker(SCHEMA.features, SCHEMA.missing, quick=True)
     look.add({**GOOD, "age": ["x"] * 50})
     assert len(look.findings()) == 1
     look.add(GOOD)
@@ -89,7 +89,7 @@ def test_blocks_are_looked_at_together():
 
 def test_a_late_cell_that_is_read_is_found():
     n = 200_000
-    look = UnreadColumns(SCHEMA.features, SCHEMA.missing)
+    look = Checker(SCHEMA.features, SCHEMA.missing, quick=True)
     late = np.full(n, "x", dtype=object)
     late[n // 2 :] = "40"
     look.add({"age": late, "sex": ["f"] * n, "day": ["2024-05-06"] * n})

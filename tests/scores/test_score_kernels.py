@@ -127,10 +127,3 @@ def test_the_majority_is_the_largest_count():
     for counts in [*SMALL, *LARGE]:
         assert of_branch(counts, MAJORITY) == max(counts)
     assert of_branch((3, 9), MAJORITY, 5) == 9
-
-
-def test_the_minority_is_what_the_largest_count_leaves():
-    counts = np.array(SMALL, dtype=np.int64)
-    found = np.empty(len(SMALL), dtype=np.int64)
-    kernels.minority(counts, found)
-    assert found.tolist() == [sum(row) - max(row) for row in SMALL]

@@ -10,17 +10,13 @@ import pytest
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import (
     SCORES,
-    ClassCount,
     Error,
     Gini,
     InformationGain,
     Max,
-    Minority,
-    Specializations,
     binary,
     mixed,
     multiway,
-    multiway_or_binary,
 )
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 
@@ -32,32 +28,11 @@ def test_scores_have_their_ranges_under_the_names_of_parameters():
         "information-gain": InformationGain,
         "error": Error,
     }
-    assert (Gini().range, Max().range, Error().range, ClassCount.range, Minority.sensitivity) == (2 << 10, 1, 1, 1, 1)
-    assert Gini(3).range == 16
-    assert Minority().of(np.array([[3, 4, 1]])).tolist() == [4]
-    assert Minority().of(np.array([[3, 4, 1]])).dtype == np.int64
+    assert (Gini().range, Max().range, Error().range) == (2 << 10, 1, 1)
     assert Gini().detail == "Gini score in steps of 1/1024"
     assert InformationGain().detail == "information gain of up to 65536 records in steps of 1/1024"
     assert (Max().detail, Error().detail) == ("majority score", "error score")
     assert [score.weighs for score in SCORES.values()] == [False, True, False, True]
-
-
-def test_steps_and_caps_end_where_64_bits_or_memory_do():
-    """A branch of 2^31 records has up to 2^59 steps of a Gini score, so that 8 of them and more stay below 2^63."""
-    assert Gini(28).range == 2 << 28
-    assert Gini(0).range == 2
-    assert InformationGain(1 << 24, 20).cap == 1 << 24
-    assert InformationGain(2, 0).range > 0
-    for wrong in (
-        lambda: Gini(29),
-        lambda: Gini(-1),
-        lambda: InformationGain(fraction_bits=21),
-        lambda: InformationGain(fraction_bits=-1),
-        lambda: InformationGain((1 << 24) + 1),
-        lambda: InformationGain(1),
-    ):
-        with pytest.raises(ConfigurationError):
-            wrong()
 
 
 def test_the_table_of_the_information_gain_cannot_be_written_to():
@@ -92,10 +67,9 @@ def test_listed_tests_are_those_of_their_rules():
     two_sided = [(0, CUT, 0, 1), (0, CUT, 1, 1), (1, VALUE, 0, 1)]
     assert columns(multiway([3, 2])) == each
     assert columns(binary([3, 2], [True, False])) == two_sided
-    assert columns(multiway_or_binary([3, 2], [True, False])) == each + two_sided
     assert columns(mixed([3, 2], [True, False])) == [*two_sided[:2], (1, EACH, 0, 2)]
     assert columns(mixed([1, 2], [True, False])) == [(1, EACH, 0, 1)]
-    for tests in (multiway([3, 2]), binary([3, 2], [True, False]), multiway_or_binary([3, 2], [True, False])):
+    for tests in (multiway([3, 2]), binary([3, 2], [True, False])):
         assert tests.n_codes.tolist() == [3, 2]
         assert tests.offsets.tolist() == [0, 3, 5]
 
@@ -141,39 +115,3 @@ def test_a_sum_of_weights_stays_below_its_limit_also_where_it_passes_64_bits():
 def test_arrays_that_describe_no_tests_are_refused(wrong):
     with pytest.raises(ConfigurationError, match="candidates"):
         replace(multiway([3, 2]), **wrong)
-
-
-def test_codes_that_are_left_are_those_of_nodes_in_their_number():
-    tests = multiway([2, 3])
-    alive = tests.every_code(2)
-    for wrong in (alive[:1], alive[:, 1:]):
-        with pytest.raises(ValueError, match="alive"):
-            tests.undecided(wrong, np.array([3, 3]))
-        with pytest.raises(ValueError, match="alive"):
-            tests.narrowed(wrong, np.array([0, 1]))
-    assert tests.undecided(alive, np.array([3, 3])).dtype == tests.narrowed(alive, np.array([0, 1])).dtype == np.bool_
-
-
-# Specializations.
-
-
-@pytest.mark.parametrize(
-    ("edges", "weight"),
-    [
-        ([(0, 1, 2)], [1, 1]),
-        ([(0, 1, 2), (1, 2, 3)], [1]),
-        ([(0, 1, 2)], [0]),
-        ([(0, 1, 2), (1, 2, 3)], [1, 0]),
-        ([(0, 1, 2), (1, 2)], [1, 1]),
-        ([(0, 2, 2)], [1]),
-        ([(0, 2, 1)], [1]),
-        ([(-1, 1, 2)], [1]),
-        ([(0, 1, 5)], [1]),
-        ([], []),
-    ],
-)
-def test_specializations_that_divide_nothing_are_refused(edges, weight):
-    line = np.arange(4)
-    Specializations(line, [(0, 1, 4), (2, 3, 4), (0, 1, 2)], np.array([1, 1, 1]))
-    with pytest.raises(ConfigurationError):
-        Specializations(line, edges, np.array(weight, dtype=np.int64))

@@ -6,7 +6,6 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from hedgerow.errors import ConfigurationError
 from hedgerow.scores import Majority, Purity, Specializations, most_concerned
 
 LINE = np.array([2, 0, 1, 3, 5, 4])  # two features of four and two codes
@@ -88,9 +87,3 @@ def test_records_concerned():
     assert most_concerned([specializations()], features) == 1
     assert most_concerned([specializations(), left, right], features) == 2
     assert most_concerned([], features) == 0
-
-
-@pytest.mark.parametrize("edges", [[], [(0, 4)], [(0, 2, 2)], [(2, 1, 3)], [(0, 1, 7)], [(-1, 1, 2)]])
-def test_what_is_no_division_is_refused(edges):
-    with pytest.raises(ConfigurationError):
-        specializations(edges)

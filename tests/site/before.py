@@ -46,7 +46,6 @@ BEFORE = {
     "docs/architecture.md": SMALL,
     "docs/curves.md": MODEL,
     "docs/exports.md": SMALL + "report = hr.evaluate(model, X, y, epsilon=0.5)\n",
-    "docs/mlflow.md": SMALL + "frame = X\n",
     "docs/scaling.md": FILES,
     "docs/whole-analysis.md": PEOPLE,
 }
@@ -55,7 +54,6 @@ BEFORE = {
 NEEDS = {
     "docs/audit.md": ["sklearn"],
     "docs/exports.md": ["onnx", "onnxruntime"],
-    "docs/mlflow.md": ["mlflow"],
     "docs/scaling.md": ["pyarrow"],
     "docs/guide/gallery.md": ["matplotlib"],
     "docs/comparisons/index.md": ["matplotlib"],

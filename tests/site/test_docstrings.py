@@ -45,7 +45,7 @@ def listed() -> tuple[str, ...]:
     return tuple(found)
 
 
-NAMES = [name for name in listed() if not name.startswith("hedgerow.mlflow.")]  # MLflow has an environment of its own
+NAMES = listed()
 DOCUMENTED = [name for name in NAMES if not (inspect.isclass(thing(name)) and issubclass(thing(name), BaseException))]
 
 

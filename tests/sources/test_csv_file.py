@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import FileFormatError, SchemaError
-from hedgerow.sources import csv_file
-from hedgerow.sources.csv_file import CSVFile
-from hedgerow.sources.table_file import unread
-from hedgerow.sources.tables import CSVFormat, guess_format, open_table, read_table
+from hedgerow.reading import csv_file
+from hedgerow.reading.csv_file import CSVFile, CSVFormat
+from hedgerow.reading.table_file import guess_format, open_table, read_table, unread, whole
 
 TEXTS = st.text(st.sampled_from('ab ",;\t0é'), max_size=20)
 
@@ -67,7 +66,7 @@ def cells_of(line, separator=","):
     width, form = line.count(separator) + 1, CSVFormat(separator)
     for columns in range(1, width + 1):
         header = separator.join(f"x{place}" for place in range(columns))
-        table = CSVFile(io.BytesIO(f"{header}\n{line}".encode()), form, "t.csv").read()
+        table = whole([CSVFile(io.BytesIO(f"{header}\n{line}".encode()), form, "t.csv")])
         rows = list(zip(*(column.tolist() for column in table.values()), strict=True))
         if not rows or rows[0][0] is not None:
             break
@@ -136,14 +135,16 @@ WRONG_BYTES = {
     "xz": lzma.compress(b"a,b\n1,2\n"),
     "7-Zip": b"7z\xbc\xaf\x27\x1c\x00\x04",
     "zip archive": b"PK\x03\x04\x14\x00\x00\x00",
-    "Parquet file": b"PAR1\x15\x04\x15\x10",
+    "Parquet file": b"PAR1\x15\x04\x15\x10\x00",
     "Feather": b"ARROW1\x00\x00\xff\xff\xff\xff",
-    "ORC": b"ORC\n\x0b",
+    "ORC": b"ORC\x00\n\x0b",
     "Excel": bytes.fromhex("d0cf11e0a1b11ae1") + bytes(20),
     "HDF5": b"\x89HDF\r\n\x1a\n",
     "SQLite": b"SQLite format 3\x00\x10\x00",
-    "zero bytes": "a,b\n1,2\n".encode("utf-16-le"),
-    "not UTF-8, likely Latin-1": "größe,b\n1,2\n".encode("latin-1"),
+    "UTF-16": "a,b\n1,2\n".encode("utf-16-le"),
+    "UTF-16 with a mark": "\ufeffa,b\n1,2\n".encode("utf-16-be"),
+    "UTF-32": "\ufeffa,b\n1,2\n".encode("utf-32-le"),
+    "Latin-1": "größe,b\n1,2\n".encode("latin-1"),
 }
 
 
@@ -162,7 +163,7 @@ def test_packed_files_are_read_as_what_is_in_them(table, tmp_path, kind):
     for wrong in (packed(kind, content)[:-20], packed(kind, content)[:3000] + bytes(4000)):
         with pytest.raises(FileFormatError, match="is damaged"):
             table(wrong, ";")
-    with pytest.raises(FileFormatError, match="is a Parquet file"):
+    with pytest.raises(FileFormatError, match="first line"):
         table(packed(kind, WRONG_BYTES["Parquet file"]))
 
 
@@ -191,15 +192,9 @@ def test_an_ascii_separator_is_its_ascii_byte_in_every_encoding(table, tmp_path)
 
 
 @pytest.mark.parametrize("kind", WRONG_BYTES)
-def test_what_is_no_text_in_utf_8_is_named(table, kind):
-    with pytest.raises(FileFormatError, match=kind):
+def test_a_first_line_that_is_no_text_in_utf_8_is_named(table, kind):
+    with pytest.raises(FileFormatError, match=r"zero bytes in its first line|first line that is not in utf-8"):
         table(WRONG_BYTES[kind])
-
-
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-def test_a_byte_order_mark_is_named(table, encoding):
-    with pytest.raises(FileFormatError, match=f"text in {encoding[:6].upper()}, but"):
-        table("\ufeffa,b\n1,2\n".encode(encoding))
 
 
 @pytest.mark.parametrize("name", ["PAR1", "ORC", "FEA1", "BZh9", "PK", "ARROW1", "SQLite format 3"])
@@ -223,7 +218,7 @@ def test_the_length_of_a_first_record_is_no_error(table, monkeypatch, size, begi
 def test_bytes_that_are_not_utf_8_are_counted_by_column(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,b,c\n\xfc,1,2\n\xfcx,\xfc,2\n1,2,3\n\xfc,1\n")
     with open_table(tmp_path / "t.csv") as opened:
-        opened.read()
+        whole([opened])
         assert (opened.unreadable, opened.malformed) == ({"a": 2, "b": 1}, 1)
     warning, _ = unread([opened])
     assert warning.startswith("3 cells of the columns 'a', 'b' have bytes that are not of the file's encoding")
@@ -274,7 +269,7 @@ def test_the_file_is_closed(tmp_path):
     with open_table(tmp_path / "t.csv") as opened:
         assert opened.header == ("a",)
     with pytest.raises(ValueError, match="closed"):
-        next(opened.blocks())
+        next(opened.batches())
 
 
 @given(odd=st.text(max_size=30).filter(lambda text: not {"\n", '"'} & set(text)), place=st.integers(0, 4))

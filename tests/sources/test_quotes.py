@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.limits import LONGEST_QUOTED
-from hedgerow.sources import csv_file
-from hedgerow.sources.csv_file import CSVFile, CSVFormat
-from hedgerow.sources.table_file import unread
+from hedgerow.reading import csv_file
+from hedgerow.reading.csv_file import CSVFile, CSVFormat
+from hedgerow.reading.table_file import unread, whole
 
 CELLS = st.text(st.sampled_from('ab",;\r\n é'), max_size=12)
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6)
@@ -36,7 +36,7 @@ def opened(content, separator=","):
 
 
 def rows_of(content, separator=","):
-    return list(zip(*(column.tolist() for column in opened(content, separator).read().values()), strict=True))
+    return list(zip(*(column.tolist() for column in whole([opened(content, separator)]).values()), strict=True))
 
 
 def short(monkeypatch, length):
@@ -190,7 +190,7 @@ def test_a_separator_that_the_encoding_lacks_is_refused():
 
 def test_what_could_not_be_read_is_counted():
     table = opened(b'p,q\n1\n\xff,2\n1,"open\n3,4\n')
-    table.read()
+    whole([table])
     assert (table.malformed, table.open_quotes, table.unreadable.total()) == (2, 1, 1)
     bad, malformed, quotes = unread([table])
     assert "1 cell of the column 'p'" in bad

@@ -41,9 +41,9 @@ def law_of(plan, records):
     law, script, known = {}, [], {}
     while script is not None:
         replay = CountsSeen(script, known)
-        steps, counts = plan.release(Queryable(make_table(records, N_CODES), cost(plan.event), replay))
-        before = law.get(tuple(steps), (0.0, None))[0]
-        law[tuple(steps)] = (before + replay.probability, counts)
+        model = plan.fit(Queryable(make_table(records, N_CODES), cost(plan.event), replay))
+        before = law.get(model.steps, (0.0, None))[0]
+        law[model.steps] = (before + replay.probability(), model.counts)
         script = replay.next_script()
     assert sum(p for p, _ in law.values()) == pytest.approx(1, abs=1e-12)
     return law, replay.rate

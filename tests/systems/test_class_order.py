@@ -129,7 +129,7 @@ def test_curves_constraints_and_cards_follow_the_second_sorted_class():
     _, curve = model.feature_curve("a")
     assert curve[0] > 0 > curve[-2]
     [panel] = feature_panels(model, "a")
-    assert panel.curve.values[0, 0] > 0
+    assert panel.effect.values[0, 0] > 0
     assert hr.FeatureDisplay.from_estimator(model, "a").classes == ("ill", "well")
     card = hr.evaluate(model, X, TWO, epsilon=10.0, random_state=0)
     assert tuple(card.classes) == ("ill", "well")

@@ -78,7 +78,7 @@ def test_cards_searches_curators_and_plans_protect_the_schemas_persons():
     card = hr.evaluate(model, FRAME, Y, epsilon=1)
     search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), {"max_depth": [1, 2]}).fit(FRAME, Y)
     curator = hr.Curator(FRAME, Y, SCHEMA, 1)
-    outlook = hr.plan(SCHEMA, records=300, epsilon=1, system="edprf", made_up=False)
+    outlook = hr.plan(SCHEMA, records=300, epsilon=1, system="edprf")
     certificates = (card.certificate_, search.certificate_, search.best_estimator_.certificate_, curator.certificate)
     for certificate in (*certificates, outlook.certificate):
         assert (certificate.person, certificate.records_per_person) == ("who", 2)

@@ -147,7 +147,7 @@ def privately(task, epsilon=2.0, **given):
 def of_version_0_3(certificate):
     """Return how version 0.3 described a start."""
     name = f"a {certificate.system} of certificate {certificate.digest[:16]}"
-    own = certificate.own_reasons
+    own = replace(certificate, starts=()).reasons
     if own:
         return f"{name}, which promises nothing: {own[0]}"
     claim = claim_in_words(certificate.claim, certificate.unit)
@@ -202,14 +202,13 @@ def test_no_guarantee_where_a_start_has_none_down_the_chain(task, start, tmp_pat
     assert certificate.holds is not bool(words)
     assert len(certificate.reasons) == len(words)
     assert all(any(word in reason for reason in certificate.reasons) for word in words)
-    assert set(certificate.own_reasons) == set()
+    assert replace(certificate, starts=()).reasons == ()
     saved = from_file(model, tmp_path).certificate_
     assert (saved, saved.digest, saved.reasons) == (certificate, certificate.digest, certificate.reasons)
     stated = privately(task, 0.5, init=init, public_start=True).certificate_
     assert stated.holds
     assert stated.details().count("as the caller stated with public_start=True") == len(certificate.starts)
     assert "records of a start being public, as the caller stated" in str(stated)
-    assert stated.shared == stated.claim
     assert "its start" not in str(stated)
 
 
@@ -260,7 +259,6 @@ OTHERWISE = {"adjacency": {"adjacency": "replace-one"}, "unit": {"records_per_pe
 def test_no_sum_of_costs_that_do_not_compare(task, given):
     certificate = privately(task, init=privately(task, **OTHERWISE[given])).certificate_
     assert certificate.holds
-    assert certificate.shared is None
     assert "so no sum of the costs is stated" in " ".join(str(certificate).split())
 
 
@@ -282,7 +280,7 @@ def test_the_certificate_says_where_the_start_comes_from(task):
     assert "a start that promises nothing; " in str(certificate)
     assert type(certificate).from_dict(certificate.to_dict()) == certificate
     name = "hedgerow" if kind is hr.HedgerowClassifier else "hedgerow-regressor"
-    planned = hr.plan(init.schema_, records=1000, epsilon=1.0, system=name, made_up=False, init=init)
+    planned = hr.plan(init.schema_, records=1000, epsilon=1.0, system=name, init=init)
     assert planned.certificate.digest == certificate.digest
     again = kind(2.0, schema=init.schema_, init=model).fit(some(4000, 5000), y[4000:5000])
     assert again.certificate_.starts[1:] == certificate.starts
@@ -423,7 +421,7 @@ def test_persons_are_protected_with_a_start(task):
     kind, y, init = task
     model = kind(1.0, schema=init.schema_, init=init, records_per_person=2)
     model.fit(some(3000, 4500), y[3000:4500], groups=np.arange(1500) // 3)
-    assert model.certificate_.own_reasons == ()
+    assert replace(model.certificate_, starts=()).reasons == ()
     assert model.certificate_.records_per_person == 2
 
 

@@ -20,8 +20,8 @@ import hedgerow as hr
 from hedgerow.audit import check_model
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Geometric, PassesThreshold
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.persons import person_text
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.persons import person_text
 from hedgerow.systems import system_class
 
 from schema.odd_cells import CELLS  # isort: skip
@@ -242,8 +242,8 @@ def test_a_report_card_of_persons_has_wider_intervals_for_a_population():
 
 
 def test_a_plan_says_what_a_person_costs():
-    outlook = hr.plan(SCHEMA, records=5000, epsilon=1, system="edprf", records_per_person=4, made_up=False)
-    one = hr.plan(SCHEMA, records=5000, epsilon=0.25, system="edprf", made_up=False)
+    outlook = hr.plan(SCHEMA, records=5000, epsilon=1, system="edprf", records_per_person=4)
+    one = hr.plan(SCHEMA, records=5000, epsilon=0.25, system="edprf")
     assert [step.noise for step in outlook.steps] == pytest.approx([step.noise for step in one.steps])
     assert outlook.to_dict()["claim"]["records_per_person"] == 4
     assert "for one person added or removed, with at most 4 records" in str(outlook)

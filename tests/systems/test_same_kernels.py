@@ -31,7 +31,7 @@ def outer(seen):
 def test_the_number_of_records_does_not_choose_kernels(rows, of_some, tmp_path):
     for fit, seen in kernels(rows, tmp_path).items():
         seen, expected = outer(seen), outer(of_some[fit])
-        assert "hedgerow.schema.kernels.bin_columns" in seen
+        assert "hedgerow.reading.kernels.bin_columns" in seen
         for name in seen.keys() | expected.keys():
             if (name in seen and name in expected) or not name.startswith(BY_RELEASED):
                 assert seen.get(name) == expected.get(name), (fit, name)

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.released_warnings import column_warnings
+from hedgerow.schema import Encoder
 from hedgerow.survey import fine_encoder
 from hedgerow.systems import system_class
 
@@ -99,8 +101,5 @@ def test_a_message_names_few_cut_points():
 
 
 def test_a_bin_of_one_day_is_as_wide_as_the_others():
-    from hedgerow.released_warnings import _narrow_ends
-
-    feature = hr.Date("2024-01-01", "2024-01-03")
-    cuts = feature.bin_edges(255)
-    assert not list(_narrow_ends(feature, cuts, np.ones(4, dtype=np.int64)))
+    schema = hr.Schema({"day": hr.Date("2024-01-01", "2024-01-03")}, classes=["no", "yes"])
+    assert column_warnings(Encoder(schema, 255), {0: np.array([10**6, 0, 0, 0])}, 1.0) == ()

@@ -60,7 +60,7 @@ def test_planned_budgets_add_up_to_epsilon_and_no_more_is_spent(cuts, epsilon):
     assert epsilon / 2 * (1 - Fraction(1, 2**40)) < counts
     for seed in range(20):
         curator = Queryable(make_table(records(seed=seed), N_CODES), epsilon, Randomness(seed))
-        plan.release(curator)
+        plan.fit(curator)
         spent = curator.spent
         assert counts + 4 * parts[0].epsilon * (1 - Fraction(1, 2**40)) <= spent <= planned.epsilon
 
@@ -79,8 +79,8 @@ def test_budgets_are_the_papers():
 def test_the_cap_is_never_passed(cuts, max_cells):
     plan = plan_of(cuts, max_cells=max_cells, specializations=20)
     for seed in range(15):
-        release = plan.release(Queryable(make_table(records(40), N_CODES), cost(plan.event), Randomness(seed)))
-        assert release[1].shape[0] <= max_cells
+        release = plan.fit(Queryable(make_table(records(40), N_CODES), cost(plan.event), Randomness(seed)))
+        assert len(release.counts) <= max_cells
 
 
 @pytest.mark.parametrize("cuts", [SEPARATE, MERGED])
@@ -89,18 +89,18 @@ def test_neighbors_with_the_same_steps_have_tables_of_one_shape(cuts):
     for leave_out in range(5):
         fewer = data[:leave_out] + data[leave_out + 1 :]
         one, other = (
-            plan.release(Queryable(make_table(d, N_CODES), cost(plan.event), Randomness(3))) for d in (data, fewer)
+            plan.fit(Queryable(make_table(d, N_CODES), cost(plan.event), Randomness(3))) for d in (data, fewer)
         )
-        if one[0] == other[0]:
-            assert one[1].shape == other[1].shape
-    empty = plan.release(Queryable(make_table([], N_CODES), cost(plan.event), Randomness(0)))
-    assert len(empty[0]) == 6
-    assert empty[1].shape[1] == 2
+        if one.steps == other.steps:
+            assert one.counts.shape == other.counts.shape
+    empty = plan.fit(Queryable(make_table([], N_CODES), cost(plan.event), Randomness(0)))
+    assert len(empty.steps) == 6
+    assert empty.counts.shape[1] == 2
 
 
 def test_empty_cells_have_noise_of_both_signs():
     plan, table = plan_of(MERGED, max_cells=4000), make_table([(8, 0, 0, 1)] * 5, N_CODES)
-    counts = plan.release(Queryable(table, cost(plan.event), Randomness(1)))[1]
+    counts = plan.fit(Queryable(table, cost(plan.event), Randomness(1))).counts
     assert (counts < 0).any()
     assert (counts > 0).any()
     assert len(counts) > 10
@@ -113,9 +113,9 @@ def test_a_clear_split_is_found():
     table = make_table(np.column_stack([rows, labels]).tolist(), N_CODES)
     for cuts in (SEPARATE, MERGED):
         curator = Queryable(table, Fraction(4), Randomness(0))
-        steps, counts = plan_of(cuts, specializations=1, epsilon=Fraction(4)).release(curator)
-        assert steps == [(0, 3, 9)]
-        assert np.abs(counts - [[np.sum(~labels), 0], [0, np.sum(labels)]]).max() < 30
+        model = plan_of(cuts, specializations=1, epsilon=Fraction(4)).fit(curator)
+        assert model.steps == ((0, 3, 9),)
+        assert np.abs(model.counts - [[np.sum(~labels), 0], [0, np.sum(labels)]]).max() < 30
 
 
 def test_an_interval_is_cut_anywhere_and_a_category_is_divided_once():
@@ -132,7 +132,7 @@ def test_a_cell_is_a_group_of_each_feature():
     assert cut.n_cells_with((3, 4, 9)) == 18
     codes = np.array([[2, 5, 2], [3, 5, 0], [8, 0, 1], [0, 0, 5]])
     assert cut.cell(codes).tolist() == [2, 6, 7, 5]
-    assert cut.runs(0) == [(0, 3), (3, 9)]
+    assert cut.begins(0).tolist() == [0, 3]
 
 
 def curator_of(epsilon):

@@ -93,4 +93,4 @@ def test_twenty_fits_are_less_in_rho_than_in_epsilon():
     plain = hr.Ledger(10, 2e-5)
     for _ in range(20):
         plain.reserve(certificate)
-    assert (plain.remaining, plain.delta - plain.spent_delta) == (0, 0)
+    assert (plain.remaining, plain.ceiling.delta - plain.total.delta) == (0, 0)

@@ -12,8 +12,8 @@ import hedgerow as hr
 from hedgerow import compiled
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
+from hedgerow.reading.persons import Groups
 from hedgerow.schema import Encoder
-from hedgerow.schema.persons import Groups
 from hedgerow.scores import multiway
 from hedgerow.table import (
     CellCounts,

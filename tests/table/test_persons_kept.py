@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.persons import Groups
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.persons import Groups
 from hedgerow.table import keep_of
 from hedgerow.table.reading import Keep, least
 

@@ -7,8 +7,7 @@ import pytest
 from private_fits import CASES, released
 
 from hedgerow.curator import Queryable
-from hedgerow.engines.local import LocalEngine, Spill
-from hedgerow.engines.progress import Silent
+from hedgerow.engines.local import LocalEngine, Silent, Spill
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, WeightedCoin
 from hedgerow.table import ClassCounts, Histogram, MemoryTable, Partition, PartitionedTable, Sizes
 from parts import PartsTable

@@ -18,9 +18,9 @@ from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import Link, ScoringForm, Trees
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_columns
-from hedgerow.scores import multiway_or_binary
+from hedgerow.scores import Candidates, binary, multiway
 from hedgerow.survey import merged_encoder, merged_to_arrays
 from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
@@ -266,7 +266,9 @@ def _cuts(table: Integers, encoder: Encoder) -> Iterator[Cut]:
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
     """Yield the terms of a file of version 0.2: trees of up to two cuts, one on each level, above a feature."""
-    candidates = multiway_or_binary(encoder.n_codes, encoder.schema.is_numeric)
+    kinds = multiway(encoder.n_codes), binary(encoder.n_codes, encoder.schema.is_numeric)
+    columns = [np.concatenate([getattr(of, name) for of in kinds]) for name in ("feature", "kind", "at", "weight")]
+    candidates = Candidates(encoder.n_codes, *columns)
     if not isinstance(loss, Logistic):  # these versions had no regressors
         raise FileFormatError(DAMAGED)
     classes, features = len(encoder.schema.classes), len(encoder.n_codes)

@@ -20,8 +20,8 @@ from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.reading.cells import category_key
 from hedgerow.schema import Categorical, Encoder, Schema
-from hedgerow.schema.cells import category_key
 from hedgerow.table.table import Margins
 
 Arrays = Mapping[str, npt.NDArray[Any]]

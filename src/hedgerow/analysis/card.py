@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -92,10 +92,9 @@ class Card:
     def warnings(self) -> tuple[str, ...]:
         """What the released counts say against the labels (docs/proofs/report-card.md). It costs nothing."""
 
-    @property
     @abstractmethod
     def _released(self) -> dict[str, Any]:
-        """What ``from_dict`` needs besides the counts, as plain values."""
+        """Return what ``from_dict`` needs besides the counts, as plain values."""
 
     @abstractmethod
     def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
@@ -111,12 +110,10 @@ class Card:
 
     def figure(self, name: str) -> Figure:
         """Return a figure by its name, within its possible range."""
-        return self._within_bounds(self._known(name))
-
-    def _within_bounds(self, name: str) -> Figure:
+        name, shape = self._known(name)
         low, high = self._bounds(name)
         figure, _ = self._figure(name, self._significant)
-        return Figure(*(min(max(part, low), high) for part in figure))
+        return Figure(*(shape(min(max(part, low), high)) for part in figure))
 
     def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
         """Return an interval that covers a figure with a probability of about ``level``, what bins leave open included.
@@ -137,15 +134,13 @@ class Card:
         cell, through the figure's rates of change (docs/proofs/report-card.md). Where a number that a figure divides by does
         not stand out from its noise the interval says nothing: it is everything.
         """
-        return self._interval(self._known(name), level, sampling)
-
-    def _interval(self, name: str, level: float, sampling: bool) -> tuple[float, float]:
+        name, shape = self._known(name)
         if not isinstance(level, int | float) or not 0 < level < 1:
             raise ConfigurationError(f"level is {shown(level)}, but it is a probability; pass a number such as 0.95.")
         least, most = self._bounds(name)
         parts = self._denominators(name)
         if any(total <= CLEAR * noise for total, noise in parts):
-            return least, most
+            return shape(least), shape(most)
         guard = 1 + max(noise / total for total, noise in parts)
         (_, low, high), slopes = self._figure(name, self.counts)
         # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
@@ -154,20 +149,26 @@ class Card:
         squares = slopes**2
         spread = float((variance * squares).sum())
         if not spread:
-            return max(low, least), min(high, most)
+            return shape(max(low, least)), shape(min(high, most))
         kurtosis = 3 * float(((self.deviation**2 * squares) ** 2).sum()) / spread**2
         wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
-        return max(low - wide, least), min(high + wide, most)
+        return shape(max(low - wide, least)), shape(min(high + wide, most))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was released, and the figures computed from it, as plain values for JSON."""
+        """Return what was released, and the figures computed from it, as plain values for JSON; null is an infinite end."""
+        kinds = {"interval_of_noise": False, "interval_of_noise_and_sampling": True}
+        figures = {}
+        for name in self.FIGURES:
+            intervals = {kind: self.interval(name, sampling=sampling) for kind, sampling in kinds.items()}
+            finite = {kind: [end if math.isfinite(end) else None for end in ends] for kind, ends in intervals.items()}
+            figures[name] = {"value": self.figure(name).value, **finite}
         return {
-            **self._released,
+            **self._released(),
             "counts": self.counts.tolist(),
             "deviation": self.deviation,
             "records": self.records,
             **({} if self.model_unit is None else {"model_unit": asdict(self.model_unit)}),
-            "figures": self.figures_to_dict(),
+            "figures": figures,
         }
 
     @staticmethod
@@ -181,17 +182,6 @@ class Card:
             "deviation": deviation,
             "certificate_": Certificate.from_dict(values["certificate"]),
             "model_unit": Unit(**values["model_unit"]) if "model_unit" in values else None,
-        }
-
-    def figures_to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values for JSON; null stands for an end that is infinite."""
-        return {
-            name: {
-                "value": self.figure(name).value,
-                "interval_of_noise": [_finite(end) for end in self.interval(name, sampling=False)],
-                "interval_of_noise_and_sampling": [_finite(end) for end in self.interval(name)],
-            }
-            for name in self.FIGURES
         }
 
     __repr__ = short_repr
@@ -227,14 +217,11 @@ class Card:
         """The counts that figures are computed from."""
         return self.counts
 
-    def _known(self, name: str) -> str:
+    def _known(self, name: str) -> tuple[str, Callable[[float], float]]:
+        """Return what a figure is computed as, and the function that then gives it: a root has no slope at zero."""
         if name not in self.FIGURES:
             raise ConfigurationError(f"there is no figure {shown(name)}; ask for one of {', '.join(self.FIGURES)}.")
-        return name
-
-
-def _finite(end: float) -> float | None:
-    return end if math.isfinite(end) else None
+        return ("mse", math.sqrt) if name == "rmse" else (name, float)
 
 
 MOST_BINS = 1024  # of a probability or a residual
@@ -250,6 +237,7 @@ class ScoreGrid:
     each class whether it is the label, and the bin of its probability.
     """
 
+    coordinates: ClassVar[str] = "label and score"
     n_classes: int
     bins: int
 
@@ -272,16 +260,15 @@ class ScoreGrid:
     def codes(self, probabilities: Floats, labels: Integers) -> Integers:
         """Return the cells of each record, of shape (records, histograms); a record decides its own alone."""
         predicted = probabilities.argmax(axis=1)
+        scores = probabilities[:, 1:] if self.n_classes == 2 else probabilities
+        places = np.searchsorted(self.inner, scores, side="left")
         if self.n_classes == 2:
-            place, half = self._bins_of(probabilities[:, 1]), self.bins // 2
+            half = self.bins // 2
             # Rounding may leave a probability on the other side of 1/2 than the prediction.
-            place = np.where(predicted == 1, np.maximum(place, half), np.minimum(place, half - 1))
-            return np.asarray(labels * self.bins + place)[:, None]
-        own = [(labels == k) * self.bins + self._bins_of(probabilities[:, k]) for k in range(self.n_classes)]
-        return np.column_stack([labels * self.n_classes + predicted, *own])
-
-    def _bins_of(self, probability: Floats) -> Integers:
-        return np.searchsorted(self.inner, probability, side="left").astype(np.int64)
+            sided = np.where(predicted == 1, np.maximum(places[:, 0], half), np.minimum(places[:, 0], half - 1))
+            return np.asarray(labels * self.bins + sided)[:, None]
+        own = (labels[:, None] == np.arange(self.n_classes)) * self.bins + places
+        return np.column_stack([labels * self.n_classes + predicted, own])
 
     def cells_of(self, k: int) -> slice:
         """Return where the counts by bin of class k's probability are: those of other labels, then those with the label."""
@@ -290,10 +277,8 @@ class ScoreGrid:
 
     def confusion(self, counts: Floats) -> Floats:
         """Return the counts of all histograms in a row as those of each label and predicted class, (labels, predicted)."""
-        if self.n_classes == 2:
-            sides: Floats = counts.reshape(2, 2, self.bins // 2).sum(axis=2)
-            return sides
-        return counts[: self.n_classes**2].reshape(self.n_classes, self.n_classes)
+        confusion: Floats = self.by_label(counts).reshape(self.n_classes, self.n_classes, -1).sum(axis=2)
+        return confusion
 
     def by_label(self, counts: Floats) -> Floats:
         """Return the counts of all histograms in a row as those of each label, (labels, cells): each record is in one."""
@@ -301,10 +286,9 @@ class ScoreGrid:
 
     def curve(self, counts: Floats, k: int) -> tuple[Floats, Floats]:
         """Return the counts by bin of class k's probability: of records with that label, and of all others."""
-        if self.n_classes == 2:
-            zero, one = counts.reshape(2, self.bins)
-            return (one, zero) if k == 1 else (zero[::-1], one[::-1])
         others, own = counts[self.cells_of(k)].reshape(2, self.bins)
+        if self.n_classes == 2 and k == 0:
+            return others[::-1], own[::-1]
         return own, others
 
 
@@ -466,7 +450,6 @@ class ReportCard(Card):
         observed = np.clip(own[clear] / records[clear], 0.0, 1.0)
         return Calibration(((lower + upper) / 2)[clear], observed, records[clear])
 
-    @property
     def _released(self) -> dict[str, Any]:
         return {"classes": list(self.classes), "bins": self.grid.bins}
 
@@ -507,31 +490,23 @@ class ReportCard(Card):
         return [(total, math.sqrt(cells) * self.deviation) for total, cells in parts]
 
     def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
-        measure = {"accuracy": self._accuracy, "roc_auc": _roc_auc, "brier_score": self._brier_score}[name]
-        cells = [self.grid.cells_of(k) for k in self._curves]
+        classes, slopes, figures = self.grid.n_classes, np.zeros(len(counts)), []
         if name == "accuracy":
-            cells = [slice(0, int(self.grid.n_codes[0]))]
-        figures, slopes = [], np.zeros(len(counts))
-        for place in cells:
-            figure, slopes[place] = measure(counts[place])
-            figures.append(figure)
-        parts = len(cells) if name == "roc_auc" else 1  # it is a mean over classes, and the Brier score a sum
-        return Figure(*(np.sum(figures, axis=0) / parts).tolist()), slopes / parts
-
-    def _accuracy(self, counts: Floats) -> tuple[Figure, Floats]:
-        right = np.eye(self.grid.n_classes).ravel()
-        right = np.repeat(right, len(counts) // len(right))
-        return mean_figure(counts, right, right, right)
-
-    def _brier_score(self, counts: Floats) -> tuple[Figure, Floats]:
+            cells = int(self.grid.n_codes[0])
+            right = np.repeat(np.eye(classes).ravel(), cells // classes**2)
+            figure, slopes[:cells] = mean_figure(counts[:cells], right, right, right)
+            return figure, slopes
         lower, upper = self.grid.ends
         middle = (lower + upper) / 2
-        parts = (
-            (middle, 1 - middle),
-            (lower, 1 - upper),
-            (upper, 1 - lower),
-        )  # errors of other labels, and of the label
-        return mean_figure(counts, *(np.concatenate(part) ** 2 for part in parts))
+        parts = (middle, 1 - middle), (lower, 1 - upper), (upper, 1 - lower)  # errors of other labels, and of the label
+        errors = [np.concatenate(part) ** 2 for part in parts]
+        for place in map(self.grid.cells_of, self._curves):
+            figure, slopes[place] = (
+                _roc_auc(counts[place]) if name == "roc_auc" else mean_figure(counts[place], *errors)
+            )
+            figures.append(figure)
+        number = len(figures) if name == "roc_auc" else 1  # it is a mean over classes, and the Brier score a sum
+        return Figure(*(np.sum(figures, axis=0) / number).tolist()), slopes / number
 
     @property
     def _curves(self) -> range:

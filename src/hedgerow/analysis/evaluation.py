@@ -12,9 +12,9 @@ import numpy as np
 from hedgerow.analysis.card import MOST_BINS, ReportCard, ScoreGrid
 from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
-from hedgerow.curator.given import promised, read_given
+from hedgerow.curator.given import certified, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import (
@@ -29,8 +29,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
-from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
-from hedgerow.privacy.claim import Unit
+from hedgerow.privacy.certificate import warn_of_claim
 from hedgerow.table import Histogram, keep_of
 
 ASSUMPTIONS = (
@@ -129,24 +128,25 @@ def evaluate(
         random_state=random_state,
         ledger=ledger,
     )
-    reading = _counted(model, bins)
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_BINS or bins % 2:
+        raise ConfigurationError(
+            f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to {MOST_BINS}."
+        )
     schema = model.schema_
+    if isinstance(model, PrivateClassifier):
+        grid: ScoreGrid | ResidualGrid = ScoreGrid(len(schema.classes), int(bins))
+    else:
+        grid = ResidualGrid(schema.outcome_grid.low, schema.outcome_grid.high, int(bins))
     columns, labels, _, persons = read_given(X, y, groups, schema)
-    histograms = len(reading.n_codes)
-    budget = Budget.of(claim, lambda amount: reading.event(amount.noise(histograms)))
-    noise = budget.noise(histograms)
-    event = reading.event(noise)
-    certificate = certify(
-        "evaluate",
-        event,
-        schema,
-        variant="private",
-        claim=claim,
-        seeded=randomness.seeded,
-        assumptions=ASSUMPTIONS,
-        person=None if persons is None else persons.name,
-    )
-    warn_of_delta(claim.delta, stacklevel=2)
+    histograms = len(grid.n_codes)
+
+    def event_of(noise: Noise) -> Event:
+        return noise.event(f"counts by {grid.coordinates}", draws=int(grid.n_codes.sum()))
+
+    noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
+    event = event_of(noise)
+    certificate = certified("evaluate", event, schema, claim, randomness, ASSUMPTIONS, persons)
+    warn_of_claim(2, claim.delta)
     if certificate.unit != model.certificate_.unit:
         warnings.warn(
             f"this report card protects {certificate.unit}, but the model protects {model.certificate_.unit}, so the "
@@ -156,76 +156,39 @@ def evaluate(
         )
     booked = nullcontext() if ledger is None else ledger.reserve(certificate)
     keep = keep_of(persons, claim.records_per_person, randomness)
+    reading = Counted(schema, model.model_, grid)
     with booked, without_sizes(), table_of(columns, labels, reading, keep) as table:
         curator = Queryable(table, cost(event), randomness)
         counts = curator.answer(Histogram(curator.assign(PerRecordCoin(1))), noise)[0, :, 0]  # all histograms in a row
-    card = reading.card(counts.astype(np.float64), noise, certificate, model.certificate_.unit)
+    shared: dict[str, Any] = {
+        "counts": counts.astype(np.float64),
+        "deviation": noise.deviation,
+        "certificate_": certificate,
+        "model_unit": model.certificate_.unit,
+    }
+    if isinstance(grid, ScoreGrid):
+        card: ReportCard | RegressionCard = ReportCard(**shared, classes=ClassOrder.of(schema).classes, grid=grid)
+    else:
+        normal, digest = isinstance(noise, RoundedNormal), model_digest(model.model_)
+        card = RegressionCard(**shared, grid=grid, step=schema.outcome_grid.step, normal=normal, model_digest=digest)
     for text in card.warnings:
         warnings.warn(text, UserWarning, stacklevel=2)
     return card
 
 
-def _counted(model: PrivateClassifier | PrivateRegressor, bins: object) -> ScoredRecords | ResidualRecords:
-    """Return what is counted of a model."""
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_BINS or bins % 2:
-        raise ConfigurationError(
-            f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to {MOST_BINS}."
-        )
-    schema = model.schema_
-    if isinstance(model, PrivateClassifier):
-        return ScoredRecords(schema, model.model_, ScoreGrid(len(schema.classes), int(bins)))
-    grid = ResidualGrid(schema.outcome_grid.low, schema.outcome_grid.high, int(bins))
-    return ResidualRecords(schema, model.model_, grid)
-
-
 @dataclass(frozen=True, eq=False)
-class ScoredRecords(Labelled):
+class Counted(Labelled):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
     model: Model
-    grid: ScoreGrid
+    grid: ScoreGrid | ResidualGrid
 
     @property
     def n_codes(self) -> Integers:
         return self.grid.n_codes
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        if isinstance(self.grid, ResidualGrid):
+            return self.grid.codes(self.model.predictions(block), truth)
         order = ClassOrder.of(self.schema)
         return self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
-
-    def event(self, noise: Noise) -> Event:
-        return noise.event("counts by label and score", draws=int(self.n_codes.sum()))
-
-    def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> ReportCard:
-        classes = ClassOrder.of(self.schema).classes
-        return ReportCard(counts, noise.deviation, certificate, classes=classes, grid=self.grid, model_unit=unit)
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualRecords(Labelled):
-    """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
-
-    model: Model
-    grid: ResidualGrid
-
-    @property
-    def n_codes(self) -> Integers:
-        return np.array([self.grid.cells])
-
-    def _codes(self, block: dict[str, Any], truth: Any) -> Any:
-        return self.grid.codes(self.model.predictions(block), truth)
-
-    def event(self, noise: Noise) -> Event:
-        return noise.event("counts by prediction and residual", draws=self.grid.cells)
-
-    def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> RegressionCard:
-        return RegressionCard(
-            counts,
-            noise.deviation,
-            certificate,
-            grid=self.grid,
-            step=self.schema.outcome_grid.step,
-            normal=isinstance(noise, RoundedNormal),
-            model_digest=model_digest(self.model),
-            model_unit=unit,
-        )

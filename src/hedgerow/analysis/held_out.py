@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pyarrow, is_polars_dataframe, is_polars_series
@@ -14,10 +13,10 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
+from hedgerow.reading.cells import object_array
+from hedgerow.reading.columns import as_list, as_native, check_same_order, read_columns, read_labels
+from hedgerow.reading.persons import person_ids, read_groups, split_groups
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import object_array
-from hedgerow.schema.columns import as_frame, as_list, as_series, check_same_order, read_columns, read_labels
-from hedgerow.schema.persons import person_ids, read_groups, split_groups
 
 # What numpy and pandas write for a missing cell. Other kinds of numpy have no such value: their cells are masked.
 ABSENT = {"f": np.nan, "c": np.nan, "M": "NaT", "m": "NaT"}
@@ -35,54 +34,37 @@ def missing_row(none: Any) -> Any:
     if isinstance(none, list):  # a fit reads an item that is not a row as a record without cells
         return [None]
     if isinstance(none, np.ndarray):
-        return _of_array(none)
+        shape, kind = (1, *none.shape[1:]), none.dtype.kind
+        if kind == "O":
+            return object_array([None], 1) if len(shape) == 1 else np.full(shape, None)
+        if kind in ABSENT:
+            return np.full(shape, ABSENT[kind], dtype=none.dtype)
+        # What a program sees that ignores the mask is a number that no schema declares.
+        under = np.zeros(shape, dtype=none.dtype)
+        if kind in "iu":
+            under[:] = np.iinfo(none.dtype).min if kind == "i" else np.iinfo(none.dtype).max
+        return np.ma.masked_array(under, mask=True)
     if is_polars_dataframe(none) or is_polars_series(none):
         return none.clear(1)
-    if hasattr(none, "reindex"):
-        return _of_pandas(none)
-    return _of_arrow(none)
-
-
-def _of_array(none: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    shape, kind = (1, *none.shape[1:]), none.dtype.kind
-    if kind == "O":
-        return object_array([None], 1) if len(shape) == 1 else np.full(shape, None)
-    if kind in ABSENT:
-        return np.full(shape, ABSENT[kind], dtype=none.dtype)
-    under = np.zeros(
-        shape, dtype=none.dtype
-    )  # what a program sees that ignores the mask: a number that no schema declares
-    if kind in "iu":
-        under[:] = np.iinfo(none.dtype).min if kind == "i" else np.iinfo(none.dtype).max
-    return np.ma.masked_array(under, mask=True)
-
-
-def _of_pandas(none: Any) -> Any:
-    """Return a row of a frame or series of pandas; integers and truth values get its nullable type of the same size."""
-    by_name = {name: _nullable(kind) for name, kind in none.dtypes.items()} if none.ndim == 2 else _nullable(none.dtype)
-    index = none.index
-    if index.nlevels > 1:
-        label: Any = (np.nan,) * index.nlevels
-    else:
-        label = index.dtype.type(0) if _is_whole(index.dtype) else np.nan
-    return none.astype(by_name).reindex(index.insert(0, label))
-
-
-def _is_whole(kind: Any) -> bool:
-    return isinstance(kind, np.dtype) and kind.kind in "iub"
-
-
-def _nullable(kind: Any) -> Any:
-    if not _is_whole(kind):
-        return kind
-    return "boolean" if kind.kind == "b" else kind.name.replace("int", "Int").replace("uI", "UI")
-
-
-def _of_arrow(none: Any) -> Any:
+    if hasattr(none, "reindex"):  # pandas
+        by_name = (
+            {name: _nullable(kind) for name, kind in none.dtypes.items()} if none.ndim == 2 else _nullable(none.dtype)
+        )
+        index = none.index
+        label: Any = np.nan if _nullable(index.dtype) is index.dtype else index.dtype.type(0)
+        label = (np.nan,) * index.nlevels if index.nlevels > 1 else label
+        return none.astype(by_name).reindex(index.insert(0, label))
     pyarrow = get_pyarrow()
     if not hasattr(none, "schema"):
         return pyarrow.chunked_array([pyarrow.nulls(1, none.type)])
     return pyarrow.Table.from_arrays([pyarrow.nulls(1, one.type) for one in none.schema], schema=none.schema)
+
+
+def _nullable(kind: Any) -> Any:
+    """Return pandas' nullable type of the same size for integers and truth values, and other types as they are."""
+    if not isinstance(kind, np.dtype) or kind.kind not in "iub":
+        return kind
+    return "boolean" if kind.kind == "b" else kind.name.replace("int", "Int").replace("uI", "UI")
 
 
 Mask = npt.NDArray[np.bool_]
@@ -183,30 +165,22 @@ def hold_out(
     rows = len(features) if isinstance(features, list | tuple) else read_columns(features).n_rows
     if len(read_labels(y)) != rows:
         raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
-    train, test = _parts(ids, rows, share, schema, Randomness(random_state))
-    (X_train, y_train, groups_train), (X_test, y_test, groups_test) = (
-        _part(X, y, groups, part) for part in (train, test)
-    )
-    return HeldOut(X_train, X_test, y_train, y_test, groups_train, groups_test)
-
-
-def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
-    parts = (rows_of(X, chosen), rows_of(y, chosen), rows_of(groups, chosen))
-    return parts if chosen.any() else tuple(map(missing_row, parts))
-
-
-def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomness: Randomness) -> tuple[Mask, Mask]:
-    """Return which records are in the training part and which in the test part. Records without an id are in neither."""
+    randomness = Randomness(random_state)
     missing, person = ((), None) if schema is None else (schema.missing, schema.person)
-    told, words = read_groups(groups, rows, missing, person), randomness.random_bits()
+    told, words = read_groups(ids, rows, missing, person), randomness.random_bits()
     coins: npt.NDArray[np.uint64] = words.of(0, rows)
     known: Mask = np.ones(rows, dtype=np.bool_)
     if told is not None:
         assert told.cells is not None
-        ids = person_ids(told.cells, words.key, told.missing)  # a keyed function of the id; each split has its own key
-        coins, known = ids[:, 0], np.asarray(ids.any(axis=1), dtype=np.bool_)
+        keys = person_ids(told.cells, words.key, told.missing)  # a keyed function of the id; each split has its own key
+        coins, known = keys[:, 0], np.asarray(keys.any(axis=1), dtype=np.bool_)
     tested: Mask = coins < np.uint64(int(share * 2**64))
-    return known & ~tested, known & tested
+    given = (X, y, groups)
+    (X_train, y_train, groups_train), (X_test, y_test, groups_test) = (
+        [rows_of(one, part) if part.any() else missing_row(rows_of(one, part)) for one in given]
+        for part in (known & ~tested, known & tested)
+    )
+    return HeldOut(X_train, X_test, y_train, y_test, groups_train, groups_test)
 
 
 def rows_of(given: Any, chosen: Mask) -> Any:
@@ -215,24 +189,11 @@ def rows_of(given: Any, chosen: Mask) -> Any:
         return None
     if isinstance(given, Mapping):
         return {name: rows_of(column, chosen) for name, column in given.items()}
-    column = as_part_of_table(given)
-    if isinstance(column, list | tuple):
-        return [row for row, is_chosen in zip(column, chosen, strict=True) if is_chosen]
-    if isinstance(column, nw.DataFrame | nw.Series):
-        return (
-            column.filter(chosen.tolist()) if len(chosen) else column
-        ).to_native()  # narwhals needs a row to filter by
-    rows: Any = np.asanyarray(column)[chosen]
-    return rows
-
-
-def as_part_of_table(given: Any) -> Any:
-    """Return rows or cells as a list, or as a frame or series of narwhals. numpy would convert all cells to one common type."""
-    listed = as_list(given)
+    listed = as_list(given)  # numpy would convert all cells to one common type
     if listed is not None:
-        return listed
-    for read in (lambda: as_frame(given, "X"), lambda: as_series(given)):
-        table = read()
-        if table is not None:
-            return table
-    return given
+        return [row for row, is_chosen in zip(listed, chosen, strict=True) if is_chosen]
+    table: Any = as_native(given, "X")
+    if table is not None:  # narwhals needs a row to filter by
+        return (table.filter(chosen.tolist()) if len(chosen) else table).to_native()
+    rows: Any = np.asanyarray(given)[chosen]
+    return rows

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.metrics import roc_auc_score
 
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
+from hedgerow.estimator import RawPlan, certificate_of, claim_of, draw_coins, plan_of
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import called_as
 from hedgerow.privacy.accounting import (
@@ -28,14 +26,11 @@ from hedgerow.privacy.accounting import (
 )
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.schema import Numeric, Schema
+from hedgerow.schema import Schema
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import html_table, short_repr
 
-MOST_MADE_UP = 20_000  # records of made-up data: enough to see the noise, few enough to wait for
-TEST = 5_000
 SEE = "Which epsilon, what it costs in accuracy, and what may be published: docs/guide/epsilon.md."
-STRENGTH = 2.5  # of made-up effects, beside standard Gumbel noise for each class
 
 
 @dataclass(frozen=True)
@@ -68,18 +63,14 @@ class FitPlan:
         The queries. Where a fit has alternatives, the first is shown.
     certificate : Certificate
         The certificate that a fit would have.
-    made_up_records : int
-        The number of synthetic records that the figures were measured on; 0 if there are no figures.
-    accuracy, roc_auc, majority : float
-        The accuracy and ROC AUC of a fit on synthetic records, and the share of the largest class; NaN without them.
 
     Examples
     --------
     >>> import hedgerow as hr
     >>> schema = hr.Schema({"age": hr.Integer(17, 90)}, classes=["ill", "well"])
-    >>> outlook = hr.plan(schema, records=5000, epsilon=1.0, system="edprf", made_up=False)
-    >>> outlook.records, outlook.certificate.holds, outlook.made_up_records
-    (5000, True, 0)
+    >>> outlook = hr.plan(schema, records=5000, epsilon=1.0, system="edprf")
+    >>> outlook.records, outlook.certificate.holds
+    (5000, True)
     """
 
     system: str
@@ -87,10 +78,6 @@ class FitPlan:
     bins: int
     steps: tuple[Step, ...]
     certificate: Certificate = field(repr=False)
-    made_up_records: int = 0
-    accuracy: float = math.nan
-    roc_auc: float = math.nan
-    majority: float = math.nan
 
     @property
     def questions(self) -> int:
@@ -99,12 +86,6 @@ class FitPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values for JSON."""
-        made_up = {
-            "records": self.made_up_records,
-            "accuracy": self.accuracy,
-            "roc_auc": self.roc_auc,
-            "majority": self.majority,
-        }
         return {
             "system": self.system,
             "records": self.records,
@@ -117,7 +98,6 @@ class FitPlan:
                 "adjacency": self.certificate.adjacency,
                 "records_per_person": self.certificate.records_per_person,
             },
-            "made_up": made_up if self.made_up_records else None,
         }
 
     __repr__ = short_repr
@@ -137,7 +117,7 @@ class FitPlan:
 
     def _repr_html_(self) -> str:
         headers = ("times", "step", "cost of one", "noise (records)", "noise (share)", "mechanism")
-        return html_table(self._title(), self._rows(), headers, note=" ".join([*self._made_up(), SEE]))
+        return html_table(self._title(), self._rows(), headers, note=SEE)
 
     def _title(self) -> str:
         claim = self.certificate
@@ -145,14 +125,6 @@ class FitPlan:
             f"Plan of {self.system}: epsilon = {decimal_text(claim.epsilon)}, delta = {decimal_text(claim.delta)}, "
             f"for {claim.unit.neighbors(claim.adjacency)}; nothing was read or spent"
         )
-
-    def _made_up(self) -> Iterator[str]:
-        """Yield a sentence with the figures on synthetic records, if there are any."""
-        if self.made_up_records:
-            yield (
-                f"On {self.made_up_records} synthetic records of this schema (not a forecast for yours): accuracy "
-                f"{self.accuracy:.3f}, ROC AUC {self.roc_auc:.3f}. Always predicting the largest class: {self.majority:.3f}."
-            )
 
     def __str__(self) -> str:
         rows = [
@@ -168,9 +140,7 @@ class FitPlan:
         wide = max((len(step.cost) for step in self.steps), default=0)
         for times, purpose, price, noise, share, mechanism in self._rows():
             rows.append(f"    {times:>4} x {purpose:<{width}}  {price:<{wide}}  {noise:>9}  {share:>9}  {mechanism}")
-        for text in (*self._made_up(), SEE):
-            rows += ["", f"  {text}"]
-        return "\n".join(rows)
+        return "\n".join([*rows, "", f"  {SEE}"])
 
 
 @called_as("hr.plan(schema, records=5000, epsilon=1.0)")
@@ -183,8 +153,6 @@ def plan(
     system: str | None = None,
     adjacency: str = "add-remove",
     records_per_person: int | None = None,
-    made_up: bool = True,
-    seed: int = 0,
     **parameters: Any,
 ) -> FitPlan:
     """Compute what a fit would cost and how noisy it would be, before anything is spent.
@@ -201,10 +169,6 @@ def plan(
         The claim, as for a fit.
     system : str, optional
         The name of one of ``hr.list_systems()``. None: "hedgerow", or "hedgerow-regressor" if the schema has an outcome.
-    made_up : bool, default True
-        For classifiers: whether to run the fit on at most 20 000 synthetic records of this schema.
-    seed : int, default 0
-        The seed of the synthetic records and of the noise on them.
     **parameters
         Parameters of the system, such as ``max_depth=4``.
 
@@ -222,7 +186,7 @@ def plan(
     --------
     >>> import hedgerow as hr
     >>> schema = hr.Schema({"age": hr.Integer(17, 90), "smokes": hr.Boolean()}, classes=["ill", "well"])
-    >>> outlook = hr.plan(schema, records=5000, epsilon=1.0, system="edprf", made_up=False)
+    >>> outlook = hr.plan(schema, records=5000, epsilon=1.0, system="edprf")
     >>> outlook.questions > 0, max(step.noise for step in outlook.steps) > 1
     (True, True)
     """
@@ -242,19 +206,12 @@ def plan(
     if estimator.variant != "private":
         raise ConfigurationError("a published form has no guarantee to be planned; leave variant out.")
     claim = claim_of(estimator)
-    made = plan_of(estimator, schema, claim, draw_coins(estimator, claim, Randomness(seed).draw))
+    made = plan_of(estimator, schema, claim, draw_coins(estimator, claim, Randomness(0).draw))
     assert not isinstance(made, RawPlan), "a private form"
     certificate = certificate_of(estimator, schema, claim, made, seeded=False, person=schema.person)
-    figures = _made_up_figures(made, schema, int(records), seed) if made_up and schema.classes else {}
-    return FitPlan(
-        kind.__name__, int(records), made.encoder.max_bins, tuple(_steps(made.event)), certificate, **figures
-    )
-
-
-def _steps(event: Event) -> Iterator[Step]:
-    """Yield each kind of query once, with how often one record pays for it."""
-    for step, times in Counter(map(_step, _leaves(event))).items():
-        yield replace(step, times=times)
+    # Each kind of query once, with how often one record pays for it.
+    steps = (replace(step, times=times) for step, times in Counter(map(_step, _leaves(made.event))).items())
+    return FitPlan(kind.__name__, int(records), made.encoder.max_bins, tuple(steps), certificate)
 
 
 def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
@@ -279,51 +236,3 @@ def _step(leaf: Pure | Gaussian) -> Step:
         return Step(leaf.purpose, "rounded normal noise", 1, price, noise)
     price, noise = f"epsilon {decimal_text(leaf.epsilon, 4)}", math.sqrt(2) / float(leaf.epsilon)
     return Step(leaf.purpose, leaf.mechanism, 1, price, noise)
-
-
-def _made_up_figures(made: Plan, schema: Schema, records: int, seed: int) -> dict[str, Any]:
-    size = min(records, MOST_MADE_UP)
-    X, place = _made_up(schema, size + TEST, np.random.default_rng(seed))
-    labels = np.array(schema.classes, dtype=object)[place]
-    train = {name: cells[:size] for name, cells in X.items()}
-    test = {name: cells[size:] for name, cells in X.items()}
-    model, _ = run(made, train, labels[:size], Randomness(seed))
-    p, truth = model.probabilities(test), place[size:]
-    areas = [
-        roc_auc_score(truth == k, p[:, k])
-        for k in range(1 if len(schema.classes) == 2 else 0, len(schema.classes))
-        if 0 < np.count_nonzero(truth == k) < TEST
-    ]
-    return {
-        "made_up_records": size,
-        "accuracy": float(np.mean(p.argmax(axis=1) == truth)),
-        "roc_auc": float(np.mean(areas)) if areas else 0.5,
-        "majority": float(np.bincount(truth).max() / TEST),
-    }
-
-
-def _made_up(
-    schema: Schema, size: int, rng: np.random.Generator
-) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]:
-    """Return made-up cells by feature and the place of each label: every feature has an effect, some large and most small."""
-    score = np.zeros((size, len(schema.classes)))
-    columns: dict[str, npt.NDArray[Any]] = {}
-    weights = 1 / np.arange(1.0, len(schema.names) + 1)
-    rng.shuffle(weights)
-    weights /= math.sqrt(float((weights**2).sum()))
-    for weight, (name, feature) in zip(weights, schema.features.items(), strict=True):
-        if isinstance(feature, Numeric):
-            place = rng.random(size)
-            numbers = feature.low * (1 - place) + feature.high * place
-            effect = np.outer(2 * place - 1, rng.normal(size=len(schema.classes)))
-            if isinstance(feature.cell(feature.low), str):
-                columns[name] = np.array([feature.cell(number) for number in numbers.tolist()], dtype=object)
-            else:
-                columns[name] = numbers
-        else:
-            code = rng.integers(0, len(feature.values), size)
-            effect = rng.normal(size=(len(feature.values), len(schema.classes)))[code]
-            columns[name] = np.array(feature.values, dtype=object)[code]
-        score += weight * effect
-    labels: npt.NDArray[np.int64] = (STRENGTH * score + rng.gumbel(size=score.shape)).argmax(axis=1)
-    return columns, labels

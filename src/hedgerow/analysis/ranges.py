@@ -20,12 +20,12 @@ from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Event, cost
+from hedgerow.reading.cells import Cells
+from hedgerow.reading.columns import Columns, read_labels
+from hedgerow.reading.formats import SECONDS, DateFormat, DateReader, date_text
 from hedgerow.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.schema import Date, Integer, Numeric, Schema
-from hedgerow.schema.cells import Cells
-from hedgerow.schema.columns import Columns, read_labels
 from hedgerow.schema.features import Feature
-from hedgerow.schema.formats import SECONDS, DateFormat, DateReader, date_text
 from hedgerow.table import Histogram, Keep
 from hedgerow.table.reading import Codes, Labels
 
@@ -54,7 +54,12 @@ def bounded(feature: Feature, low: float, high: float) -> tuple[float, float] | 
 def entry_of(feature: Feature, low: float, high: float, whole: bool, release: str) -> Numeric:
     """Return the released entry of a schema for a range on a column's line; ``whole`` says that hardly a number is fractional."""
     if isinstance(feature, Date):
-        ends = _moments(low, high, whole)
+        if whole:
+            first, last = math.floor(low), math.ceil(high)
+            ends = date_text(first + ORIGIN, "day"), date_text(max(last, first + 1) + ORIGIN, "day")
+        else:
+            seconds = [math.floor((low + ORIGIN) * DAY), math.ceil((high + ORIGIN) * DAY)]
+            ends = date_text(seconds[0], "second"), date_text(max(seconds[1], seconds[0] + 1), "second")
         return Date(*ends, date_format=feature.date_format, origin="released", release=release)  # type: ignore[arg-type]
     assert isinstance(feature, Numeric), "categories are on no line"
     written: dict[str, Any] = {"decimal": feature.decimal, "thousands": feature.thousands}
@@ -62,14 +67,6 @@ def entry_of(feature: Feature, low: float, high: float, whole: bool, release: st
     if whole and max(-below, above) <= MOST_WHOLE:
         return Integer(below, max(above, below + 1), **written, origin="released", release=release)
     return Numeric(low, high, **written, origin="released", release=release)
-
-
-def _moments(low: float, high: float, whole: bool) -> tuple[str, str]:
-    if whole:
-        first, last = math.floor(low), math.ceil(high)
-        return date_text(first + ORIGIN, "day"), date_text(max(last, first + 1) + ORIGIN, "day")
-    seconds = [math.floor((low + ORIGIN) * DAY), math.ceil((high + ORIGIN) * DAY)]
-    return date_text(seconds[0], "second"), date_text(max(seconds[1], seconds[0] + 1), "second")
 
 
 UNIFORM_CELLS = 64
@@ -172,7 +169,8 @@ def find_ends(counts: Integers, grid: RangeGrid, errors: Integers, most: float) 
     was counted is in an outermost cell, both are the farthest ones.
     """
     cells = len(counts)
-    lowest, highest = (_first(way, most) for way in (counts, counts[::-1]))
+    passes = [np.flatnonzero(np.cumsum(way) > most) for way in (counts, counts[::-1])]
+    lowest, highest = (int(places[0]) if places.size else 0 for places in passes)  # cells of the tail before it passes
     edges = [-math.inf, *grid.edges.tolist(), math.inf]
     first, last = grid.ends
     if max(edges[lowest], first) >= min(edges[cells - highest], last):  # far from noise they do not cross
@@ -180,12 +178,6 @@ def find_ends(counts: Integers, grid: RangeGrid, errors: Integers, most: float) 
     low = End(edges[lowest], int(counts[:lowest].sum()), int(errors[lowest]))
     high = End(edges[cells - highest], int(counts[cells - highest :].sum()), int(errors[highest]))
     return low, high
-
-
-def _first(counts: Integers, most: float) -> int:
-    """Return how many cells the tail has before the cell with which it passes what it may hold."""
-    passes = np.flatnonzero(np.cumsum(counts) > most)
-    return int(passes[0]) if passes.size else 0
 
 
 BLOCK_ROWS = 65_536
@@ -223,9 +215,6 @@ class ReleasedRange:
     above: int
     error: int
     promised: bool
-
-    def feature(self, kind: Feature, release: str) -> Numeric:
-        return entry_of(kind, self.low, self.high, self.whole, release)
 
 
 @dataclass(frozen=True)

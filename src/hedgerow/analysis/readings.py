@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hedgerow.arrays import Integers
+from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import Columns
 from hedgerow.table import classes_of
 from hedgerow.table.reading import Codes, Labels
 

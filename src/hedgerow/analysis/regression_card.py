@@ -30,6 +30,7 @@ class ResidualGrid:
     away from zero on both sides; no residual is beyond the width of the range, since outcome and prediction are within it.
     """
 
+    coordinates: ClassVar[str] = "prediction and residual"
     low: float
     high: float
     bins: int
@@ -57,8 +58,8 @@ class ResidualGrid:
         return len(self.predictions) - 1, self.bins
 
     @property
-    def cells(self) -> int:
-        return int(np.prod(self.shape))
+    def n_codes(self) -> Integers:
+        return np.array([np.prod(self.shape)])
 
     @property
     def possible(self) -> npt.NDArray[np.bool_]:
@@ -191,17 +192,6 @@ class RegressionCard(Card):
         table[:, : half - reach] = table[:, half + reach :] = 0.0
         return np.asarray(table.ravel())
 
-    def _within_bounds(self, name: str) -> Figure:
-        if name == "rmse":
-            return Figure(*map(math.sqrt, super()._within_bounds("mse")))
-        return super()._within_bounds(name)
-
-    def _interval(self, name: str, level: float, sampling: bool) -> tuple[float, float]:
-        if name != "rmse":
-            return super()._interval(name, level, sampling)
-        low, high = super()._interval("mse", level, sampling)  # the root has no slope at zero
-        return math.sqrt(low), math.sqrt(high)
-
     def quantile(self, share: float) -> float:
         """Return a quantile of the residuals: about this share, from 0 to 1, is not above it. It is the upper end of a bin."""
         if not isinstance(share, int | float) or not 0 <= share <= 1:
@@ -291,7 +281,6 @@ class RegressionCard(Card):
             reach = float(self.grid.distances[place]) + self.step / 2
         return reach
 
-    @property
     def _released(self) -> dict[str, Any]:
         grid = {"outcome": [self.grid.low, self.grid.high], "step": self.step, "bins": self.grid.bins}
         return {**grid, "normal": self.normal, "model_digest": self.model_digest}
@@ -315,7 +304,7 @@ class RegressionCard(Card):
         if not ends or not 2 <= bins <= MOST_BINS or bins % 2 or not float(values["deviation"]) > 0:
             raise ValueError("no counts of a report card")
         grid, normal = ResidualGrid(low, high, bins), bool(values["normal"])
-        card = cls._counts_in(values, grid.cells)
+        card = cls._counts_in(values, int(grid.n_codes[0]))
         return cls(grid=grid, step=step, normal=normal, model_digest=str(values["model_digest"]), **card)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.analysis.ranges import RangePlan, ReleasedRange, unread_warnings
-from hedgerow.curator.given import check_alone, promised
+from hedgerow.analysis.ranges import RangePlan, ReleasedRange, entry_of, unread_warnings
+from hedgerow.curator.given import certified, check_alone, promised
 from hedgerow.curator.queryable import Values
 from hedgerow.engines.records import Records
 from hedgerow.engines.values import ValueCounts
@@ -23,12 +24,12 @@ from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.claim import Claim
+from hedgerow.reading.columns import Columns, check_same_order, read_columns, read_records
+from hedgerow.reading.persons import read_groups, split_groups
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.persons import read_groups, split_groups
 from hedgerow.schema.types import as_outcome
 from hedgerow.table import Keep, keep_of
 from hedgerow.texts import listed
@@ -63,36 +64,21 @@ class ReleasedSchema(Schema):
     (True, 'released')
     """
 
-    __slots__ = ("_certificate", "_ranges")
+    __slots__ = ("certificate_", "ranges_")
 
-    _certificate: Certificate
-    _ranges: Mapping[str, ReleasedRange]
+    certificate_: Certificate
+    ranges_: Mapping[str, ReleasedRange]
 
     @classmethod
     def of(cls, schema: Schema, certificate: Certificate, ranges: Mapping[str, ReleasedRange]) -> ReleasedSchema:
         made = cls.from_dict(schema.to_dict())
-        object.__setattr__(made, "_certificate", certificate)
-        object.__setattr__(made, "_ranges", MappingProxyType(dict(ranges)))
+        object.__setattr__(made, "certificate_", certificate)
+        object.__setattr__(made, "ranges_", MappingProxyType(dict(ranges)))
         return made
 
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the release."""
-        return self._certificate
 
-    @property
-    def ranges_(self) -> Mapping[str, ReleasedRange]:
-        """The release for each column of numbers or dates, and for an outcome."""
-        return self._ranges
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The released answers: ranges, with that of an outcome last; values of categorical columns; the classes if queried."""
-
-    ranges: Sequence[ReleasedRange]
-    values: Sequence[Sequence[Value]]
-    classes: Sequence[Value] | None
+# Released ranges, with that of an outcome last; values of categorical columns; and the classes if they are queried.
+Answers = tuple[Sequence[ReleasedRange], Sequence[Sequence[Value]], Sequence[Value] | None]
 
 
 @dataclass(frozen=True)
@@ -151,7 +137,7 @@ class ReleasePlan:
         """Return the answers for columns and labels in memory, or ``Records``; ``keep`` selects the records of each person."""
         ranges = [] if self.ranges is None else self.ranges.release(X, y, randomness, keep)
         if not self._listed:
-            return Answers(ranges, (), None)
+            return ranges, (), None
         asked = ValueCounts(self.stand_in, self.categorical, self.with_classes)
         if isinstance(X, Records):
             counts = X.values(asked, keep)
@@ -159,25 +145,26 @@ class ReleasePlan:
             counts = asked(X, y, None if keep is None else keep.of(np.ones(X.n_rows, dtype=np.bool_)))
         door = Values(counts, cost(InSequence(self._listed)), randomness)
         shown = [door.shown(place, self.threshold) for place in range(len(counts))]
-        return Answers(ranges, shown[: len(self.categorical)], shown[-1] if self.with_classes else None)
+        return ranges, shown[: len(self.categorical)], shown[-1] if self.with_classes else None
 
     def schema(self, answers: Answers, certificate: Certificate) -> ReleasedSchema:
         release, names = certificate.digest, self.stand_in.names
+        released, values, classes = answers
         features: dict[str, Feature] = dict(self.stand_in.features)
-        for place, values in zip(self.categorical, answers.values, strict=True):
-            features[names[place]] = Categorical(values or [NO_VALUE], origin="released", release=release)
+        for place, shown in zip(self.categorical, values, strict=True):
+            features[names[place]] = Categorical(shown or [NO_VALUE], origin="released", release=release)
         on_lines = [] if self.ranges is None else [names[i] for i in self.ranges.columns]
-        ranges = dict(zip(on_lines, answers.ranges, strict=False))  # that of an outcome is after them
+        ranges = dict(zip(on_lines, released, strict=False))  # that of an outcome is after them
         for name, one in ranges.items():
-            features[name] = one.feature(features[name], release)
+            features[name] = entry_of(features[name], one.low, one.high, one.whole, release)
         labels: dict[str, Any] = {"classes": self.stand_in.classes}
-        if answers.classes is not None:
-            labels = {"classes": answers.classes, "classes_origin": "released", "classes_release": release}
+        if classes is not None:
+            labels = {"classes": classes, "classes_origin": "released", "classes_release": release}
         if self.stand_in.outcome is not None:
             labels = {"outcome": self.stand_in.outcome}
         if self.ranges is not None and self.ranges.with_outcome:
-            of_outcome = ranges[str(self.stand_in.target)] = answers.ranges[-1]
-            labels = {"outcome": as_outcome(of_outcome.feature(self.stand_in.labels, release))}
+            one = ranges[str(self.stand_in.target)] = released[-1]
+            labels = {"outcome": as_outcome(entry_of(self.stand_in.labels, one.low, one.high, one.whole, release))}
         schema = Schema(
             features,
             missing=self.stand_in.missing,
@@ -321,7 +308,12 @@ def private_schema(
         random_state=random_state,
         ledger=ledger,
     )
-    stand_in = _stand_in(numeric, dates, categorical, _labels(classes, outcome, target), missing, target)
+    columns: dict[str, tuple[Sequence[str], Feature]] = {
+        "numeric": (numeric, Numeric(0, 1)),
+        "dates": (dates, Date("2000-01-01", "2000-01-02")),  # type: ignore[arg-type]
+        "categorical": (categorical, Categorical([NO_VALUE])),
+    }
+    stand_in = _stand_in(columns, classes, outcome, missing, target)
     stand_in = stand_in if person is None else stand_in.replace(person=person)
     with_outcome, with_classes = outcome is True, classes is None and stand_in.outcome is None
     _check(claim, bool(categorical) or with_classes, trimmed, failure)
@@ -336,21 +328,12 @@ def private_schema(
     else:
         persons = read_groups(groups, records.n_rows, stand_in.missing, person)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=with_classes, with_outcome=with_outcome)
-    certificate = certify(
-        "private_schema",
-        plan.event,
-        None,
-        variant="private",
-        claim=claim,
-        seeded=randomness.seeded,
-        assumptions=ASSUMPTIONS,
-        person=None if persons is None else persons.name,
-    )
-    warn_of_delta(claim.delta, stacklevel=2)
+    certificate = certified("private_schema", plan.event, None, claim, randomness, ASSUMPTIONS, persons)
+    warn_of_claim(2, claim.delta)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
         keep = keep_of(persons, claim.records_per_person, randomness)
         answers = plan.run(records, labels, randomness, keep)
-    if answers.classes is not None and not answers.classes:
+    if answers[2] is not None and not answers[2]:
         raise ConfigurationError(
             f"no class stands out: a label is shown where its noisy count reaches {plan.threshold.threshold}. The budget of this "
             "release is spent. Pass classes=[...] if they are public, or a larger epsilon."
@@ -364,44 +347,32 @@ def private_schema(
     return made
 
 
-def _labels(
-    classes: Sequence[Value] | None, outcome: bool | Numeric, target: str | None
-) -> dict[str, Sequence[Value] | Numeric]:
-    """Return the labels, with stand-ins if they are queried; raise ConfigurationError if they are invalid."""
-    if outcome is False or outcome is None:
-        return {"classes": UNKNOWN if classes is None else classes}
-    if classes is not None:
-        raise ConfigurationError("labels are classes or an outcome; pass classes=[...] or outcome, not both.")
-    if outcome is True and target is None:
-        raise ConfigurationError("the outcome's range is released under its name; pass target='price', or what it is.")
-    return {"outcome": Numeric(0, 1) if outcome is True else outcome}
-
-
 def _stand_in(
-    numeric: Sequence[str],
-    dates: Sequence[str],
-    categorical: Sequence[str],
-    labels: Mapping[str, Any],
+    columns: Mapping[str, tuple[Sequence[str], Feature]],
+    classes: Sequence[Value] | None,
+    outcome: bool | Numeric,
     missing: Sequence[str],
     target: str | None,
 ) -> Schema:
-    """Return the columns with stand-in entries; raise ConfigurationError for invalid names, markers and classes."""
-    kinds: dict[str, tuple[Sequence[str], Feature]] = {
-        "numeric": (numeric, Numeric(0, 1)),
-        "dates": (dates, Date("2000-01-01", "2000-01-02")),  # type: ignore[arg-type]
-        "categorical": (categorical, Categorical([NO_VALUE])),
-    }
-    entries: dict[str, Feature] = {}
-    twice: dict[str, None] = {}
-    for what, (names, entry) in kinds.items():
+    """Return a schema with stand-ins for all that is queried; raise ConfigurationError for invalid names, markers and labels."""
+    for what, (names, _) in columns.items():
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):
             raise ConfigurationError(f"{what} must be a list of names of columns; pass for example {what}=['age'].")
-        for name in names:
-            twice.update(dict.fromkeys([name] if name in entries else []))
-            entries[name] = entry
+    entries = {name: entry for names, entry in columns.values() for name in names}
+    times = Counter(name for names, _ in columns.values() for name in names)
+    twice = [name for name, number in times.items() if number > 1]
     if twice or not entries:
-        what = f"{listed(list(twice))} stands there twice" if twice else "none names a column"
+        what = f"{listed(twice)} stands there twice" if twice else "none names a column"
         raise ConfigurationError(f"numeric, dates and categorical name the columns of X, each once, but {what}.")
+    labels: dict[str, Any] = {"classes": UNKNOWN if classes is None else classes}
+    if outcome is not False and outcome is not None:
+        if classes is not None:
+            raise ConfigurationError("labels are classes or an outcome; pass classes=[...] or outcome, not both.")
+        if outcome is True and target is None:
+            raise ConfigurationError(
+                "the outcome's range is released under its name; pass target='price', or what it is."
+            )
+        labels = {"outcome": Numeric(0, 1) if outcome is True else outcome}
     return Schema(entries, missing=missing, target=target, **labels)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate, chain, pairwise
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.readings import Labelled
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.curator.given import RULES, promised, read_given
+from hedgerow.curator.given import RULES, certified, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
@@ -45,10 +45,10 @@ from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim, Start
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.claim import Claim
+from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
 from hedgerow.table.reading import Codes, Labels
 from hedgerow.texts import html_table
@@ -128,10 +128,7 @@ class Parts:
         self._kept: tuple[tuple[str, PersonPart | None], Table] | None = None
         self._open = ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         self._open.close()
 
     def table(self, reading: Reading, shares: range) -> Table:
@@ -320,7 +317,9 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         call = call_of(self.estimator)
         records, labels, named, persons = read_given(X, y, groups, schema, again=True, call=call)
         keep = keep_of(persons, whole.records_per_person, randomness)
-        search, last = _shares(whole, Fraction(repr(float(self.refit))))
+        share = Fraction(repr(float(self.refit)))
+        search = replace(whole, epsilon=whole.epsilon * (1 - share))
+        last = replace(whole, epsilon=whole.epsilon * share) if share else None
         candidates = self._candidates(grid, search)
         plans = [planned(one, schema, search, randomness) for one in candidates]
         comparison = Comparison(plans, search, self.validation, schema, largest_error, by_person=keep is not None)
@@ -338,10 +337,10 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
             for given, one in zip(grid, candidates, strict=True)
         }
         starts = tuple(chain.from_iterable(chains.values()))
-        certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep, starts)
+        certificate = certified(type(self).__name__, event, schema, whole, randomness, ASSUMPTIONS, persons, starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
-            with Parts(schema, records, labels, randomness, keep) as parts:
+            with closing(Parts(schema, records, labels, randomness, keep)) as parts:
                 best, model, warned = comparison.run(parts, randomness)
             if last is None:
                 own, claim, coins = comparison.event, search, plans[best][1]
@@ -353,8 +352,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
                 source = "its parameters being the choice of certificate {}: what search and fit cost stands there"
             winner = self._candidates(grid, claim)[best]
             assumptions = (*ASSUMPTIONS, source.format(certificate.digest[:16]))
-            own_certificate = self._certified(
-                type(winner).__name__, own, claim, randomness, assumptions, keep, starts_of(winner)
+            own_certificate = certified(
+                type(winner).__name__, own, schema, claim, randomness, assumptions, persons, starts_of(winner)
             )
             own_certificate = replace(own_certificate, warnings=tuple(warned))
             fitted = with_result(winner, schema, own_certificate, model, named=named, coins=coins)
@@ -362,29 +361,6 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
         for warning in warned:
             warnings.warn(warning, UserWarning, stacklevel=2)
         return self
-
-    def _certified(
-        self,
-        what: str,
-        event: Event,
-        claim: Claim,
-        randomness: Randomness,
-        assumptions: tuple[str, ...],
-        keep: Keep | None,
-        starts: tuple[Start, ...],
-    ) -> Certificate:
-        """Return the certificate of the whole search, or of the model that it releases."""
-        return certify(
-            what,
-            event,
-            self.estimator.schema,
-            variant="private",
-            claim=claim,
-            seeded=randomness.seeded,
-            assumptions=assumptions,
-            person=None if keep is None else keep.groups.name,
-            starts=starts,
-        )
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
         """Return the claim, the source of randomness, the candidates' parameters and the schema, or raise ConfigurationError."""
@@ -503,10 +479,3 @@ class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):
     def n_features_in_(self) -> int:
         """How many features the schema has."""
         return self.best_estimator_.n_features_in_
-
-
-def _shares(whole: Claim, refit: Fraction) -> tuple[Claim, Claim | None]:
-    """Return the budgets of the search and of the last fit, which add up to the whole."""
-    if not refit:
-        return whole, None
-    return replace(whole, epsilon=whole.epsilon * (1 - refit)), replace(whole, epsilon=whole.epsilon * refit)

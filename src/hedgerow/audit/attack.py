@@ -9,22 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, get_args
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from hedgerow.audit.cases import OWN, Case, Data, NeighborPair, cases_of
+from hedgerow.audit.cases import OWN, Case, NeighborPair, cases_of
 from hedgerow.audit.cases import case as case_named
 from hedgerow.audit.events import Columns, Sides, best_events, join_columns, look
-from hedgerow.audit.findings import CONFIDENCE, Finding, check_confidence, epsilon_bound, smallest_loss_seen
+from hedgerow.audit.findings import CONFIDENCE, Finding, epsilon_bound, smallest_loss_seen
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import (
     Model,
     Plan,
-    PrivateEstimator,
     PrivateRegressor,
     PublicCoins,
     RawPlan,
@@ -37,53 +36,27 @@ from hedgerow.ledgers.ledger import uncounted
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import rules_of
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.schema.columns import read_records
+from hedgerow.reading.columns import read_records
 from hedgerow.systems import list_systems, system_class
 from hedgerow.texts import Progress
 
 BATCH = 100  # runs of one task, whose views are joined
 LEAST_RUNS = 200  # on each data set
 PILOT = 10
-DIRECTIONS = 2
-
-
-@dataclass(frozen=True)
-class Target:
-    """The learner under attack, as two functions.
-
-    Parameters
-    ----------
-    subject : str
-        Its description, such as ``"edprf, published"``.
-    fit : callable
-        ``fit(X, y)`` trains a model with fresh randomness and returns it.
-    answer : callable
-        ``answer(model)`` returns what the model releases, by name: arrays, numbers or texts.
-    settings : str
-        The parameters in words.
-
-    Examples
-    --------
-    >>> from hedgerow.audit.attack import Target
-    >>> count = Target("a count", fit=lambda X, y: len(y), answer=lambda model: {"count": model})
-    >>> count.answer(count.fit({}, ["no", "yes"]))
-    {'count': 2}
-    """
-
-    subject: str
-    fit: Callable[[Any, Any], Any]
-    answer: Callable[[Any], Mapping[str, Any]]
-    settings: str = ""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A target, the pair on which it is attacked, the tested claim, and the wanted number of runs on each data set.
+    """A learner under attack, as two functions, the pair on which it is attacked, and the claim that is tested.
 
     Parameters
     ----------
-    target : Target
-        What is attacked.
+    subject : str
+        The learner's description, such as ``"edprf, published"``.
+    fit : callable
+        ``fit(X, y)`` trains a model with fresh randomness and returns it.
+    answer : callable
+        ``answer(model)`` returns what the model releases, by name: arrays, numbers or texts.
     pair : NeighborPair
         The two data sets.
     epsilon, delta : float
@@ -93,14 +66,16 @@ class Trial:
 
     Examples
     --------
-    >>> from hedgerow.audit.attack import Target, Trial
+    >>> from hedgerow.audit.attack import Trial
     >>> from hedgerow.audit.cases import case
-    >>> count = Target("a count", fit=lambda X, y: len(y), answer=lambda model: {"count": model})
-    >>> Trial(count, case("one-leaf").pair("add-remove"), epsilon=1.0).runs
+    >>> pair = case("one-leaf").pair("add-remove")
+    >>> Trial("a count", lambda X, y: len(y), lambda model: {"count": model}, pair, epsilon=1.0).runs
     20000
     """
 
-    target: Target
+    subject: str
+    fit: Callable[[Any, Any], Any]
+    answer: Callable[[Any], Mapping[str, Any]]
     pair: NeighborPair
     epsilon: float
     delta: float = 0.0
@@ -116,7 +91,7 @@ def attack(
     n_jobs: int = 1,
     progress: bool = False,
 ) -> list[Finding]:
-    """Attack each target on its pair and return the findings.
+    """Attack each learner on its pair and return the findings.
 
     Parameters
     ----------
@@ -142,79 +117,73 @@ def attack(
     Examples
     --------
     >>> import numpy as np
-    >>> from hedgerow.audit.attack import Target, Trial, attack
+    >>> from hedgerow.audit.attack import Trial, attack
     >>> from hedgerow.audit.cases import case
     >>> noise = np.random.default_rng(0)
-    >>> count = Target(
+    >>> count = Trial(
     ...     "a count",
     ...     fit=lambda X, y: {"count": len(y) + noise.laplace(0, 1 / 3)},
     ...     answer=lambda model: model,
+    ...     pair=case("one-leaf").pair("add-remove"),
+    ...     epsilon=1.0,
     ... )
-    >>> pair = case("one-leaf").pair("add-remove")
-    >>> [finding] = attack([Trial(count, pair, epsilon=1.0)], runs=2000)
+    >>> [finding] = attack([count], runs=2000)
     >>> finding.refuted
     True
     """
-    check_confidence(confidence)
+    if not 0.5 <= confidence < 1:
+        raise ConfigurationError(
+            f"confidence is {confidence}, but a bound needs a probability from 0.5 to below 1; pass 0.999, for example."
+        )
     if runs is not None and runs < LEAST_RUNS:
         raise ConfigurationError(
             f"runs is {runs}, but an attack needs at least {LEAST_RUNS}; pass more, such as 10000."
         )
     if minutes is not None and not minutes > 0:
         raise ConfigurationError(f"minutes is {minutes}, but it must be above 0; pass 1, for example.")
-    seconds = None if minutes is None else 60 * minutes * n_jobs / max(len(trials), 1)
-    sizes = [_affordable(trial, trial.runs if runs is None else runs, seconds) for trial in trials]
-    seen = _run(trials, sizes, n_jobs, progress)
-    risk = (1 - confidence) / max(len(trials), 1)
-    return [_judge(trial, sides, confidence, risk) for trial, sides in zip(trials, seen, strict=True)]
-
-
-def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:
-    if seconds is None:
-        return runs
-    one_batch(trial.target, trial.pair.first, 1)  # compiles
-    begin = time.perf_counter()
-    for data in (trial.pair.first, trial.pair.second):
-        one_batch(trial.target, data, PILOT)
-    each = (time.perf_counter() - begin) / (2 * PILOT)
-    return max(LEAST_RUNS, min(runs, int(seconds / each / 2)))
-
-
-def one_batch(target: Target, data: Data, runs: int) -> Columns:
-    with uncounted():
-        return look([target.answer(target.fit(*data)) for _ in range(runs)])
-
-
-def _run(trials: Sequence[Trial], sizes: Sequence[int], n_jobs: int, progress: bool) -> list[Sides]:
+    sizes = [trial.runs if runs is None else runs for trial in trials]
+    if minutes is not None:
+        for place, trial in enumerate(trials):
+            _batch(trial, 0, 1)  # compiles
+            begin = time.perf_counter()
+            for side in (0, 1):
+                _batch(trial, side, PILOT)
+            each = (time.perf_counter() - begin) / PILOT
+            sizes[place] = max(LEAST_RUNS, min(sizes[place], int(60 * minutes * n_jobs / len(trials) / each)))
     tasks = [
-        (trial, side, start) for trial, size in enumerate(sizes) for side in (0, 1) for start in range(0, size, BATCH)
+        (place, side, min(BATCH, size - start))
+        for place, size in enumerate(sizes)
+        for side in (0, 1)
+        for start in range(0, size, BATCH)
     ]
-    done: dict[tuple[int, int, int], Columns] = {}
-    bar = Progress([trial for trial, *_ in tasks]) if progress else None
-    work = (delayed(_one_task)(task, trials[task[0]], min(BATCH, sizes[task[0]] - task[2])) for task in tasks)
+    seen: list[tuple[list[Columns], list[Columns]]] = [([], []) for _ in trials]
+    bar = Progress([place for place, *_ in tasks]) if progress else None
     with bar or nullcontext():
-        for task, columns in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
-            done[task] = columns
-            if bar is not None:
-                trial = trials[task[0]]
-                bar.step(task[0], f"{trial.target.subject}: {trial.pair.name}, {trial.pair.adjacency}")
-
-    def joined(trial: int, side: int) -> Columns:
+        work = (delayed(_batch)(trials[place], side, size) for place, side, size in tasks)
         # In the order of the tasks: when one was done must not decide which half of the runs it is in.
-        return join_columns(done[task] for task in tasks if task[:2] == (trial, side))
+        for (place, side, _), columns in zip(tasks, Parallel(n_jobs=n_jobs, return_as="generator")(work), strict=True):
+            seen[place][side].append(columns)
+            if bar is not None:
+                pair = trials[place].pair
+                bar.step(place, f"{trials[place].subject}: {pair.name}, {pair.adjacency}")
+    risk = (1 - confidence) / max(len(trials), 1)
+    return [
+        _judge(trial, (join_columns(first), join_columns(second)), confidence, risk)
+        for trial, (first, second) in zip(trials, seen, strict=True)
+    ]
 
-    return [(joined(trial, 0), joined(trial, 1)) for trial in range(len(trials))]
 
-
-def _one_task(task: tuple[int, int, int], trial: Trial, runs: int) -> tuple[tuple[int, int, int], Columns]:
-    return task, one_batch(trial.target, (trial.pair.first, trial.pair.second)[task[1]], runs)
+def _batch(trial: Trial, side: int, runs: int) -> Columns:
+    data = (trial.pair.first, trial.pair.second)[side]
+    with uncounted():
+        return look([trial.answer(trial.fit(*data)) for _ in range(runs)])
 
 
 def _judge(trial: Trial, seen: Sides, confidence: float, risk: float) -> Finding:
     """Find the event on half of the runs, count it on the other half."""
     learn, select, count = (_part(seen, start, step) for start, step in ((0, 4), (2, 4), (1, 2)))
     runs = tuple(len(next(iter(side.values()))) for side in count)
-    each = risk / DIRECTIONS
+    each = risk / 2  # for either data set as the one on which the event is likelier
     loss, words = 0.0, ""
     for event in best_events(learn, select, trial.delta, each):
         hits = [event.count(side) for side in count]
@@ -228,7 +197,7 @@ def _judge(trial: Trial, seen: Sides, confidence: float, risk: float) -> Finding
             )
             loss = max(loss, bound)
     return Finding(
-        subject=trial.target.subject,
+        subject=trial.subject,
         attack="distinguishing",
         pair=f"{trial.pair.name}: {trial.pair.words}",
         adjacency=trial.pair.adjacency,
@@ -250,31 +219,6 @@ DELTA = 1e-5
 WITH_DELTA = ("one-leaf", "single-class")  # pairs on which the forms with Gaussian noise are attacked
 
 
-@dataclass
-class SystemFit:
-    """What ``fit`` of one of our estimators does with records, without the checks and the charge; ``queries`` are predicted."""
-
-    estimator: PrivateEstimator
-    queries: Mapping[str, Any]
-    _plans: dict[PublicCoins, Plan | RawPlan] = field(default_factory=dict, repr=False)
-
-    def fit(self, X: Any, y: Any) -> Model:
-        estimator, schema, randomness = self.estimator, self.estimator.schema, Randomness()
-        assert schema is not None
-        claim = claim_of(estimator)
-        coins = draw_coins(estimator, claim, randomness.draw)
-        if coins not in self._plans:
-            self._plans[coins] = plan_of(estimator, schema, claim, coins)
-        return run(self._plans[coins], *read_records(X, y, schema.features, schema.labels), randomness)[0]
-
-    def answer(self, model: Model) -> dict[str, Any]:
-        """Return the released arrays of a model, and its labels and probabilities, or its predictions, for the queries."""
-        if isinstance(self.estimator, PrivateRegressor):
-            return {"predictions": model.predictions(self.queries), **model.to_arrays()}
-        probabilities = np.round(model.probabilities(self.queries), 9)
-        return {"labels": probabilities.argmax(axis=1), "probabilities": probabilities, **model.to_arrays()}
-
-
 def system_trial(
     name: str,
     case: Case,
@@ -287,26 +231,45 @@ def system_trial(
 ) -> Trial:
     """Return the attack on a system of the registry by a pair, whose settings hold unless ``settings`` says otherwise.
 
-    Without an epsilon, the claim is the one at which the pair shows most. For a regressor the pair's classes are numbers.
+    What is attacked is what ``fit`` does with records, without the checks and the charge. The answer is the released arrays, and
+    labels and probabilities, or predictions, for the pair's records. Without an epsilon, the claim is the one at which the pair
+    shows most. For a regressor the pair's classes are numbers.
 
     Examples
     --------
     >>> from hedgerow.audit.cases import case
-    >>> system_trial("edprf", case("one-leaf"), "add-remove", epsilon=1.0).target.subject
+    >>> system_trial("edprf", case("one-leaf"), "add-remove", epsilon=1.0).subject
     'edprf, private (max_depth=0, n_estimators=1)'
     """
     kind = system_class(name)
-    case = case.of_numbers() if issubclass(kind, PrivateRegressor) else case
-    claim = case.epsilon if epsilon is None else epsilon
+    of_numbers = issubclass(kind, PrivateRegressor)
+    case = case.of_numbers() if of_numbers else case
+    schema, queries = case.schema, case.queries
     chosen = settings_of(name, case) | dict(settings or {})
+    words = ", ".join(f"{key}={value}" for key, value in sorted(chosen.items()))
     if variant != "private":
         chosen["variant"] = variant
-    words = ", ".join(f"{key}={value}" for key, value in sorted(chosen.items()) if key != "variant")
     if delta:
         chosen["delta"] = delta
-    fit = SystemFit(kind(epsilon=claim, schema=case.schema, adjacency=adjacency, **chosen), case.queries)
+    epsilon = case.epsilon if epsilon is None else epsilon
+    estimator = kind(epsilon=epsilon, schema=schema, adjacency=adjacency, **chosen)
+    plans: dict[PublicCoins, Plan | RawPlan] = {}
+
+    def fit(X: Any, y: Any) -> Model:
+        randomness, claim = Randomness(), claim_of(estimator)
+        coins = draw_coins(estimator, claim, randomness.draw)
+        if coins not in plans:
+            plans[coins] = plan_of(estimator, schema, claim, coins)
+        return run(plans[coins], *read_records(X, y, schema.features, schema.labels), randomness)[0]
+
+    def answer(model: Model) -> dict[str, Any]:
+        if of_numbers:
+            return {"predictions": model.predictions(queries), **model.to_arrays()}
+        probabilities = np.round(model.probabilities(queries), 9)
+        return {"labels": probabilities.argmax(axis=1), "probabilities": probabilities, **model.to_arrays()}
+
     subject = f"{name}, {variant}" + (f" ({words})" if words else "")
-    return Trial(Target(subject, fit.fit, fit.answer, words), case.pair(adjacency), claim, delta, case.runs)
+    return Trial(subject, fit, answer, case.pair(adjacency), epsilon, delta, case.runs)
 
 
 def settings_of(name: str, case: Case) -> dict[str, Any]:

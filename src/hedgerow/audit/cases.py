@@ -13,8 +13,8 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.reading.cells import object_array
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.schema.cells import object_array
 
 Record = tuple[Any, ...]  # the cells in the schema's order, then the label
 Data = tuple[Any, Any]  # columns by name, and labels
@@ -49,7 +49,8 @@ class Case:
 
     def pair(self, adjacency: Adjacency) -> NeighborPair:
         first = (*self.base, self.instead) if adjacency == "replace-one" else self.base
-        place = f" It stands in the place of {record_text(self.instead)}." if adjacency == "replace-one" else ""
+        instead = f"({', '.join(map(str, self.instead[:-1]))}; {self.instead[-1]})"
+        place = f" It stands in the place of {instead}." if adjacency == "replace-one" else ""
         return NeighborPair(
             self.name, self.words + place, adjacency, self._data(first), self._data((*self.base, self.record))
         )
@@ -87,10 +88,6 @@ def _column(cells: list[Any]) -> Any:
     if cells and {type(cell) for cell in cells} <= {int}:
         return np.array(cells, dtype=np.int8)  # read faster than objects
     return object_array(cells, len(cells))
-
-
-def record_text(record: Record) -> str:
-    return f"({', '.join(map(str, record[:-1]))}; {record[-1]})"
 
 
 NO, YES = "no", "yes"
@@ -211,41 +208,6 @@ CLOSER = (
     ),
 )
 
-QUESTIONS = (
-    Case(
-        "lone-value",
-        "Two equal records, and one that alone has its value and its label: what of it is shown is by thresholds.",
-        ONE,
-        (("0", NO),) * 2,
-        ("1", YES),
-        ("0", NO),
-    ),
-    Case(
-        "new-end",
-        "A number inside, and one far outside: the ends of a range follow from noisy counts alone.",
-        LINE,
-        ((0.5, NO),),
-        (9.0, NO),
-        (0.5, NO),
-    ),
-    Case(
-        "one-cell",
-        "A record that a model is wrong about, and one that it is right about: a report card counts each in one cell.",
-        ONE,
-        (("0", YES),),
-        ("1", YES),
-        ("0", NO),
-    ),
-    Case(
-        "one-part",
-        "A record, and one of another label: it may train a candidate, or help to choose among them, but never both.",
-        ONE,
-        (("0", NO),),
-        ("1", YES),
-        ("0", NO),
-    ),
-)  # for operations before and after a fit: released schemas, report cards, searches
-
 PUBLISHED = (
     Case(
         "pure-node",
@@ -347,7 +309,7 @@ def case(name: str) -> Case:
     >>> case("one-leaf").pair("add-remove").words
     'One leaf: one record of class no, and one of class yes that ties with it.'
     """
-    known = {each.name: each for each in (*GENERAL, *CLOSER, *QUESTIONS, *PUBLISHED)}
+    known = {each.name: each for each in (*GENERAL, *CLOSER, *PUBLISHED)}
     if name not in known:
         raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")
     return known[name]

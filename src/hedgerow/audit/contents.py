@@ -84,20 +84,43 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     >>> print(check_model(model)[0].words)
     the fitted model has the attribute root_counts_, which no step releases
     """
+    words: list[str] = []
     if not isinstance(model, PrivateEstimator):
-        return _check_file(model)[0]
-    if model.certificate_.variant != "private":  # it is never saved, and its certificate explains nothing
-        return _own_reasons(model.certificate_)
+        certificate, words, _ = _check_file(model)
+    else:
+        certificate = model.certificate_
+        if certificate.variant == "private":  # others are never saved, and their certificates explain nothing
+            words = _check_fitted(model)
+    # The certificate's own reasons, other than that its plan overspends, claim no loss.
+    told = certificate.unprotected or certificate.covers_its_steps
+    reasons = certificate.reasons if told else certificate.reasons[:-1]
+    found = [("certificate", 0.0, f"no guarantee: its own certificate says so: {reason}") for reason in reasons]
+    found += [("contents", math.inf, text) for text in dict.fromkeys(words)]
+    return [
+        Finding(
+            subject=f"{system_name(certificate.system)}, {certificate.variant}",
+            attack=attack,
+            pair="the model and its certificate",
+            adjacency=certificate.adjacency,
+            epsilon=float(certificate.epsilon),
+            delta=float(certificate.delta),
+            loss=loss,
+            confidence=1.0,
+            power=math.inf,
+            words=text,
+        )
+        for attack, loss, text in found
+    ]
+
+
+def _check_fitted(model: PrivateEstimator) -> list[str]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)
-        findings, saved = _check_file(path)
-    declared = {
-        *vars(model.__class__(**model.get_params(deep=False))),
-        "_fitted",
-        *(field.name for field in fields(Fitted)),
-    }
-    words = [
+        _, words, saved = _check_file(path)
+    given = vars(model.__class__(**model.get_params(deep=False)))
+    declared = {*given, "_fitted", *(field.name for field in fields(Fitted))}
+    words += [
         f"the fitted model has the attribute {name}, which no step releases"
         for name in (*vars(model), *vars(result_of(model)))
         if name not in declared
@@ -106,10 +129,10 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
         for name in ("model_", "classes_", "schema_", "certificate_"):
             if hasattr(model, name):  # a regressor has no classes
                 words += surplus(getattr(model, name), getattr(saved, name), name)
-    return [*findings, *_findings(model.certificate_, words)]
+    return words
 
 
-def _check_file(path: str | os.PathLike[str]) -> tuple[list[Finding], PrivateEstimator | None]:
+def _check_file(path: str | os.PathLike[str]) -> tuple[Certificate, list[str], PrivateEstimator | None]:
     document, arrays = read_archive(path)
     try:
         certificate = Certificate.from_dict(document["certificate"])
@@ -121,7 +144,7 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[list[Finding], PrivateEst
         words = [*_foreign(path, document, model), *_words(model, arrays)]
     except FileFormatError as error:
         words = [*_reals(arrays, certificate), f"the model's arrays are not what its plan releases: {error}"]
-    return [*_own_reasons(certificate), *_findings(certificate, words)], model
+    return certificate, words, model
 
 
 def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: PrivateEstimator) -> Iterator[str]:
@@ -142,35 +165,6 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
     for name in sorted(document.keys() | own.keys()):
         if json.dumps(document.get(name)) != json.dumps(own.get(name)):  # 1, 1.0 and true are equal in Python
             yield f"the file's {DOCUMENT} has another entry {name} than save writes of this model"
-
-
-def _own_reasons(certificate: Certificate) -> list[Finding]:
-    """Return the reasons why a certificate itself says that there is no guarantee, other than that its plan overspends."""
-    told = certificate.unprotected or certificate.covers_its_steps
-    reasons = certificate.reasons if told else certificate.reasons[:-1]
-    return [
-        _finding(certificate, "certificate", 0.0, f"no guarantee: its own certificate says so: {reason}")
-        for reason in reasons
-    ]
-
-
-def _findings(certificate: Certificate, words: list[str]) -> list[Finding]:
-    return [_finding(certificate, "contents", math.inf, text) for text in dict.fromkeys(words)]
-
-
-def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> Finding:
-    return Finding(
-        subject=f"{system_name(certificate.system)}, {certificate.variant}",
-        attack=attack,
-        pair="the model and its certificate",
-        adjacency=certificate.adjacency,
-        epsilon=float(certificate.epsilon),
-        delta=float(certificate.delta),
-        loss=loss,
-        confidence=1.0,
-        power=math.inf,
-        words=words,
-    )
 
 
 def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:

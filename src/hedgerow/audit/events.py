@@ -38,32 +38,23 @@ def look(answers: Sequence[Mapping[str, Any]]) -> Columns:
     seen: Columns = {}
     for name in sorted({name for answer in answers for name in answer}):
         arrays = [np.asarray(answer[name]) if name in answer else None for answer in answers]
-        seen[name] = np.array([ABSENT if array is None else _text(array) for array in arrays])
+        texts = [ABSENT if array is None else str(array.tolist()) for array in arrays]
+        seen[name] = np.array([text if len(text) <= TEXT else f"#{_short(text)}" for text in texts])
         if all(array is None or array.dtype.kind in "biuf" for array in arrays):
-            digits = any(array is not None and array.dtype.kind == "f" for array in arrays)
-            seen |= _numbers(name, _table(arrays), digits)
+            seen |= _numbers(name, arrays)
     together = zip(*(column for column in seen.values() if column.dtype.kind == "U"), strict=True)
     return {"everything": np.array([_short(";".join(row)) for row in together]), **seen}
-
-
-def _text(array: npt.NDArray[Any]) -> str:
-    shown = str(array.tolist())
-    return shown if len(shown) <= TEXT else f"#{_short(shown)}"
 
 
 def _short(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _table(arrays: Sequence[npt.NDArray[Any] | None]) -> npt.NDArray[np.float64]:
+def _numbers(name: str, arrays: Sequence[npt.NDArray[Any] | None]) -> Columns:
     rows = [np.empty(0) if array is None else array.reshape(-1) for array in arrays]
     table = np.full((len(rows), max(1, *(len(row) for row in rows))), np.nan)
     for place, row in enumerate(rows):
         table[place, : len(row)] = row
-    return table
-
-
-def _numbers(name: str, table: npt.NDArray[np.float64], digits: bool) -> Columns:
     present, ordered = ~np.isnan(table), np.sort(table, axis=1)
     size = present.sum(axis=1)
     seen = {
@@ -75,72 +66,54 @@ def _numbers(name: str, table: npt.NDArray[np.float64], digits: bool) -> Columns
     }
     few = table[:, :ELEMENTS]
     seen |= {f"{name}[{i}]": few[:, i] for i in range(few.shape[1])}
-    if digits:
-        last = _last_digits(few)
+    if any(array is not None and array.dtype.kind == "f" for array in arrays):
+        # The exponent of the last binary digit of each float: noise on a count of 0 has finer ones than on 1.
+        mantissa, exponent = np.frexp(np.where(np.isfinite(few), few, 0.0))
+        whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+        last = np.where(whole == 0, np.nan, exponent - 53 + np.log2(np.maximum(whole & -whole, 1)))
         seen |= {f"the last binary digit of {name}[{i}]": last[:, i] for i in range(few.shape[1])}
     return {view: column.astype(np.float64) for view, column in seen.items()}
 
 
-def _last_digits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the exponent of the last binary digit of each float: noise on a count of 0 has finer ones than on 1."""
-    mantissa, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
-    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
-    lowest = np.log2(np.maximum(whole & -whole, 1))
-    return np.where(whole == 0, np.nan, exponent - 53 + lowest)
-
-
-def join_columns(parts: Iterable[Mapping[str, npt.NDArray[Any]]]) -> Columns:
+def join_columns(parts: Iterable[Columns]) -> Columns:
     """Return the views of all runs by name; a view that a run lacks is NaN, or the text ``"absent"``."""
     parts = list(parts)
-    names = sorted({name for part in parts for name in part})
-    return {name: _joined([(part.get(name), len(next(iter(part.values())))) for part in parts]) for name in names}
+    joined = {}
+    for name in sorted({name for part in parts for name in part}):
+        is_text = any(name in part and part[name].dtype.kind == "U" for part in parts)
+        filler: Any = ABSENT if is_text else np.nan
+        joined[name] = np.concatenate([part.get(name, np.full(_runs(part), filler)) for part in parts])
+    return joined
 
 
-def _joined(parts: Sequence[tuple[npt.NDArray[Any] | None, int]]) -> npt.NDArray[Any]:
-    is_text = any(part is not None and part.dtype.kind == "U" for part, _ in parts)
-    filler: Any = ABSENT if is_text else np.nan
-    return np.concatenate([np.full(runs, filler) if part is None else part for part, runs in parts])
+@dataclass(frozen=True, eq=False)
+class View:
+    """A number of every run as it was released, NaN where there is none; or, with ``ratio``, how likely an outcome is where.
 
-
-@dataclass(frozen=True)
-class Number:
-    """A number of every run as it was released; NaN where there is none."""
+    The ratio is the log of an outcome's frequencies on the second and the first data set, 0 if it was never seen.
+    """
 
     view: str
+    ratio: Mapping[Any, float] | None = None
 
     @property
     def rank(self) -> int:
         """Of equal statistics the one of the lowest rank wins: what a person can check comes first."""
-        return 1 + 2 * _is_obscure(self.view)
+        obscure = self.view == "everything" or self.view.startswith("the last binary digit")
+        return 2 * obscure + (self.ratio is None)
 
     def values(self, seen: Columns) -> Floats:
         column = seen.get(self.view)
-        return np.full(_runs(seen), np.nan) if column is None or column.dtype.kind == "U" else column
+        if self.ratio is None:
+            return np.full(_runs(seen), np.nan) if column is None or column.dtype.kind == "U" else column
+        return np.zeros(_runs(seen)) if column is None else np.array([self.ratio.get(o, 0.0) for o in column.tolist()])
 
     def words(self, threshold: float, above: bool) -> str:
-        return f"{self.view} is {'at least' if above else 'at most'} {threshold:.6g}"
-
-
-@dataclass(frozen=True, eq=False)
-class LikelihoodRatio:
-    """The log ratio of an outcome's frequencies on the second and the first data set; 0 if it was never seen."""
-
-    view: str
-    ratio: Mapping[Any, float]
-
-    @property
-    def rank(self) -> int:
-        return 2 * _is_obscure(self.view)
-
-    def values(self, seen: Columns) -> Floats:
-        outcomes = seen.get(self.view)
-        if outcomes is None:
-            return np.zeros(_runs(seen))
-        return np.array([self.ratio.get(outcome, 0.0) for outcome in outcomes.tolist()])
-
-    def words(self, threshold: float, above: bool) -> str:
-        inside = [o for o, ratio in self.ratio.items() if (ratio >= threshold if above else ratio <= threshold)]
-        inside.sort(key=lambda outcome: self.ratio[outcome], reverse=above)
+        if self.ratio is None:
+            return f"{self.view} is {'at least' if above else 'at most'} {threshold:.6g}"
+        ratios = self.ratio
+        inside = [o for o, ratio in ratios.items() if (ratio >= threshold if above else ratio <= threshold)]
+        inside.sort(key=lambda outcome: ratios[outcome], reverse=above)
         shown = [outcome if isinstance(outcome, str) else f"{outcome:g}" for outcome in inside[:SHOWN]]
         more = f" or one of {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
         return f"{self.view} is {' or '.join(shown)}{more}"
@@ -148,17 +121,17 @@ class LikelihoodRatio:
 
 @dataclass(frozen=True, eq=False)
 class Discriminant:
-    """The weighted sum of all numbers that best distinguishes the data sets by least squares."""
+    """The weighted sum of all views that best distinguishes the data sets by least squares."""
 
-    statistics: Sequence[Number | LikelihoodRatio]
+    views: Sequence[View]
     center: Floats
     spread: Floats
     weight: Floats = field(repr=False)
     rank = 4
 
     @classmethod
-    def fitted(cls, statistics: Sequence[Number | LikelihoodRatio], learn: Sides) -> Discriminant:
-        first, second = (_table_of(statistics, seen) for seen in learn)
+    def fitted(cls, views: Sequence[View], learn: Sides) -> Discriminant:
+        first, second = (np.stack([view.values(seen) for view in views], axis=1) for seen in learn)
         table = np.concatenate([first, second])
         center = np.nanmean(np.where(np.isfinite(table).any(axis=0), table, 0.0), axis=0)
         spread = np.sqrt(np.nanmean((np.where(np.isfinite(table), table, center) - center) ** 2, axis=0))
@@ -166,20 +139,14 @@ class Discriminant:
         scaled = _scaled(table, center, spread)
         target = np.repeat([-1.0, 1.0], [len(first), len(second)])
         square = scaled.T @ scaled + RIDGE * len(table) * np.eye(len(center))
-        return cls(statistics, center, spread, np.linalg.solve(square, scaled.T @ target))
+        return cls(views, center, spread, np.linalg.solve(square, scaled.T @ target))
 
     def values(self, seen: Columns) -> Floats:
-        return np.asarray(_scaled(_table_of(self.statistics, seen), self.center, self.spread) @ self.weight)
+        table = np.stack([view.values(seen) for view in self.views], axis=1)
+        return np.asarray(_scaled(table, self.center, self.spread) @ self.weight)
 
     def words(self, threshold: float, above: bool) -> str:
         return f"a weighted sum of everything is {'at least' if above else 'at most'} {threshold:.6g}"
-
-
-Statistic = Number | LikelihoodRatio | Discriminant
-
-
-def _table_of(statistics: Sequence[Number | LikelihoodRatio], seen: Columns) -> Floats:
-    return np.stack([statistic.values(seen) for statistic in statistics], axis=1)
 
 
 def _scaled(table: Floats, center: Floats, spread: Floats) -> Floats:
@@ -191,7 +158,7 @@ def _scaled(table: Floats, center: Floats, spread: Floats) -> Floats:
 class ThresholdEvent:
     """A statistic on one side of a threshold; ``toward`` is 0 or 1, the data set on which it was seen more often."""
 
-    statistic: Statistic
+    statistic: View | Discriminant
     threshold: float
     above: bool
     toward: int
@@ -227,9 +194,9 @@ def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[
     return events
 
 
-def _statistics(learn: Sides) -> Iterator[Statistic]:
+def _statistics(learn: Sides) -> Iterator[View | Discriminant]:
     """Yield what is compared: nothing that is the same in all runs."""
-    varying: list[Number | LikelihoodRatio] = []
+    varying: list[View] = []
     for view in sorted({*learn[0], *learn[1]}):
         columns = [side.get(view, np.full(_runs(side), np.nan)) for side in learn]
         is_text = any(column.dtype.kind == "U" for column in columns)
@@ -239,19 +206,16 @@ def _statistics(learn: Sides) -> Iterator[Statistic]:
         if is_text or len(values) <= FEW_VALUES:
             side = np.repeat([0, 1], [len(column) for column in columns])
             counts = np.bincount(place.reshape(-1) * 2 + side, minlength=2 * len(values)).reshape(-1, 2)
-            varying.append(_likelihood_ratio(view, values, counts))
+            share = (counts + 0.5) / (counts.sum(axis=0) + 0.5)
+            ratio = np.log(share[:, 1] / share[:, 0])
+            varying.append(View(view, dict(zip(values.tolist(), ratio.tolist(), strict=True))))
         if not is_text:
-            varying.append(Number(view))
+            varying.append(View(view))
     yield from varying
-    yield Discriminant.fitted(varying, learn) if varying else Number("everything is the same")
+    yield Discriminant.fitted(varying, learn) if varying else View("everything is the same")
 
 
-def _likelihood_ratio(view: str, values: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> LikelihoodRatio:
-    share = (counts + 0.5) / (counts.sum(axis=0) + 0.5)
-    return LikelihoodRatio(view, dict(zip(values.tolist(), np.log(share[:, 1] / share[:, 0]).tolist(), strict=True)))
-
-
-def _tried(statistic: Statistic, select: Sides) -> Floats:
+def _tried(statistic: View | Discriminant, select: Sides) -> Floats:
     """Return the thresholds of a statistic on both sides, and how often each event happened."""
     first, second = (values[~np.isnan(values)] for values in (statistic.values(seen) for seen in select))
     first.sort()
@@ -267,10 +231,6 @@ def _tried(statistic: Statistic, select: Sides) -> Floats:
     below = [np.searchsorted(side, values, side="right") for side in (first, second)]
     rows = [np.stack([values, np.full(len(values), up), *hits], axis=1) for up, hits in ((1.0, above), (0.0, below))]
     return np.concatenate(rows)
-
-
-def _is_obscure(view: str) -> bool:
-    return view == "everything" or view.startswith("the last binary digit")
 
 
 def _runs(seen: Columns) -> int:

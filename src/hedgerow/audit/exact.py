@@ -98,6 +98,7 @@ class Replay(Randomness):
 
     ``script`` has the outcome of each draw of each item, in the order in which they are drawn. ``known`` are laws that runs on
     the same records share. ``told`` are the outcomes so far, but for those of coins that decide which records take part where.
+    ``last`` is where the last batch begins, in ``laws`` and in ``told``; their ends where it is hidden.
     """
 
     def __init__(self, script: list[int], known: dict[Hashable, Floats], grid: Grid = Grid()) -> None:
@@ -107,45 +108,21 @@ class Replay(Randomness):
         self.grid = grid
         self.laws: list[Floats] = []
         self.told: list[int] = []
-        self._batch: tuple[int, int] | None = (
-            None  # where the last batch begins, in laws and in told; None: it is hidden
-        )
+        self.last = 0, 0
 
-    @property
-    def probability(self) -> float:
-        return self._probability(len(self.script))
-
-    def _probability(self, end: int) -> float:
+    def probability(self, end: int | None = None) -> float:
+        """Return the probability of the outcomes, or of the first ones."""
         return math.prod(float(law[outcome]) for law, outcome in zip(self.laws[:end], self.script[:end], strict=True))
-
-    @property
-    def told_before(self) -> tuple[int, ...]:
-        """What was told before the last batch."""
-        return tuple(self.told if self._batch is None else self.told[: self._batch[1]])
-
-    @property
-    def _open_from(self) -> int:
-        return len(self.script) if self._batch is None else self._batch[0]
-
-    @property
-    def open_shape(self) -> tuple[int, ...]:
-        """How many outcomes each item of the last batch has."""
-        return tuple(map(len, self.laws[self._open_from :]))
-
-    def open(self) -> tuple[float, tuple[Floats, ...]]:
-        """Return the probability of all outcomes before the last batch, and the laws of its items."""
-        return self._probability(self._open_from), tuple(self.laws[self._open_from :])
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[Any]:
         if isinstance(mechanism, RESAMPLES):
-            self._batch = None
             return self._resample(mechanism, *statistics)
         if isinstance(mechanism, DENSITIES):
             raise ConfigurationError(
                 f"{type(mechanism).__name__} draws real numbers or sets, which the exact audit cannot walk through one by one; "
                 "use the distinguishing attack."
             )
-        self._batch = len(self.laws), len(self.told)
+        self.last = len(self.laws), len(self.told)
         if isinstance(mechanism, NOISE):
             return self._count(mechanism, *statistics)
         outcomes = [self._outcome(mechanism, mechanism.law, item) for item in zip(*statistics, strict=True)]
@@ -176,31 +153,23 @@ class Replay(Randomness):
 
     def assign(self, coin: Coin, about: Any) -> npt.NDArray[np.int32]:
         """Return the scripted part of each record; these outcomes stay hidden."""
-        self._batch = None
         items: Iterator[Any] = iter(about) if isinstance(coin, WeightedCoin) else iter([about] * about)
         outcomes = np.array([self._outcome(coin, coin.law, (item,)) for item in items], dtype=np.int32)
+        self.last = len(self.laws), len(self.told)
         return outcomes if isinstance(coin, PerRecordCoin) else -outcomes  # the second outcome is part -1: not taken in
 
-    def order(self, records: int) -> npt.NDArray[np.uint64]:
-        """Return the scripted place of each record's word among all; it stays hidden."""
-        self._batch = None
-        order = self._outcome(
-            "words", lambda count: np.full(math.factorial(count), 1 / math.factorial(count)), (records,)
-        )
-        return np.array(orders(records)[order], dtype=np.uint64)
-
     def _resample(self, mechanism: Any, *statistics: Any) -> npt.NDArray[np.int64]:
-        records = statistics[0] if isinstance(mechanism, Permutation) else len(statistics[0])
-        if records > MOST_ORDERS:
-            raise ConfigurationError(
-                f"{records} records have too many orders or samples to walk through; audit at most {MOST_ORDERS}."
-            )
+        """Return a scripted order or scripted samples of records, which stay hidden."""
         if isinstance(mechanism, Permutation):
-            order = self._outcome(mechanism, mechanism.law, (records,))
-            return np.array(orders(records)[order], dtype=np.int64)
-        weights, samples = statistics
-        drawn = [self._outcome(mechanism, sample_law, (weights,)) for _ in range(samples)]
-        return np.array([samples_of(records)[sample] for sample in drawn], dtype=np.int64).reshape(samples, records)
+            every = orders(*statistics)
+            drawn = np.array(every[self._outcome(mechanism, mechanism.law, statistics)], dtype=np.int64)
+        else:
+            weights, samples = statistics
+            every = samples_of(len(weights))
+            places = [self._outcome(mechanism, sample_law, (weights,)) for _ in range(samples)]
+            drawn = np.array([every[i] for i in places], dtype=np.int64).reshape(samples, len(weights))
+        self.last = len(self.laws), len(self.told)
+        return drawn
 
     def _outcome(self, name: object, law_of: Callable[..., Floats], item: tuple[Any, ...]) -> int:
         key = (name, *(np.asarray(statistic).tobytes() for statistic in item))
@@ -214,7 +183,7 @@ class Replay(Randomness):
 
     def next_script(self, *, last_is_open: bool = False) -> list[int] | None:
         """Return the script of the next run, or None after the last one; an open last batch stays as it is."""
-        for place in reversed(range(self._open_from if last_is_open else len(self.script))):
+        for place in reversed(range(self.last[0] if last_is_open else len(self.script))):
             later = np.flatnonzero(self.laws[place] > 0)
             later = later[later > self.script[place]]
             if len(later):
@@ -241,23 +210,28 @@ class ScriptedBits(RandomBits):
     replay: Replay
 
     def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:
-        if records > MOST_ORDERS:
-            raise ConfigurationError(
-                f"{records} records have too many orders to walk through; audit at most {MOST_ORDERS}."
-            )
-        return self.replay.order(records)
+        return self.replay.draw(Permutation(), records).astype(np.uint64)
 
 
 @lru_cache(maxsize=16)
 def orders(records: int) -> list[tuple[int, ...]]:
     """Return all orders of so many rows, in the order of ``Permutation.law``."""
+    _check_size(records)
     return list(permutations(range(records)))
 
 
 @lru_cache(maxsize=16)
 def samples_of(records: int) -> list[tuple[int, ...]]:
     """Return all samples of so many draws with replacement from so many rows, rows ascending."""
+    _check_size(records)
     return list(combinations_with_replacement(range(records), records))
+
+
+def _check_size(records: int) -> None:
+    if records > MOST_ORDERS:
+        raise ConfigurationError(
+            f"{records} records have too many orders or samples to walk through; audit at most {MOST_ORDERS}."
+        )
 
 
 def sample_law(weights: Floats) -> Floats:
@@ -276,7 +250,7 @@ def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Re
     """
     law: dict[Released, float] = {}
     for replay, released in _all_runs(fit, grid):
-        law[released] = law.get(released, 0.0) + replay.probability
+        law[released] = law.get(released, 0.0) + replay.probability()
     return law
 
 
@@ -289,7 +263,10 @@ def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Has
     """
     law: dict[Hashable, Mixture] = {}
     for replay, released in _all_runs(fit, grid, last_is_open=True):
-        law.setdefault((released, replay.told_before, replay.open_shape), []).append(replay.open())
+        start, told = replay.last
+        items = tuple(replay.laws[start:])
+        key = released, tuple(replay.told[:told]), tuple(map(len, items))
+        law.setdefault(key, []).append((replay.probability(start), items))
     return law
 
 
@@ -331,19 +308,14 @@ def worst_event(law: Law, other: Law, delta: float = 0.0) -> ReleaseSet:
 
     It holds all releases above some ratio of P to Q.
     """
-    p, q = _side_by_side(law, other)
+    both = [_outcomes(_mixture(law.get(key, [])), _mixture(other.get(key, []))) for key in {**law, **other}]
+    p, q = (np.concatenate(side) for side in zip(*both, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(q > 0, p / q, np.where(p > 0, np.inf, 0.0)), kind="stable")
         sum_p, sum_q = np.cumsum(p[order]), np.cumsum(q[order])
         losses = np.where(sum_p > delta, np.log(sum_p - delta) - np.log(sum_q), 0.0)
     best = int(np.flatnonzero(losses == losses.max())[-1])
     return ReleaseSet(max(0.0, float(losses[best])), float(sum_p[best]), float(sum_q[best]))
-
-
-def _side_by_side(law: Law, other: Law) -> tuple[Floats, Floats]:
-    both = [_outcomes(_mixture(law.get(key, [])), _mixture(other.get(key, []))) for key in {**law, **other}]
-    p, q = (np.concatenate(side) for side in zip(*both, strict=True))
-    return p, q
 
 
 def _mixture(value: float | Mixture) -> Mixture:
@@ -362,11 +334,12 @@ def _outcomes(first: Mixture, second: Mixture) -> tuple[Floats, Floats]:
         raise ConfigurationError("the last draw has too many outcomes to tell; audit smaller trees, or fewer bins.")
 
     def joint(mixture: Mixture) -> Floats:
-        parts = [reduce(_times, (items[place] for place in places), np.full(1, weight)) for weight, items in mixture]
+        parts = [
+            reduce(
+                lambda law, item: np.multiply.outer(law, item).ravel(), (items[i] for i in places), np.full(1, weight)
+            )
+            for weight, items in mixture
+        ]
         return np.sum(parts, axis=0) if parts else np.zeros(math.prod(len(items[0][place]) for place in places))
 
     return joint(first), joint(second)
-
-
-def _times(law: Floats, item: Floats) -> Floats:
-    return np.multiply.outer(law, item).ravel()

@@ -11,7 +11,6 @@ from scipy.optimize import brentq
 from scipy.stats import beta, binom
 
 from hedgerow.arrays import Floats
-from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.systems import list_systems
 from hedgerow.texts import html_table
@@ -31,8 +30,8 @@ class Finding:
     subject : str
         What was attacked, such as ``"edprf, published"``.
     attack : str
-        How: ``"exact"``, ``"distinguishing"``, ``"canaries"``, ``"membership"``, ``"contents"``, or ``"certificate"``
-        where a model's own certificate says that there is no guarantee, which no loss is claimed of.
+        How: ``"exact"``, ``"distinguishing"``, ``"contents"``, or ``"certificate"`` where a model's own certificate says that
+        there is no guarantee, which no loss is claimed of.
     pair : str
         The two data sets, in words.
     adjacency : {"add-remove", "replace-one"}
@@ -167,11 +166,3 @@ def smallest_loss_seen(epsilon: float, delta: float, runs: int, risk: float) -> 
     while surplus(smallest) <= 0:
         smallest += 0.001
     return smallest
-
-
-def check_confidence(confidence: float) -> float:
-    if not 0.5 <= confidence < 1:
-        raise ConfigurationError(
-            f"confidence is {confidence}, but a bound needs a probability from 0.5 to below 1; pass 0.999, for example."
-        )
-    return float(confidence)

@@ -9,14 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hedgerow.audit.exact import Grid, Law, ReleaseSet, exact_law, open_law, worst_event, worst_loss
+from hedgerow.audit.exact import Grid, Law, exact_law, open_law, worst_event, worst_loss
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.claim import Claim
+from hedgerow.reading.persons import read_groups
 from hedgerow.schema.encoder import Encoder
-from hedgerow.schema.persons import read_groups
 from hedgerow.table import keep_of
 from hedgerow.texts import counted
 
@@ -80,15 +81,11 @@ def exact_loss(
     >>> round(finding.loss, 4), finding.refuted
     (1.0, False)
     """
-    before, after = tuple(first), tuple(second)
-    laws = Laws(estimator, told, grid)
-    check_labels((*before, *after), estimator)
-    if groups is None:
-        check_neighbors(before, after, laws.claim.adjacency, laws.claim.records_per_person)
-        return laws.finding(before, after, pair)
-    who = tuple(groups[0]), tuple(groups[1])
-    check_one_person([*zip(before, who[0], strict=True)], [*zip(after, who[1], strict=True)], laws.claim.adjacency)
-    return laws.finding(before, after, pair, who)
+    rows, laws = (tuple(first), tuple(second)), Laws(estimator, told, grid)
+    who: tuple[Ids, Ids] = (None, None) if groups is None else (tuple(groups[0]), tuple(groups[1]))
+    check_labels((*rows[0], *rows[1]), estimator)
+    check_neighbors(rows, who, laws.claim)
+    return laws.finding(*rows, pair, who)
 
 
 def exact_search(
@@ -166,6 +163,11 @@ class Laws:
         laws, delta = (self._law(first, who[0]), self._law(second, who[1])), self._delta
         forth, back = worst_event(*laws, delta), worst_event(*laws[::-1], delta)
         event = max(forth, back, key=lambda event: event.loss)
+        likely, other = ("first", "second") if event is forth else ("second", "first")
+        what = "a set of releases" if delta else "one release"
+        words = f"{what} has probability {event.probability:.4g} on the {likely} data set and {event.other:.4g} on the {other}"
+        if event.other == 0:
+            words = f"releases of probability {event.probability:.4g} on the {likely} data set are impossible on the {other}"
         epsilon = float(self.claim.epsilon)
         return Finding(
             subject=f"{system_name(type(self._estimator).__name__)}, {self._estimator.variant}",
@@ -177,7 +179,7 @@ class Laws:
             loss=max(0.0, event.loss - ROUNDING),
             confidence=1.0,
             power=epsilon,
-            words=_words(event, *(("first", "second") if event is forth else ("second", "first")), delta),
+            words=words,
         )
 
     def _law(self, rows: Rows, ids: Ids = None) -> Law:
@@ -190,15 +192,6 @@ class Laws:
         return self._known[rows, ids]
 
 
-def _words(event: ReleaseSet, likely: str, other: str, delta: float) -> str:
-    if event.other == 0:
-        return f"releases of probability {event.probability:.4g} on the {likely} data set are impossible on the {other}"
-    what = "a set of releases" if delta else "one release"
-    return (
-        f"{what} has probability {event.probability:.4g} on the {likely} data set and {event.other:.4g} on the {other}"
-    )
-
-
 def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
     """Return everything that a model holds, as a hashable value."""
     arrays = model.to_arrays()
@@ -206,15 +199,11 @@ def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
 
 
 def difference(first: Rows, second: Rows) -> str:
-    removed, added = (" and ".join(map(str, rows.elements())) for rows in _differences(first, second))
+    sides = Counter(first) - Counter(second), Counter(second) - Counter(first)
+    removed, added = (" and ".join(map(str, rows.elements())) for rows in sides)
     if removed and added:
         return f"{counted(len(first), 'record')}, of which {removed} is replaced by {added}"
     return f"{counted(min(len(first), len(second)), 'record')}, and the same with {removed or added}"
-
-
-def _differences(first: Rows, second: Rows) -> tuple[Counter[Row], Counter[Row]]:
-    """Return which records only the first, and only the second data set has."""
-    return Counter(first) - Counter(second), Counter(second) - Counter(first)
 
 
 def check_labels(rows: Sequence[Row], estimator: PrivateEstimator) -> None:
@@ -230,28 +219,27 @@ def check_labels(rows: Sequence[Row], estimator: PrivateEstimator) -> None:
             )
 
 
-def check_neighbors(first: Rows, second: Rows, adjacency: Adjacency, most: int = 1) -> None:
-    """Raise ConfigurationError where two data sets do not differ by one person of so many records at most."""
-    removed, added = (rows.total() for rows in _differences(first, second))
-    few = range(1, most + 1)
-    one_side = (removed == 0 and added in few) or (added == 0 and removed in few)
-    if not (one_side if adjacency == "add-remove" else removed in few and added in few):
-        raise ConfigurationError(
-            f"the second data set has {added} records that the first has not, and lacks {removed}, so they are no neighbors for "
-            f"{adjacency}; let them differ in {'one record' if most == 1 else f'{most} records at most'}."
+def check_neighbors(rows: tuple[Rows, Rows], who: tuple[Ids, Ids], claim: Claim) -> None:
+    """Raise ConfigurationError unless data sets differ in all records of one person, or, without ids, in as many at most."""
+    most = claim.records_per_person
+    owned = [list(zip(some, some_ids or some, strict=True)) for some, some_ids in zip(rows, who, strict=True)]
+    first, second = map(Counter, owned)
+    sides = first - second, second - first
+    if who == (None, None):
+        changed, allowed = [side.total() for side in sides], range(1, most + 1)
+        what = "one record" if most == 1 else f"{most} records at most"
+    else:
+        persons = [{person for _, person in side} for side in sides]
+        whole = all(
+            sum(person in own for _, person in side) == side_changed.total()
+            for side, own, side_changed in zip(owned, persons, sides, strict=True)
         )
-
-
-def check_one_person(first: Sequence[tuple[Row, Any]], second: Sequence[tuple[Row, Any]], adjacency: Adjacency) -> None:
-    """Raise ConfigurationError unless all the records of one person make two data sets of (record, id) differ."""
-    sides = [Counter(first) - Counter(second), Counter(second) - Counter(first)]
-    who = [{person for _, person in side} for side in sides]
-    whole = all(
-        sum(person in own for _, person in side) == changed.total()
-        for side, own, changed in zip((first, second), who, sides, strict=True)
-    )
-    sizes = sorted(map(len, who))
-    if sizes != ([0, 1] if adjacency == "add-remove" else [1, 1]) or not whole:
+        changed, allowed = [len(own) for own in persons], range(1, 1 + whole)
+        what = "all the records of one person"
+    removed, added = (number in allowed for number in changed)
+    one_side = (removed and changed[1] == 0) or (added and changed[0] == 0)
+    if not (one_side if claim.adjacency == "add-remove" else removed and added):
         raise ConfigurationError(
-            f"the data sets are no neighbors for {adjacency}: let them differ in all the records of one person."
+            f"the second data set has {sides[1].total()} records that the first has not, and lacks {sides[0].total()}, so they "
+            f"are no neighbors for {claim.adjacency}; let them differ in {what}."
         )

@@ -8,7 +8,7 @@ whatever the others are (docs/proofs/boosting.md). Votes are post-processing of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -170,7 +170,7 @@ class BoostingRecipe:
     def schedule(self, budget: Budget, encoder: Encoder, max_depth: int, candidates: Candidates) -> Schedule:
         """Return the schedule of a round's tree that costs at most the budget, with up to so many tests on a path."""
         schedule = self.tree.schedule(
-            budget.weighing(1 if isinstance(self.tree.assign, Weighted) else UNIT),
+            replace(budget, unit=1 if isinstance(self.tree.assign, Weighted) else UNIT),
             encoder.n_codes,
             encoder.schema.is_numeric,
             n_estimators=1,

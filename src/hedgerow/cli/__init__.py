@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -99,29 +99,19 @@ class LazyGroup(click.Group):
             code = FAILURE  # the reader of the pipe needs no more; click ends in the same way
         except (Exception, KeyboardInterrupt, BudgetExceeded) as error:
             code = exit_code(error)
-            _say(error)
+            with suppress(OSError):
+                if isinstance(error, BrokenOff) and error.is_interrupt:
+                    click.echo(err=True)  # ends the line of the terminal's ^C, as click does
+                click.echo(f"Error: {sentence(error)}", err=True)
         if args is None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is ending, so nothing is left to interrupt
-        _let_go(sys.stdout)
-        _let_go(sys.stderr)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                if stream is not None:
+                    stream.flush()
+            except OSError:  # Python would try again at its end, complain, and change the exit code
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(code)
-
-
-def _say(error: BaseException) -> None:
-    with suppress(OSError):
-        if isinstance(error, BrokenOff) and error.is_interrupt:
-            click.echo(err=True)  # ends the line of the terminal's ^C, as click does
-        click.echo(f"Error: {sentence(error)}", err=True)
-
-
-def _let_go(stream: TextIO | None) -> None:
-    """Drop what a stream could not write: otherwise Python tries again at its end, complains, and changes the exit code."""
-    if stream is None:
-        return
-    try:
-        stream.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show_warning(
@@ -129,7 +119,7 @@ def _show_warning(
     category: type[Warning],
     filename: str,
     lineno: int,
-    file: TextIO | None = None,
+    file: Any = None,
     line: str | None = None,
 ) -> None:
     """Write a warning to stderr; for a warning that is meant for users, only its message."""
@@ -217,7 +207,6 @@ BUDGET = {
     "raise": ("hedgerow.cli.ledgers", "Raise a ledger's ceiling."),
     "close": ("hedgerow.cli.ledgers", "Close a ledger for good."),
     "verify": ("hedgerow.cli.ledgers", "Check every link of a ledger's chain."),
-    "report": ("hedgerow.cli.ledgers", "Write a page about a ledger for the officer."),
 }
 
 

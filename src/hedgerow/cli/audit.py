@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -12,17 +13,15 @@ from hedgerow import __version__
 from hedgerow.archive import read_archive
 from hedgerow.audit.findings import CONFIDENCE, Finding, system_name
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import file_digest, read_delta, read_parameters, read_variant, write_json
+from hedgerow.cli.inputs import file_digest, read_parameters, write_json
 from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
+from hedgerow.plots import AuditDisplay, Page
+from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import system_class
 from hedgerow.texts import counted, printable
-
-if TYPE_CHECKING:
-    from hedgerow.plots import Page
-
 
 NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is for attacks
 SUMMARY = "What was attacked, its claim, and a lower bound on epsilon."
@@ -79,22 +78,7 @@ def audit(
     if sum((model is not None, system is not None, everything)) != 1:
         raise click.UsageError("name what to audit: a MODEL file, --system NAME, or --all.")
     context = click.get_current_context()
-    _refuse_ignored(context, model, everything)
-    _check_page(page, force, model)
-    from hedgerow.audit.contents import check_model
-
-    findings = _attacked(system, request) if model is None else check_model(model)
-    about = None if model is None else _about(model, findings)
-    _show(findings, about, as_json)
-    if page is not None:
-        write_page(findings, page, about, force=force)
-        click.echo(f"wrote {page}", err=True)
-    if any(finding.refuted for finding in findings):
-        context.exit(AUDIT_REFUTED)
-
-
-def _refuse_ignored(context: click.Context, model: Path | None, everything: bool) -> None:
-    """Raise UsageError if an option was given that has no effect."""
+    # Options that would have no effect are refused.
     given = {
         name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
     }
@@ -104,62 +88,16 @@ def _refuse_ignored(context: click.Context, model: Path | None, everything: bool
         raise click.UsageError("--all attacks every system as it is; claims, --adjacency and --param require --system.")
     if "force" in given and "page" not in given:
         raise click.UsageError("--force replaces the file of --page; pass --page FILE, too.")
+    if page is not None:  # before any work
+        if model is not None and page.exists() and page.samefile(model):
+            raise click.UsageError(f"--page {page} is the MODEL under audit; choose another name.")
+        refuse_overwriting(page, force)
+        if model is None:
+            new_figure(1, 1)  # raises ConfigurationError if matplotlib is not installed
+    from hedgerow.audit.contents import check_model
 
-
-def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
-    """Raise UsageError, before any work, if no page can be written."""
-    if page is None:
-        return
-    if model is not None and page.exists() and page.samefile(model):
-        raise click.UsageError(f"--page {page} is the MODEL under audit; choose another name.")
-    refuse_overwriting(page, force)
-    if model is None:
-        from hedgerow.plots.axes import new_figure
-
-        new_figure(1, 1)  # raises ConfigurationError if matplotlib is not installed
-
-
-def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
-    from hedgerow.audit.attack import attack, private_trials, published_trials
-    from hedgerow.audit.cases import case
-
-    if system is None:
-        trials = private_trials() if request["variant"] == "private" else published_trials()
-        wanted = {case(name).name for name in request["names"]}
-        trials = [trial for trial in trials if not wanted or trial.pair.name in wanted]
-    else:
-        trials = _trials(system, request)
-    return attack(
-        trials,
-        runs=request["runs"],
-        minutes=request["minutes"],
-        confidence=request["confidence"],
-        n_jobs=request["jobs"],
-        progress=True,
-    )
-
-
-def _trials(system: str, request: dict[str, Any]) -> list[Any]:
-    from hedgerow.audit.attack import system_trial
-    from hedgerow.audit.cases import case, cases_of
-
-    kind, variant = system_class(system), request["variant"]
-    settings = {**read_parameters(kind, request["pairs"]), **read_delta(kind, request["delta"])}
-    read_variant(kind, variant)
-    delta = settings.pop("delta", 0.0)
-    cases = [case(name) for name in request["names"]] or cases_of(system, variant)
-
-    adjacencies = map(check_adjacency, request["adjacencies"] or ("add-remove",))
-    return [
-        system_trial(
-            system, pair, adjacency, variant=variant, epsilon=request["epsilon"], delta=delta, settings=settings
-        )
-        for adjacency in adjacencies
-        for pair in cases
-    ]
-
-
-def _show(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
+    findings = _attacked(system, request) if model is None else check_model(model)
+    about = None if model is None else _about(model, findings)
     refuted = sum(finding.refuted for finding in findings)
     if as_json:
         document = {} if about is None else {"model": about}
@@ -173,6 +111,35 @@ def _show(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json:
             verdict = "REFUTED: " if finding.refuted else ""
             click.echo(f"{printable(finding.subject)}: {verdict}{printable(finding.words)}")
         click.echo(f"{about['file']}: {about['verdict']}")
+    if page is not None:
+        write_page(findings, page, about, force=force)
+        click.echo(f"wrote {page}", err=True)
+    if refuted:
+        context.exit(AUDIT_REFUTED)
+
+
+def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
+    from hedgerow.audit.attack import attack, private_trials, published_trials, system_trial
+    from hedgerow.audit.cases import case, cases_of
+
+    variant, named = request["variant"], [case(name) for name in request["names"]]
+    if system is None:
+        wanted = {pair.name for pair in named}
+        trials = private_trials() if variant == "private" else published_trials()
+        trials = [trial for trial in trials if not wanted or trial.pair.name in wanted]
+    else:
+        kind = system_class(system)
+        settings = read_parameters(kind, request["pairs"], request["delta"])
+        if variant != "private" and "variant" not in inspect.signature(kind).parameters:
+            raise click.UsageError(f"{kind.__name__} has no variant {variant!r}; it has only the private one.")
+        claim = {"variant": variant, "epsilon": request["epsilon"], "delta": settings.pop("delta", 0.0)}
+        trials = [
+            system_trial(system, pair, adjacency, **claim, settings=settings)
+            for adjacency in map(check_adjacency, request["adjacencies"] or ("add-remove",))
+            for pair in named or cases_of(system, variant)
+        ]
+    limits = {name: request[name] for name in ("runs", "minutes", "confidence")}
+    return attack(trials, **limits, n_jobs=request["jobs"], progress=True)
 
 
 def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:
@@ -195,39 +162,24 @@ def write_page(
     findings: Sequence[Finding], path: Path, about: Mapping[str, str] | None = None, *, force: bool = False
 ) -> None:
     """Write the findings as a page: for attacks with a plot, for a model with the list of checks."""
-    from hedgerow.plots import Page
-
     page = Page("Audit" if about is None else f"Audit of {about['file']}")
-    if about is None:
-        _attacks(page, findings)
-    else:
+    if about is not None:
         page.text(MODEL_SUMMARY).table(["what", "value"], about.items())
         if findings:
             page.table(["verdict", "finding"], [[finding.verdict, finding.words] for finding in findings])
+    elif findings:
+        page.text(SUMMARY).figure(AuditDisplay.from_findings(findings).plot(), "The worst bound of each claim.")
+        headers = ["subject", "adjacency", "claim", "at least", "would be seen", "verdict", "pair", "event"]
+        rows = []
+        for one in findings:
+            claim, bounds = one.claim.removeprefix("epsilon "), [f"{one.loss:.3g}", f"{one.power:.3g}"]
+            rows.append([one.subject, one.adjacency, claim, *bounds, one.verdict, one.pair, one.words])
+        page.table(headers, rows)
+        certainties = sorted({finding.certainty for finding in findings})
+        page.text(f"Bounds hold together with the probability {' or '.join(certainties)}.")
+    else:
+        page.text(SUMMARY).text("Nothing was attacked.")
     page.write(path, replace=force)
-
-
-def _attacks(page: Page, findings: Sequence[Finding]) -> None:
-    from hedgerow.plots import AuditDisplay
-
-    page.text(SUMMARY)
-    if not findings:
-        page.text("Nothing was attacked.")
-        return
-    page.figure(AuditDisplay.from_findings(findings).plot(), "The worst bound of each claim.")
-    columns: dict[str, Callable[[Finding], str]] = {
-        "subject": lambda finding: finding.subject,
-        "adjacency": lambda finding: finding.adjacency,
-        "claim": lambda finding: finding.claim.removeprefix("epsilon "),
-        "at least": lambda finding: f"{finding.loss:.3g}",
-        "would be seen": lambda finding: f"{finding.power:.3g}",
-        "verdict": lambda finding: finding.verdict,
-        "pair": lambda finding: finding.pair,
-        "event": lambda finding: finding.words,
-    }
-    page.table([*columns], [[text(finding) for text in columns.values()] for finding in findings])
-    certainties = sorted({finding.certainty for finding in findings})
-    page.text(f"Bounds hold together with the probability {' or '.join(certainties)}.")
 
 
 @click.command("reproduce")

@@ -12,28 +12,32 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, get_type_hints
 
 import click
 
-from hedgerow.analysis import PrivateSearchCV
 from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
-from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError, SchemaError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
+from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.table_file import (
+    TableFile,
+    check_header,
+    check_types,
+    is_parquet,
+    open_table,
+    read_table,
+)
 from hedgerow.schema import Encoder, Schema
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, check_no_index, places_of
-from hedgerow.sources.tables import is_parquet, open_table, read_table
-from hedgerow.systems import load
-from hedgerow.texts import bar_of, it_or_them, listed
+from hedgerow.texts import bar_of
 
 ELSEWHERE = (
     "epsilon",
@@ -52,74 +56,31 @@ def load_schema(path: Path, target: str | None, person: str | None = None) -> Sc
     """Return the schema in a file, with the target and the column of persons that options name, or raise UsageError."""
     schema = Schema.load(path)
     Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
+    return with_options(schema, target, person, path)
+
+
+def with_options(schema: Schema, target: str | None, person: str | None, place: Path) -> Schema:
+    """Return a schema with the target and the column of persons that options name; UsageError if either is not clear."""
     if target is None and schema.target is None:
         raise click.UsageError(
-            f"{path} names no target, so it does not state which column holds the labels; pass --target COLUMN."
+            f"{place} names no target, so it does not state which column holds the labels; pass --target COLUMN."
         )
-    return with_person(schema if target is None else schema.replace(target=target), person, path)
-
-
-def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
-    """Return a schema with the column of persons that an option names, or raise UsageError if the schema names another."""
-    if person in (None, schema.person):
-        return schema
-    if schema.person is not None:
+    if None not in (person, schema.person) and person != schema.person:
         raise click.UsageError(
             f"--person {person}: {place} says that {schema.person!r} tells persons apart. Leave --person out."
         )
-    return schema.replace(person=person)
+    return schema.replace(target=target, person=person)
 
 
-def compare_columns(header: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
-    """Return the columns that a file lacks and those that the schema does not declare; SchemaError if it lacks all of them."""
-    wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
-    lacking, extra = lacking_and_extra(header, wanted, data)
-    if len(lacking) == len(wanted):  # the first line is then a record, which must not be shown
-        raise SchemaError(
-            f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
-            "above it; otherwise pass the right --separator, or the schema of this file."
-        )
-    return lacking, extra
-
-
-def lacking_and_extra(header: Sequence[str], wanted: Iterable[str], data: Path) -> tuple[list[str], list[str]]:
-    """Return the wanted columns that a file lacks, and its others; raise SchemaError if it has a wanted one twice."""
-    there, wanted = places_of(header), dict.fromkeys(wanted)  # files may have thousands of columns
-    for name in wanted:
-        places = there.get(name, [])
-        if len(places) > 1:
-            raise SchemaError(
-                f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so either could be meant. "
-                "Rename or drop one."
-            )
-    return [name for name in wanted if name not in there], [name for name in there if name not in wanted]
+def columns_of(schema: Schema) -> list[str]:
+    """Return the columns that files have: the features, the target, and the column of persons if there is one."""
+    return [*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])]
 
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
     """Raise SchemaError unless the columns are those of the schema, in any order, with types that can be read."""
-    lacking, extra = compare_columns(table.header, schema, data)
-    if schema.person in lacking:
-        raise SchemaError(
-            f"{data} lacks the column {schema.person!r}, which tells persons apart. Pass a file that has it, or a schema "
-            "without person."
-        )
-    if lacking:
-        raise SchemaError(
-            f"{data} lacks {_columns(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
-            f"missing), or pass a schema and a target without {it_or_them(lacking)}."
-        )
-    check_no_index(extra, table.index, str(data))
-    if extra:
-        person = "; a column of persons is named by --person and not declared as a feature"
-        raise SchemaError(
-            f"{data} has {_columns(extra)}, which the schema does not declare. Drop {it_or_them(extra)} from the "
-            f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
-        )
-    table.check_types(schema)
-
-
-def _columns(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+    check_header(table, columns_of(schema), data)
+    check_types(table, schema.features, schema.target, schema.labels)
 
 
 def check_records(lines: int, data: Path | str) -> None:
@@ -140,9 +101,8 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
     for path in data:
         with open_table(path, form) as table:
             check(table, path)
-            records = records or next(table.blocks(), None) is not None
-    place = str(data[0]) if len(data) == 1 else f"{data[0]} and the other files"
-    check_records(int(records), place)
+            records = records or not table.is_empty
+    check_records(int(records), data[0] if len(data) == 1 else f"{data[0]} and the other files")
 
 
 def given(
@@ -165,18 +125,17 @@ def given(
     return columns, columns.pop(target), None if person is None else {person: columns.pop(person)}
 
 
-def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
-    """Return the parameters that ``--param`` sets, each with its annotation."""
+def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: float | None = None) -> dict[str, Any]:
+    """Return the values of ``name=value`` texts, read by the class's annotations, and the delta, if it is given."""
     types = get_type_hints(kind)  # each base's fields by the names of its own module; names of unions are resolved
     taken = inspect.signature(kind).parameters
-    texts = {name: inspect.formatannotation(types.get(name, each.annotation)) for name, each in taken.items()}
-    return {name: text.replace("typing.", "") for name, text in texts.items() if name not in ELSEWHERE}
-
-
-def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
-    """Return the values of ``name=value`` texts, read by the class's annotations, or raise UsageError."""
-    known = _own_parameters(kind)
     values: dict[str, Any] = {}
+    if delta is not None:
+        if "delta" not in taken:
+            raise click.UsageError(
+                f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
+            )
+        values["delta"] = delta
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
@@ -184,57 +143,14 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[
         if name in ELSEWHERE and name != "ledger":
             way = f"--{name.replace('_', '-')}" + (f" {text}" if name != "public_start" else "")
             raise click.UsageError(f"{name} is no --param but an option; write {way}.")
-        if name not in known:
-            raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+        if name not in taken or name == "ledger":
+            known = ", ".join(other for other in taken if other not in ELSEWHERE)
+            raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {known}.")
         if name in values:
             raise click.UsageError(f"--param {name} is given twice; keep one of them.")
-        values[name] = _value(name, text, known[name])
+        annotation = inspect.formatannotation(types.get(name, taken[name].annotation))
+        values[name] = _value(name, text, annotation.replace("typing.", ""))
     return values
-
-
-def read_variant(kind: type[PrivateEstimator], variant: str) -> dict[str, str]:
-    """Return the variant as a setting. The library's own systems only have the private variant."""
-    if "variant" in inspect.signature(kind).parameters:
-        return {"variant": variant}
-    if variant != "private":
-        raise click.UsageError(f"{kind.__name__} has no variant {variant!r}; it has only the private one.")
-    return {}
-
-
-def read_delta(kind: type[PrivateEstimator], delta: float | None) -> dict[str, float]:
-    """Return the delta as a setting, if it is given. A system without Gaussian noise has none."""
-    if delta is None:
-        return {}
-    if "delta" not in inspect.signature(kind).parameters:
-        raise click.UsageError(
-            f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
-        )
-    return {"delta": delta}
-
-
-def read_init(kind: type[PrivateEstimator], path: Path | None, *, public: bool) -> dict[str, Any]:
-    """Return the model of a file as the setting to start from, if it is given. Most systems do not support it.
-
-    ``public`` says that the user states its records to be public.
-    """
-    if path is None:
-        if public:
-            raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
-        return {}
-    if "init" not in inspect.signature(kind).parameters:
-        raise click.UsageError(
-            f"{kind.__name__} starts from no model; leave out --init, or take hedgerow or hedgerow-regressor."
-        )
-    return {"init": load(path), "public_start": public}
-
-
-def _none(text: str) -> None:
-    if text.lower() != "none":
-        raise ValueError(text)
-
-
-def _truth(text: str) -> bool:
-    return {"true": True, "false": False}[text.lower()]
 
 
 def _json(kind: type) -> Callable[[str], Any]:
@@ -249,8 +165,8 @@ def _json(kind: type) -> Callable[[str], Any]:
 
 # How the text of a parameter is read, by the type in its annotation, and what an error calls the type.
 READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "None": (_none, "none"),
-    "bool": (_truth, "true or false"),
+    "None": (lambda text: {"none": None}[text.lower()], "none"),
+    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
     "int": (int, "a whole number"),
     "float": (float, "a number"),
     "dict[str, int]": (_json(dict), 'an object such as {"age": 1}'),
@@ -264,10 +180,8 @@ def _value(name: str, text: str, annotation: str) -> Any:
     kinds = {kind.strip() for kind in annotation.split("|")}
     readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
     for kind in readable:
-        try:
+        with suppress(ValueError, KeyError, RecursionError):
             return READERS[kind][0](text)
-        except (ValueError, KeyError, RecursionError):
-            continue
     if kinds <= set(READERS):
         wanted = " or ".join(READERS[kind][1] for kind in reversed(readable))
         raise click.UsageError(f"--param {name}={text}: {name} takes {wanted}.")
@@ -331,31 +245,30 @@ def card_values(card: Card) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 
+@dataclass
 class Spending:
     """Make a query that costs ``claim`` and keep its result: an error within the context states what was spent, and what is kept.
 
     ``out`` is the result's file, if there is one, ``what`` the result, and ``begun`` says what an error may have broken off.
     """
 
-    def __init__(
-        self, claim: str, out: Path | None = None, what: str = "model", begun: str = "The fit had begun"
-    ) -> None:
-        self._claim, self._out, self._what, self._begun = claim, out, what, begun
-        self._watch = Watch()
-        self._done = False
-        self._asked: str | None = None
-        self._file: os.stat_result | None = None
+    claim: str
+    out: Path | None = None
+    what: str = "model"
+    begun: str = "The fit had begun"
+    further: str | None = None  # what a second query costs, such as one about the model, once it is about to be made
+    _watch: Watch = field(default_factory=Watch)
+    _done: bool = False
+    _file: os.stat_result | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
-        refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
-        if error is None or (refused and not self._done):
+    def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
+        refused = isinstance(error, REFUSALS)
+        if error is None or (refused and not isinstance(error, EngineError) and not self._done):
             return
-        more = (
-            "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
-        )
+        more = "" if self.further is None or refused else f" Count {self.further} more for the report."
         raise BrokenOff(error, self._outcome() + more) from error
 
     @contextmanager
@@ -365,49 +278,36 @@ class Spending:
             yield X.with_progress(progress) if y is None else X
         self._done = True
 
-    def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
-        with self.watching(X, y) as records:
-            model.fit(records, y, groups)
-
     def save(self, write: Callable[[Path], Any], *, force: bool) -> Path:
         """Write the result by ``write``, and return where it is, which is said if it is not where it should be."""
-        assert self._out is not None
-        wanted = self._out
+        assert self.out is not None
+        wanted = self.out
 
         def kept(part: Path) -> None:
             write(part)
             self._file = part.stat()
 
-        self._out = write_kept(wanted, kept, replace=force)
-        if self._out != wanted:
+        self.out = write_kept(wanted, kept, replace=force)
+        if self.out != wanted:
             click.echo(
-                f"{wanted} is another file by now, or cannot be written: the {self._what} is in {self._out}", err=True
+                f"{wanted} is another file by now, or cannot be written: the {self.what} is in {self.out}", err=True
             )
-        return self._out
-
-    def ask(self, claim: str) -> None:
-        """Note that a query about the model, whose cost ``claim`` describes, is about to be made."""
-        self._asked = claim
+        return self.out
 
     def _outcome(self) -> str:
         if not self._watch.begun:
             return "Nothing was spent."
         if not self._done:
-            kept = "" if self._out is None else f" No {self._what} was written."
-            return f"{self._begun}: count {self._claim} as spent.{kept}"
-        if self._out is None:
-            return f"{self._claim} was spent."
-        if not self._is_there():
-            return f"{self._claim} was spent, but no {self._what} was written."
-        whole = f"{self._claim} was spent, and the {self._what} is whole in {self._out}"
-        return f"{whole}: `hedgerow inspect` shows its certificate." if self._what == "model" else f"{whole}."
-
-    def _is_there(self) -> bool:
-        """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""
-        try:
-            return self._out is not None and self._file is not None and os.path.samestat(self._file, self._out.stat())
-        except OSError:
-            return False
+            kept = "" if self.out is None else f" No {self.what} was written."
+            return f"{self.begun}: count {self.claim} as spent.{kept}"
+        if self.out is None:
+            return f"{self.claim} was spent."
+        # The place of an interruption is not always known, but the file is.
+        with suppress(OSError):
+            if self._file is not None and os.path.samestat(self._file, self.out.stat()):
+                whole = f"{self.claim} was spent, and the {self.what} is whole in {self.out}"
+                return f"{whole}: `hedgerow inspect` shows its certificate." if self.what == "model" else f"{whole}."
+        return f"{self.claim} was spent, but no {self.what} was written."
 
 
 class ShareProgress:
@@ -426,12 +326,10 @@ class ShareProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._write("")
+    def __exit__(self, *_: object) -> None:
         if self._width:
-            sys.stderr.write("\r")
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()
 
     def read(self, share: float | None) -> None:
         self._show("reading" if share is None else f"{bar_of(share)} {int(100 * share):3d} % of the bytes read")
@@ -444,10 +342,6 @@ class ShareProgress:
             return
         with self._lock:
             self._next = time.monotonic() + PAUSE
-            self._write(line)
-
-    def _write(self, line: str) -> None:
-        if self._terminal and (line or self._width):
             sys.stderr.write("\r" + line.ljust(self._width))
             sys.stderr.flush()
-            self._width = len(line) if line else self._width
+            self._width = len(line)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, cast
 
 import click
 import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.inputs import ShareProgress, lacking_and_extra, model_values, write_json
+from hedgerow.cli.inputs import ShareProgress, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -28,23 +27,20 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.cli.queries import read_report
-from hedgerow.errors import SchemaError, UnreadColumnWarning
-from hedgerow.estimator import ClassOrder, PrivateEstimator, PrivateRegressor
+from hedgerow.errors import UnreadColumnWarning
+from hedgerow.estimator import PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
+from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
-from hedgerow.schema.check import UnreadColumns
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, unread
-from hedgerow.sources.tables import open_table
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
+from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import listed, printable
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
-Answer = Callable[[Mapping[str, Any]], list[Any]]  # from records by columns to a row of predictions for each record
-
-OPEN = (np.inf, -np.inf)  # ends of an interval
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
 
 
@@ -72,7 +68,7 @@ WIDEST = 60  # characters to which names are padded, so that one long name does 
     metavar="COLUMN",
     help="Also write this column of DATA, such as a key, before the predictions; repeatable.",
 )
-@options("separator", "force", "json")
+@options("separator", "force")
 def predict(
     model: Path,
     data: tuple[Path, ...],
@@ -83,9 +79,8 @@ def predict(
     report: Path | None,
     keep: tuple[str, ...],
     separator: str | None,
-    as_json: bool,
 ) -> None:
-    """Predict the records of DATA with the model file MODEL. DATA is a file, a folder or a quoted pattern.
+    """Predict the records of DATA with the model file MODEL. DATA is a file or a quoted pattern.
 
     The schema's features are matched with the columns of DATA by name. Other columns, including the target, are ignored, except
     those that --keep names. (In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do. There,
@@ -95,124 +90,79 @@ def predict(
     The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A record with a wrong
     number of cells, or with a quote that does not close, has only missing cells. What could not be read is reported on stderr.
 
-    With --interval, an end that reaches the end of the outcome's range is open: inf or -inf in CSV, null in JSON.
+    With --interval, an end that reaches the end of the outcome's range is open: inf or -inf.
     """
-    if as_json and out is not None:
-        raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
-    if as_json and keep:
-        raise click.UsageError("--json writes predictions only; leave out --keep, or write CSV.")
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
-    answer = _answer(estimator, model, proba, level, report)
-    form = CSVFormat.of(estimator.schema_, separator)
+    schema, answers = estimator.schema_, ["prediction"]
+    numbers = isinstance(estimator, PrivateRegressor)
+    if proba and numbers:
+        raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
+    if level is None and report is not None:
+        raise click.UsageError("--report is used for intervals only; pass --interval LEVEL, too, such as 0.9.")
+    if level is not None and not numbers:
+        raise click.UsageError(
+            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
+        )
+    if level is not None and report is None:
+        raise click.UsageError(
+            "--interval follows from a private report card on records that were not used in the fit. Make one by "
+            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
+            "the schema has persons, add --records-per-person 1."
+        )
+    card = None if report is None else cast(RegressionCard, read_report(report, model))
+    if proba:
+        answers = [f"probability_{label}" for label in estimator.classes_]
+    elif level is not None:
+        answers = ["prediction", "low", "high"]
+    for name in answers:
+        if name in keep:
+            raise click.UsageError(
+                f"--keep {name} names a column that the predictions have, too; rename it in the file."
+            )
+    kept, look = tuple(dict.fromkeys(keep)), Checker(schema.features, schema.missing, quick=True)
+    columns = [*schema.names, *kept]
+
+    def rows() -> Iterator[list[Any]]:
+        """Yield one row per record. One batch of records is in memory at a time."""
+        for batch, share in batches_of(tables, [path.stat().st_size for path in data], columns):
+            progress.read(share)
+            X = {name: batch[name] for name in schema.names}
+            look.add(X)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single batch: all are reported at the end
+                predicted = estimator.predict_proba(X) if proba else estimator.predict(X)[:, None]
+                if level is not None:
+                    predicted = np.column_stack([predicted, estimator.predict_interval(X, level, card=card)])
+            cells = zip(*(map(_cell, batch[name]) for name in kept), strict=True) if kept else repeat(())
+            yield from ([*own, *row] for own, row in zip(cells, predicted.tolist(), strict=False))
+
     with ExitStack() as stack:
+        form = CSVFormat.of(separator or schema.delimiter, schema.encoding)
         tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
-            _check_columns(table, estimator, keep, path)
-        classes = list(ClassOrder.of(estimator.schema_).classes)
-        header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
+            check_header(table, columns, path, more=True)
+            check_types(table, schema.features)
         # On a terminal, the predictions themselves show the progress.
-        progress = ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
-        blocks = _blocks(tables, data, stack.enter_context(progress))
-        look = UnreadColumns(estimator.schema_.features, estimator.schema_.missing)
-        rows = _rows(estimator.schema_.names, answer, blocks, kept, look)
-        if as_json:
-            name = "probabilities" if proba else "intervals" if level else "predictions"
-            _write_json(sys.stdout, classes, rows, name)
-        elif out is None:
-            csv.writer(sys.stdout, lineterminator="\n").writerows(chain([header], rows))
-        else:
-            with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
+        shown = out is not None or sys.stdout is None or not sys.stdout.isatty()
+        progress = stack.enter_context(ShareProgress(shown=shown))
+        file = sys.stdout
+        if out is not None:
+            part = stack.enter_context(atomic_file(out, replace=force))
+            file = stack.enter_context(open(part, "w", encoding="utf-8", newline=""))
+        csv.writer(file, lineterminator="\n").writerows(chain([[*kept, *answers]], rows()))
     for warning in [*unread(tables), *look.findings()]:
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
 
 
-def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float | None, report: Path | None) -> Answer:
-    """Return the function that predicts records, or raise UsageError if the model does not support the request."""
-    numbers = isinstance(estimator, PrivateRegressor)
-    if proba and numbers:
-        raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
-    if level is None:
-        if report is not None:
-            raise click.UsageError("--report is used for intervals only; pass --interval LEVEL, too, such as 0.9.")
-        predict = estimator.predict_proba if proba else lambda X: estimator.predict(X)[:, None]
-        return lambda X: predict(X).tolist()
-    if not isinstance(estimator, PrivateRegressor):
-        raise click.UsageError(
-            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
-        )
-    if report is None:
-        raise click.UsageError(
-            "--interval follows from a private report card on records that were not used in the fit. Make one by "
-            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
-            "the schema has persons, add --records-per-person 1."
-        )
-    card, share = cast(RegressionCard, read_report(report, model)), level
-    return lambda X: np.column_stack([estimator.predict(X), estimator.predict_interval(X, share, card=card)]).tolist()
-
-
-def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence[str], data: Path) -> None:
-    """Raise SchemaError unless a file has the features, of types that can be read, and the columns to keep."""
-    lacking, _ = lacking_and_extra(table.header, estimator.schema_.names, data)
-    if lacking:
-        wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
-        raise SchemaError(
-            f"{data} lacks {listed(lacking)} of the model's features, which every record needs. Add {wanted} "
-            "(empty cells are read as missing), or pass the right --separator."
-        )
-    table.check_types(estimator.schema_)
-    lacking, _ = lacking_and_extra(table.header, keep, data)
-    if lacking:
-        raise SchemaError(f"{data} has no column {listed(lacking)}, which --keep names. Name one of its columns.")
-
-
-def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:
-    """Return the names of the output columns, or raise UsageError if two are the same."""
-    answers = ["prediction", "low", "high"] if level else ["prediction"]
-    answers = [f"probability_{label}" for label in classes] if proba else answers
-    for name in keep:
-        if name in answers:
-            raise click.UsageError(
-                f"--keep {name} names a column that the predictions have, too; rename it in the file."
-            )
-    return [*keep, *answers]
-
-
-def _blocks(tables: Sequence[TableFile], data: Sequence[Path], progress: ShareProgress) -> Iterator[Columns]:
-    sizes = [path.stat().st_size for path in data]
-    for place, table in enumerate(tables):
-        for block in table.blocks():
-            share = table.share
-            read = None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
-            progress.read(read)
-            yield block
-
-
-def _rows(
-    names: Sequence[str], answer: Answer, blocks: Iterable[Columns], keep: Sequence[str], look: UnreadColumns
-) -> Iterator[list[Any]]:
-    """Yield one row per record. One block of records is in memory at a time, and is passed to ``look``."""
-    for block in blocks:
-        features = {name: block[name] for name in names}
-        look.add(features)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
-            answers = answer(features)
-        kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
-        yield from ([*kept_cells, *row] for kept_cells, row in zip(kept, answers, strict=False))
-
-
-def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], name: str) -> None:
-    """Write one document: the classes if there are any, then a list of predictions under a name, one record per line."""
-    head = f'"classes": {json.dumps(classes)}, ' if classes else ""
-    file.write(f'{{{head}"{name}": [')
-    for place, row in enumerate(rows):
-        answer = row[0] if name == "predictions" else [None if value in OPEN else value for value in row]
-        file.write((",\n" if place else "\n") + json.dumps(answer, allow_nan=False))
-    file.write("\n]}\n")
+def _cell(cell: Any) -> Any:
+    """Return a cell as Python's; None for one of Arrow's that is no Python object."""
+    try:
+        return cell.as_py() if hasattr(cell, "as_py") else cell
+    except Exception:
+        return None
 
 
 @click.command()
@@ -235,53 +185,54 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
         "feature_importances": dict(zip(estimator.schema_.names, estimator.feature_importances_.tolist(), strict=True)),
         "importance_rule": estimator.model_.importance_rule,
     }
-    tree = None if number is None else _tree(estimator, number)
+    tree = None
+    if number is not None:
+        forest = estimator.model_
+        if not isinstance(forest, ForestModel):
+            form = f"{type(estimator).__name__} ({estimator.certificate_.variant})"
+            raise click.UsageError(f"--tree prints the trees of private forests, and {form} is none.")
+        if number > (trees := len(forest.forest.roots)):
+            raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
+        tree = tree_values(forest, number - 1)
     if as_json:
         write_json({**contents, "tree": tree})
         return
-    certificate = estimator.certificate_.details() if whole else str(estimator.certificate_)
-    for line in (*_page(contents), "", certificate):
-        click.echo(line)
+    ranked = sorted(contents["feature_importances"].items(), key=lambda item: -item[1])
+    tables: dict[str, Mapping[str, Any]] = {
+        "parameters": contents["parameters"],
+        "sizes": contents["sizes"],
+        f"feature importances ({contents['importance_rule']}; from released values)": {
+            printable(name): f"{value:.4f}" for name, value in ranked
+        },
+    }
+    click.echo(contents["class"])
+    for title, rows in tables.items():
+        width = min(max(map(len, rows)), WIDEST)
+        click.echo(f"\n{title}")
+        for name, value in rows.items():
+            click.echo(f"  {name:<{width}}  {value}")
+    click.echo("\n" + (estimator.certificate_.details() if whole else str(estimator.certificate_)))
     if tree is not None:
         click.echo(f"\ntree {number} of {contents['sizes']['trees']}")
         for line in tree_lines(tree, depth=1):
             click.echo(line)
 
 
-def _sizes(estimator: PrivateEstimator) -> dict[str, int | None]:
-    """Return the numbers of rounds, trees, nodes, leaves or cells; None for those that the model does not have."""
+def _sizes(estimator: PrivateEstimator) -> dict[str, int]:
+    """Return the numbers of rounds, trees, nodes, leaves or cells that the model has."""
     model, arrays = estimator.model_, estimator.model_.to_arrays()
     if isinstance(model, AdditiveModel):
         cuts = [len(term.cuts) for term in model.own.terms]
         sizes = {"rounds": len(cuts), "rounds_with_cuts": sum(map(bool, cuts)), "most_cuts": max(cuts, default=0)}
         if model.parts is not None:
             sizes["terms_of_the_start"] = len(model.parts[0].terms)
-        return {**sizes, **dict.fromkeys(("trees", "nodes", "leaves")), "cells": len(arrays["votes"])}
-    if not {"roots", "first_child"} <= set(arrays):
-        cells = {} if "edges" not in arrays else {"cells": "counts", "specializations": "branches"}
-        return {
-            **dict.fromkeys(("trees", "nodes", "leaves")),
-            **{name: len(arrays[one]) for name, one in cells.items()},
-        }
-    children = arrays["first_child"]  # 0 for a leaf
-    rounds = {"rounds": len(arrays["roots"])} if isinstance(estimator, BoostingClassifier) else {}
-    return {
-        **rounds,
-        "trees": len(arrays["roots"]),
-        "nodes": len(children),
-        "leaves": int(np.count_nonzero(children == 0)),
-    }
-
-
-def _tree(estimator: PrivateEstimator, number: int) -> dict[str, Any]:
-    forest = estimator.model_
-    if not isinstance(forest, ForestModel):
-        form = f"{type(estimator).__name__} ({estimator.certificate_.variant})"
-        raise click.UsageError(f"--tree prints the trees of private forests, and {form} is none.")
-    trees = len(forest.forest.roots)
-    if number > trees:
-        raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
-    return tree_values(forest, number - 1)
+        return {**sizes, "cells": len(arrays["votes"])}
+    if "first_child" not in arrays:
+        return {"cells": len(arrays["counts"]), "specializations": len(arrays["branches"])}
+    trees, children = len(arrays["roots"]), arrays["first_child"]  # 0 for a leaf
+    rounds = {"rounds": trees} if isinstance(estimator, BoostingClassifier) else {}
+    leaves = int(np.count_nonzero(children == 0))
+    return {**rounds, "trees": trees, "nodes": len(children), "leaves": leaves}
 
 
 def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
@@ -293,21 +244,6 @@ def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
             yield from tree_lines(branch["node"], depth + 1)
         else:
             yield f"{'  ' * depth}{branch['when']}: {leaf_text(branch['node'])}"
-
-
-def _page(contents: Mapping[str, Any]) -> Iterator[str]:
-    yield contents["class"]
-    yield from _table("parameters", contents["parameters"])
-    yield from _table("sizes", {name: size for name, size in contents["sizes"].items() if size is not None})
-    ranked = sorted(contents["feature_importances"].items(), key=lambda item: -item[1])
-    title = f"feature importances ({contents['importance_rule']}; from released values)"
-    yield from _table(title, {printable(name): f"{value:.4f}" for name, value in ranked})
-
-
-def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
-    width = min(max(map(len, rows)), WIDEST)
-    yield from ("", title)
-    yield from (f"  {name:<{width}}  {value}" for name, value in rows.items())
 
 
 @click.command()
@@ -336,13 +272,10 @@ def card(
     records, and by whom. The page opens from disk: pictures, which need the extra "plot", are embedded, and there are no web
     addresses and no scripts. Everything on the page was released, so it costs nothing.
     """
-    from hedgerow.plots.card import Page, write_card
-
     refuse_overwriting(out, force, model, report_path)
     estimator = load(model)
     report = None if report_path is None else read_report(report_path, model)
-    heading = title or f"Model card: {model.name}"
-    page = Page(heading)
+    page = Page(title or f"Model card: {model.name}")
     write_card(estimator, page, ledger_or_none(address, dataset), report)
     page.write(out, replace=force)
     click.echo(f"wrote {out}", err=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from glob import escape, glob, has_magic
+from glob import glob, has_magic
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,11 +17,12 @@ import click
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.limits import LEAST_MEMORY, MOST_RECORDS_OF_ONE
+from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.reading.table_file import is_parquet
 
 if TYPE_CHECKING:
     from hedgerow.ledgers.ledger import Ledger
     from hedgerow.ledgers.store import LedgerStore
-
 
 NO_SCHEMA = """\
 --schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \
@@ -41,8 +42,7 @@ read off the records. Write a TOML file such as
 and pass it with --schema FILE. `hedgerow schema init DATA` drafts one; you must confirm each of its entries."""
 
 READS_FILES = """\
-DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by \
-block."""
+DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet". It is read block by block."""
 
 CHARGES_FIRST = """\
 With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is \
@@ -83,21 +83,15 @@ class OutputFile(click.Path):
 
 
 class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic before click 8.2
-    """A file of records, or a folder or pattern for several files of one kind, in the order of their names."""
+    """A file of records, or a pattern for several files of one kind, in the order of their names."""
 
-    name = "file, folder or pattern"
+    name = "file or pattern"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
         one = InputFile()
-        folder = os.path.isdir(value)
-        if not folder and (not has_magic(str(value)) or Path(value).exists()):
+        if not has_magic(str(value)) or Path(value).exists():
             return (one.convert(value, param, ctx),)
-        from hedgerow.sources.tables import ENDINGS, is_parquet
-
-        patterns = [os.path.join(escape(value), f"*{ending}") for ending in ENDINGS] if folder else [value]
-        paths = sorted(path for pattern in patterns for path in glob(pattern))
-        if not paths and folder:
-            self.fail(f"the folder {value!r} has no file that ends in {' or '.join(ENDINGS)}.", param, ctx)
+        paths = sorted(glob(value))
         if not paths:
             self.fail(f"no file is named like {value!r}.", param, ctx)
         if len({is_parquet(path) for path in paths}) > 1:
@@ -105,14 +99,15 @@ class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic
         return tuple(one.convert(path, param, ctx) for path in paths)
 
 
-def checked(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a callback that reads an option's value, if it is given, and names the option where that fails."""
+def checked(read: Callable[[Any], Any], *, check_alone: bool = False) -> Callable[..., Any]:
+    """Return a callback that reads, or only checks, an option's value, if it is given, and names the option on an error."""
 
     def callback(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
         try:
-            return None if value is None else read(value)
+            made = None if value is None else read(value)
         except ConfigurationError as error:
             raise click.BadParameter(str(error), context, parameter) from error
+        return value if check_alone else made
 
     return callback
 
@@ -129,21 +124,7 @@ def _memory(value: str) -> int:
     return size
 
 
-def _epsilon(value: float) -> float:
-    from hedgerow.privacy.exact import exact
-
-    exact(value)
-    return value
-
-
-def _delta(value: float) -> float:
-    from hedgerow.privacy.exact import exact_delta
-
-    exact_delta(value)
-    return value
-
-
-def _share(value: float) -> float:
+def share(value: float) -> float:
     if not 0 < value < 1:
         raise ConfigurationError(f"{value} is no share; pass a number between 0 and 1, such as 0.2.")
     return value
@@ -165,25 +146,22 @@ def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> N
     """Raise UsageError if an output would replace an input file or a store of ledgers, or any file without ``force``."""
     if out is None:
         return
-    stores = [out, *(out.with_name(out.name.removesuffix(end)) for end in BESIDE if out.name.endswith(end))]
-    if any(map(_is_database, stores)):
-        raise click.UsageError(
-            f"{out} is, or belongs to, a database such as a store of ledgers, whose history would be lost; choose another name."
-        )
+    for path in (out, *(out.with_name(out.name.removesuffix(end)) for end in BESIDE if out.name.endswith(end))):
+        with suppress(OSError):  # there is none, or nobody may read it
+            if not path.is_file():
+                continue
+            with path.open("rb") as file:
+                if file.read(len(DATABASE)) == DATABASE:
+                    raise click.UsageError(
+                        f"{out} is, or belongs to, a database such as a store of ledgers, whose history would be lost; "
+                        "choose another name."
+                    )
     if not out.exists():
         return
     if any(path is not None and out.samefile(path) for path in inputs):
         raise click.UsageError(f"--out {out} is a file that this command reads; choose another name.")
     if not force:
         raise click.UsageError(f"{out} exists already; choose another name, or pass --force to replace it.")
-
-
-def _is_database(path: Path) -> bool:
-    with suppress(OSError):  # there is none, or nobody may read it
-        if path.is_file():
-            with path.open("rb") as file:
-                return file.read(len(DATABASE)) == DATABASE
-    return False
 
 
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
@@ -291,15 +269,11 @@ def options(*names: str) -> Callable[[Command], Command]:
 
 
 def epsilon_option(words: str, name: str = "--epsilon", **settings: Any) -> Callable[[Command], Command]:
-    return click.option(name, type=float, callback=checked(_epsilon), help=words, **settings)
+    return click.option(name, type=float, callback=checked(exact, check_alone=True), help=words, **settings)
 
 
 def delta_option(words: str, **settings: Any) -> Callable[[Command], Command]:
-    return click.option("--delta", type=float, callback=checked(_delta), help=words, **settings)
-
-
-def share_option(name: str, words: str) -> Callable[[Command], Command]:
-    return click.option(name, type=float, callback=checked(_share), metavar="SHARE", help=words)
+    return click.option("--delta", type=float, callback=checked(exact_delta, check_alone=True), help=words, **settings)
 
 
 def out_option(words: str, **settings: Any) -> Callable[[Command], Command]:
@@ -314,7 +288,7 @@ def required(value: str | None, option: str, variable: str) -> str:
 
 
 def store_of(address: str | None) -> LedgerStore:
-    from hedgerow.ledgers.store import LedgerStore
+    from hedgerow.ledgers.store import LedgerStore  # SQLAlchemy takes its time, and most commands need none
 
     return LedgerStore(required(address, "--ledger", "HEDGEROW_LEDGER"))
 
@@ -323,8 +297,7 @@ def ledger_or_none(address: str | None, dataset: str | None) -> Ledger | None:
     """Return the ledger that a command charges, or None if neither option is given. One option alone is an error."""
     if not address and not dataset:
         return None
-    name = required(dataset, "--dataset", "HEDGEROW_DATASET")
-    return store_of(address).ledger(name)
+    return store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,9 @@ from hedgerow.cli.inputs import (
     file_digest,
     given,
     json_text,
-    lacking_and_extra,
     load_schema,
-    read_delta,
     read_parameters,
-    with_person,
+    with_options,
     write_json,
 )
 from hedgerow.cli.options import (
@@ -40,13 +38,12 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import read_place
 from hedgerow.limits import LARGEST_CARD
 from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import TableFile, compare_header
 from hedgerow.schema import Schema
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import TableFile, check_no_index
 from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
 
@@ -72,16 +69,13 @@ def read_report(path: Path, model: Path) -> Card:
 @click.command()
 @model_argument
 @options("target")
-@click.option(
-    "--bins", type=int, default=64, show_default=True, help="Number of public bins of a probability or residual; even."
-)
 @query_options(
     "The privacy budget of the report.",
     "Above 0: normal noise, which is smaller for many classes.",
     "Also write the report to this file, as JSON for `hedgerow card --report`.",
     out_required=False,
 )
-def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
+def evaluate(model: Path, query: Query, target: str | None) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
 
     The report card is written to stdout, and with --out as JSON to a file. It has accuracy, ROC AUC and Brier score; for a model
@@ -90,18 +84,13 @@ def evaluate(model: Path, query: Query, target: str | None, bins: int) -> None:
     """
     refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
-    schema = estimator.schema_ if target is None else estimator.schema_.replace(target=target)
-    schema = with_person(schema, query.person, model)
-    if schema.target is None:
-        raise click.UsageError(
-            f"{model} names no target, so it does not state which column holds the labels; pass --target COLUMN."
-        )
-    claim, form = query.claim(), CSVFormat.of(schema, query.separator)
+    schema = with_options(estimator.schema_, target, query.person, model)
+    claim, form = query.claim(), CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
     check_stdout(query.out)
-    X, y, groups = given(query, schema.target, form, lambda t, p: check_columns(t, schema, p), schema.person)
+    X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
         with spending.watching(X, y) as records:
-            card = evaluate_model(estimator, records, y, groups=groups, delta=query.delta or 0.0, bins=bins, **claim)
+            card = evaluate_model(estimator, records, y, groups=groups, delta=query.delta or 0.0, **claim)
         values = {MODEL: file_digest(model), **card_values(card)}
         if query.out is not None:
             out = spending.save(lambda part: part.write_text(json_text(values) + "\n", "utf-8"), force=query.force)
@@ -145,8 +134,19 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
     check_stdout(query.out)
     person = [] if query.person is None else [query.person]
     wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
-    form = CSVFormat(query.separator or ",")
-    X, y, groups = given(query, target, form, lambda table, path: _check(table, wanted, path), query.person)
+
+    def check(table: TableFile, data: Path) -> None:
+        """Raise SchemaError unless the columns are those that the options name."""
+        lacking, others = compare_header(table.header, wanted, data)
+        if lacking:
+            raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
+        if others:
+            raise SchemaError(
+                f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "
+                f"--categorical or --person, or drop {it_or_them(others)}."
+            )
+
+    X, y, groups = given(query, target, CSVFormat(query.separator or ","), check, query.person)
     spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
     with Spending(spent, query.out, "schema", "The release may have begun") as spending:
         with spending.watching(X, y) as records:
@@ -169,19 +169,6 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
             write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
         else:
             click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
-
-
-def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
-    """Raise SchemaError unless the columns are those that the options name."""
-    lacking, others = lacking_and_extra(table.header, wanted, data)
-    if lacking:
-        raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
-    check_no_index(others, table.index, str(data))
-    if others:
-        raise SchemaError(
-            f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "
-            f"--categorical or --person, or drop {it_or_them(others)}."
-        )
 
 
 @click.command()
@@ -217,12 +204,20 @@ def search(
     schema = load_schema(schema_path, target, query.person)
     kind = system_class(system or default_system(schema))
     start = kind(schema=schema, **read_parameters(kind, pairs))
-    searched = PrivateSearchCV(start, _grid(kind, tried), refit=refit, **query.claim())
+    grid: dict[str, list[Any]] = {}
+    for pair in tried:
+        name, _, values = pair.partition("=")
+        if name.strip() in grid:
+            raise click.UsageError(f"--try {name.strip()} is given twice; keep one, with all its values.")
+        each = [f"{name}={value}" for value in values.split(",")] if "=" in pair else [pair]
+        grid[name.strip()] = [value for one in each for value in read_parameters(kind, [one]).values()]
+    searched = PrivateSearchCV(start, grid, refit=refit, **query.claim())
     check_stdout(query.out)
-    form = CSVFormat.of(schema, query.separator)
+    form = CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
-        spending.fit(searched, X, y, groups)
+        with spending.watching(X, y) as records:
+            searched.fit(records, y, groups)
         out = spending.save(searched.best_estimator_.save, force=query.force)
         click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
@@ -233,44 +228,26 @@ def search(
             click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
 
 
-def _grid(kind: type[PrivateEstimator], tried: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the values of each parameter, read as the class's annotations say."""
-    grid: dict[str, list[Any]] = {}
-    for pair in tried:
-        name, _, values = pair.partition("=")
-        if name.strip() in grid:
-            raise click.UsageError(f"--try {name.strip()} is given twice; keep one, with all its values.")
-        pairs = [f"{name}={value}" for value in values.split(",")] if "=" in pair else [pair]
-        grid[name.strip()] = [value for one in pairs for value in read_parameters(kind, [one]).values()]
-    return grid
-
-
 @click.command()
 @options("schema", "system", "param", "adjacency", "records-per-person", "json")
 @click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
 @epsilon_option("The budget to plan for.", required=True)
 @delta_option("The delta, if the system has one.")
-@click.option("--no-data", is_flag=True, help="Do not try the fit on synthetic records.")
 def plan(
     schema_path: Path,
     system: str | None,
     pairs: Sequence[str],
     delta: float | None,
-    no_data: bool,
     as_json: bool,
     **claim: Any,
 ) -> None:
     """Show what a fit would cost and how large its noise would be, before anything is spent.
 
-    It reads a schema and no records. The scores of a trial fit on synthetic records of that shape do not predict the scores on
-    other records.
+    It reads a schema and no records.
     """
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
-    settings: dict[str, Any] = {**read_parameters(kind, pairs), **read_delta(kind, delta)}
-    seed = settings.pop("random_state", None)
-    seed = 0 if seed is None else seed
-    outlook = plan_fit(schema, system=system, made_up=not no_data, seed=seed, **claim, **settings)
+    outlook = plan_fit(schema, system=system, **claim, **read_parameters(kind, pairs, delta))
     if as_json:
         write_json(outlook.to_dict())
     else:

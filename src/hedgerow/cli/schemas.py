@@ -14,18 +14,27 @@ import click
 import numpy as np
 
 from hedgerow.cli import NOTHING_READ
-from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema, write_json
+from hedgerow.cli.inputs import ShareProgress, check_columns, check_records, columns_of, load_schema, write_json
 from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
-from hedgerow.cli.schema_review import Arrays, Note, draft_schema
+from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
+from hedgerow.reading.cells import numbers
+from hedgerow.reading.columns import read_columns
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.persons import person_ids, read_groups
+from hedgerow.reading.table_file import (
+    TableFile,
+    batches_of,
+    check_no_name_twice,
+    compare_header,
+    guess_format,
+    open_table,
+    unread,
+    whole,
+)
 from hedgerow.schema import Schema, SchemaReport
-from hedgerow.schema.cells import numbers
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
-from hedgerow.schema.persons import person_ids
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, joined_columns, unread
-from hedgerow.sources.tables import guess_format, open_table
 from hedgerow.texts import counted, it_or_them, listed, printable
 
 HEAD = """\
@@ -76,7 +85,7 @@ def init(
     force: bool,
     separator: str | None,
 ) -> None:
-    """Draft a schema from the records of DATA: a CSV or Parquet file by its name, a folder of them, or a quoted pattern.
+    """Draft a schema from the records of DATA: a CSV or Parquet file by its name, or a quoted pattern.
 
     For a CSV file, the draft declares what it detects: the character between cells, the encoding (UTF-8, otherwise Windows-1252),
     decimal commas, thousands separators and formats of dates.
@@ -87,10 +96,19 @@ def init(
     refuse_overwriting(out, force, *data)
     forms = [guess_format(path, separator) for path in data]
     form = next((form for form in forms if not form.is_utf8), forms[0])
-    tables, columns = _read(data, form)
-    target = _checked_target(columns, target, data[0])
-    labels = columns.pop(target)
-    draft, notes = draft_schema(columns, labels, target, missing, outcome=outcome)
+    with ExitStack() as stack:
+        progress = stack.enter_context(ShareProgress())
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        for table, path in zip(tables, data, strict=True):
+            _check_header(table.header, path)
+            if set(table.header) != set(tables[0].header):
+                raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
+        target = _checked_target(tables[0].header, target, data[0])
+        columns = read_columns(whole(tables, [path.stat().st_size for path in data], progress.read), check_types=False)
+    if not columns.n_rows:
+        raise ConfigurationError(f"{data[0]} has no records, so nothing can be read off them. Add records.")
+    cells = {name: columns.cells(place) for place, name in enumerate(columns.names)}
+    draft, notes = draft_schema(cells, target, missing, outcome=outcome)
     if form != CSVFormat():
         draft = draft.replace(
             delimiter=None if form.separator == "," else form.separator,
@@ -110,20 +128,6 @@ def init(
         click.echo(f"wrote {out}", err=True)
 
 
-def _read(data: Sequence[Path], form: CSVFormat) -> tuple[list[TableFile], Arrays]:
-    """Return files that were read, and their columns one after another."""
-    tables: list[TableFile] = []
-    parts: list[Columns] = []
-    for path in data:
-        with open_table(path, form) as table:
-            _check_header(table.header, path)
-            if tables and set(table.header) != set(tables[0].header):
-                raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
-            tables.append(table)
-            parts.append(table.read())
-    return tables, {name: np.asarray(column) for name, column in joined_columns(parts).items()}
-
-
 def _check_header(header: Sequence[str], data: Path) -> None:
     check_no_name_twice(header, str(data))
     values = numbers(np.array(header, dtype=object))
@@ -136,22 +140,20 @@ def _check_header(header: Sequence[str], data: Path) -> None:
         )
 
 
-def _checked_target(columns: Arrays, target: str | None, data: Path) -> str:
-    """Return the column of labels, after a check that there are records with features and a label."""
-    if len(columns) < 2:
+def _checked_target(header: Sequence[str], target: str | None, data: Path) -> str:
+    """Return the column of labels, after a check that there is one, and a feature."""
+    if len(header) < 2:
         raise ConfigurationError(
             f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
         )
     if target is None:
-        target = list(columns)[-1]
+        target = header[-1]
         click.echo(
             f"note: the last column, {target!r}, is read as the label; if this is wrong, pass --target COLUMN.",
             err=True,
         )
-    if target not in columns:
+    if target not in header:
         raise click.UsageError(f"--target {target}: {data} has no such column in its first line.")
-    if not len(columns[target]):
-        raise ConfigurationError(f"{data} has no records, so nothing can be read off them. Add records.")
     return target
 
 
@@ -188,11 +190,10 @@ def check(
     stderr, if few labels have the declared form.
 
     It is for the data owner only. The counts are raw, so they must not leave the building, and a schema that is adjusted to them
-    is read off the records. DATA is a CSV or Parquet file by its name, a folder of them, or a
-    quoted pattern.
+    is read off the records. DATA is a CSV or Parquet file by its name, or a quoted pattern.
     """
     schema = load_schema(schema_path, target, person)
-    counts, report = _count(data, schema, CSVFormat.of(schema, separator))
+    counts, report = _count(data, schema, CSVFormat.of(separator or schema.delimiter, schema.encoding))
     if as_json:
         write_json(counts)
     else:
@@ -210,24 +211,25 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
     """Return all counts as plain values for JSON, and as a report. Columns that the file lacks have none."""
     label = str(schema.target)
     with ExitStack() as stack:
+        progress = stack.enter_context(ShareProgress())
         tables = [stack.enter_context(open_table(path, form)) for path in data]
-        compared = [compare_columns(table.header, schema, path) for table, path in zip(tables, data, strict=True)]
+        wanted = columns_of(schema)
+        compared = [compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)]
         lacking, extra = (list(dict.fromkeys(chain(*names))) for names in zip(*compared, strict=True))
-        labeled = label not in lacking
-        checker = Checker(
-            {name: feature for name, feature in schema.features.items() if name not in lacking},
-            schema.missing,
-            labels=schema.labels if labeled else None,
-            place=f"the column {label!r}",
-            remedy="pass the right --target",
-        )
+        there = [name for name in wanted if name not in lacking]
+        features = {name: schema.features[name] for name in there if name in schema.features}
+        checker = Checker(features, schema.missing, schema.labels if label in there else None)
         ids, key = Counter[bytes](), os.urandom(32)
-        for block in chain.from_iterable(table.blocks() for table in tables):
-            checker.add(block, block[label] if labeled else None)
-            if schema.person in block:
-                ids.update(map(bytes, person_ids(block[schema.person], key, schema.missing)))
+        for batch, share in batches_of(tables, [path.stat().st_size for path in data], there):
+            progress.read(share)
+            checker.add({name: batch[name] for name in features}, batch.get(label))
+            if schema.person in there:
+                groups = read_groups(batch[schema.person], len(batch[schema.person]), schema.missing, warn=False)
+                assert groups is not None
+                assert groups.cells is not None
+                ids.update(map(bytes, person_ids(groups.cells, key, schema.missing)))
         malformed = sum(table.malformed for table in tables)
-    report = checker.report(malformed)
+    report = checker.report(f"the column {label!r}", "pass the right --target", malformed)
     labels = report.labels
     return {
         "private": False,

@@ -1,12 +1,54 @@
-"""``hedgerow train``: fit a model on a file of records and save it. What it runs is imported when it runs."""
+"""``hedgerow train``: checks that read no record, the fit, the file, and a report card on held-out lines."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from hedgerow.cli.options import InputFile, epsilon_option, options, query_options, share_option
+from hedgerow.analysis import evaluate, hold_out
+from hedgerow.analysis.card import Card
+from hedgerow.cli.inputs import (
+    Spending,
+    card_values,
+    check_columns,
+    check_files,
+    check_records,
+    check_stdout,
+    load_schema,
+    model_values,
+    read_parameters,
+    records_of,
+    write_json,
+)
+from hedgerow.cli.options import (
+    InputFile,
+    Query,
+    checked,
+    epsilon_option,
+    options,
+    query_options,
+    refuse_overwriting,
+    share,
+)
+from hedgerow.engines.records import Records
+from hedgerow.estimator import PrivateEstimator
+from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.table_file import read_table
+from hedgerow.systems import default_system, load, system_class
+from hedgerow.texts import listed
+
+IN_ONE_PART = (
+    "Each {who} went to the fit or to this report at random, so no {who} pays for both. A ledger is charged for both."
+)
+OF_A_PROMISE = (
+    "Each line was sent to the fit or to this report at random, and no column tells persons apart, so a person of several lines "
+    "may pay for both: the two add up. Name the column in the schema as person, or by --person."
+)
 
 
 @click.command()
@@ -22,21 +64,30 @@ from hedgerow.cli.options import InputFile, epsilon_option, options, query_optio
     is_flag=True,
     help="State that the records of the model of --init, and of its own starts, are public. The certificate repeats it.",
 )
-@share_option(
+@click.option(
     "--holdout",
-    "Keep about this share of the persons (or lines) out of training and print the accuracy on them. No guarantee covers it.",
+    type=float,
+    callback=checked(share),
+    metavar="SHARE",
+    help="Keep about this share of the persons (or lines) out of training, for a report card. Requires --holdout-epsilon.",
 )
-@epsilon_option(
-    "Evaluate on the held-out lines privately, with this budget: a report card in place of raw figures.",
-    "--holdout-epsilon",
-    metavar="EPSILON",
-)
+@epsilon_option("The budget of the report card on the held-out lines.", "--holdout-epsilon", metavar="EPSILON")
 @query_options(
     "The whole privacy budget of the fit.",
     "The delta of the guarantee, if the system has one.",
     "The model file to write, completely or not at all.",
 )
-def train(**given: Any) -> None:
+def train(
+    query: Query,
+    schema_path: Path,
+    target: str | None,
+    system: str | None,
+    pairs: Sequence[str],
+    init: Path | None,
+    public_start: bool,
+    holdout: float | None,
+    holdout_epsilon: float | None,
+) -> None:
     """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.
 
     A file is Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema's delimiter
@@ -45,6 +96,80 @@ def train(**given: Any) -> None:
     leaves out each record that has another number of cells, an open quote, a missing or undeclared label, or an outcome that is
     not a number. The number of these records is not reported.
     """
-    from hedgerow.cli.training import run_training
+    if (holdout is None) != (holdout_epsilon is None):
+        raise click.UsageError(
+            "--holdout SHARE keeps lines for a report card, and --holdout-epsilon EPSILON is its budget; pass both."
+        )
+    assert query.out is not None
+    refuse_overwriting(query.out, query.force, *query.paths, schema_path, init)
+    whole = holdout is not None or not query.paths[0].is_file()
+    if whole and len(query.paths) > 1:
+        raise click.UsageError("--holdout reads one file into memory; pass one file.")
+    schema = load_schema(schema_path, target, query.person)
+    kind = system_class(system or default_system(schema))
+    settings = read_parameters(kind, pairs, query.delta)
+    if init is not None:
+        if "init" not in inspect.signature(kind).parameters:
+            raise click.UsageError(
+                f"{kind.__name__} starts from no model; leave out --init, or take hedgerow or hedgerow-regressor."
+            )
+        settings |= {"init": load(init), "public_start": public_start}
+    elif public_start:
+        raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
+    form, label = CSVFormat.of(query.separator or schema.delimiter, schema.encoding), str(schema.target)
+    if schema.inferred:
+        click.echo(
+            f"warning: no guarantee will hold: {schema_path} was read off the data in {listed(schema.inferred)}. Replace or "
+            'confirm each by public knowledge and delete its line origin = "inferred" (classes_origin for the classes).',
+            err=True,
+        )
+    model = kind(schema=schema, **query.claim(), **settings)
+    check_stdout(query.out if holdout is None else None)
+    delta = exact_delta(getattr(model, "delta", 0))
+    claim = f"epsilon {decimal_text(exact(model.epsilon))}" + (f", delta {decimal_text(delta)}" if delta else "")
 
-    run_training(**given)
+    # A function of its own, because freeing many records takes time, and an interruption then must report the cost.
+    def run(spending: Spending) -> None:
+        parts = None
+        if whole:
+            path = query.paths[0]
+            columns = read_table(path, form, lambda table: check_columns(table, schema, path))
+            check_records(len(columns[label]), path)
+            if holdout is not None:
+                parts = hold_out(columns, columns.pop(label), holdout, schema=schema)
+                columns = {**parts.X_train, label: parts.y_train}
+            records = Records.from_batches([columns], label, memory=query.memory, spill=query.spill)
+        else:
+            check_files(query.paths, form, lambda table, path: check_columns(table, schema, path))
+            records = records_of(query, label, form)
+        with spending.watching(records, None) as watched:
+            model.fit(watched, None)
+        out = spending.save(model.save, force=query.force)
+        card = None
+        if parts is not None and holdout_epsilon is not None:
+            spending.further = f"epsilon {holdout_epsilon}"
+            of_fit = {name: getattr(model, name) for name in ("adjacency", "ledger", "random_state")}
+            card = evaluate(model, parts.X_test, parts.y_test, epsilon=holdout_epsilon, **of_fit)
+        _report(model, query, out, card)
+
+    with Spending(claim, query.out) as spending:
+        run(spending)
+
+
+def _report(model: PrivateEstimator, query: Query, out: Path, card: Card | None) -> None:
+    both = ""
+    if card is not None:  # what the fit and the report on held-out lines cost together
+        unit = card.certificate_.unit
+        both = OF_A_PROMISE if unit.is_promise else IN_ONE_PART.format(who="line" if unit.who == "record" else unit.who)
+    if query.as_json:
+        held: dict[str, Any] | None = None
+        if card is not None:
+            held = {**card_values(card), "covered_by_guarantee": card.certificate_.holds, "note": both}
+        write_json({"model": str(out), **model_values(model), "holdout": held})
+    else:
+        click.echo(str(model.certificate_))
+        if card is not None:
+            click.echo(f"\n{card}\n\n{card.certificate_}\n\n{both}")
+    if not model.certificate_.holds:
+        click.echo("note: no guarantee holds for this model; the certificate says why.", err=True)
+    click.echo(f"wrote {out}", err=True)

@@ -24,13 +24,14 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, WholeNumber, check_parameters
-from hedgerow.privacy.accounting import Adjacency
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.accounting import Adjacency, Event
+from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.claim import Claim, Start
 from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.reading.cells import category_key
+from hedgerow.reading.columns import check_same_order, read_records
+from hedgerow.reading.persons import Groups, read_groups, split_groups, without_column
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import category_key
-from hedgerow.schema.columns import check_same_order, read_records
-from hedgerow.schema.persons import Groups, read_groups, split_groups, split_target
 
 RULES: Mapping[str, Constraint] = {
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
@@ -56,6 +57,30 @@ def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
     return claim, Randomness(values["random_state"])
 
 
+def certified(
+    what: str,
+    event: Event,
+    schema: Schema | None,
+    claim: Claim,
+    randomness: Randomness,
+    assumptions: tuple[str, ...],
+    persons: Groups | None,
+    starts: tuple[Start, ...] = (),
+) -> Certificate:
+    """Return the certificate of a private operation."""
+    return certify(
+        what,
+        event,
+        schema,
+        variant="private",
+        claim=claim,
+        seeded=randomness.seeded,
+        assumptions=assumptions,
+        person=None if persons is None else persons.name,
+        starts=starts,
+    )
+
+
 @without_sizes()
 def read_given(
     X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False, call: Call | None = None
@@ -72,7 +97,7 @@ def read_given(
         return X, None, True, X.groups_by(schema)
     check_same_order(X, groups, "groups")
     X, groups = split_groups(X, groups, schema.person)
-    X, target = split_target(X, schema.target)
+    X, target = without_column(X, schema.target)
     from_column = call is not None and check_call(
         call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray)
     )

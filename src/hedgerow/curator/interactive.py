@@ -359,7 +359,7 @@ class Curator:
         hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
         if classes and not self._warned_of.issuperset(map(repr, hidden)):
             self._warned_of.update(map(repr, hidden))
-            messages += class_warnings(classes, self._queryable.evidence, so_far=True)
+            messages += class_warnings(classes, self._queryable.evidence)
         for message in messages:
             warnings.warn(message, UserWarning, stacklevel=3)
 

@@ -18,7 +18,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import AtMost, Noise, Selection
 from hedgerow.privacy.accounting import Event
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
+from hedgerow.scores import CLASS_COUNTS, BranchScore, Candidates, Score, Specializations, most_concerned
 from hedgerow.table import CellCounts, ClassCounts, Frontier, Histogram, Query, Table
 
 CHUNK = 1 << 22  # scores that are held at once; a public number, so that the draws do not depend on the records
@@ -184,7 +184,7 @@ class SelectTests(Release):
                 self.score.score(counts, self.candidates, scores[first - start : last - start])
 
             table.for_histograms(nodes, start, stop, score)
-            yield scores, mechanism.mass(self.offered[start:stop], self.candidates.weight)
+            yield scores, self.offered[start:stop] * self.candidates.weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +194,8 @@ class SelectLabels(Release):
     of: Nodes
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
-        mechanism.check_range(ClassCount.name, ClassCount.range * unit)
-        return mechanism.event("labels", ClassCount.name)
+        mechanism.check_range(CLASS_COUNTS, unit)
+        return mechanism.event("labels", CLASS_COUNTS)
 
     def statistics(self, mechanism: Selection, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
         counts = table.answer(ClassCounts(nodes))
@@ -204,16 +204,20 @@ class SelectLabels(Release):
 
 @dataclass(frozen=True, eq=False)
 class CompareMinorities(Release):
-    """For each node whether its number of records outside its largest class is at most the mechanism's threshold."""
+    """For each node whether its number of records outside its largest class is at most the mechanism's threshold.
+
+    One record changes that number by 0 or 1 (docs/proofs/gini.md).
+    """
 
     of: Nodes
 
     def event(self, mechanism: AtMost, unit: int, table: Table) -> Event:
-        check_noise(mechanism.noise, Minority.sensitivity, unit)
+        check_noise(mechanism.noise, 1, unit)
         return mechanism.noise.event("minority counts")
 
     def statistics(self, mechanism: AtMost, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
-        yield (Minority().of(table.answer(ClassCounts(nodes))),)
+        counts = table.answer(ClassCounts(nodes))
+        yield (counts.sum(axis=1) - counts.max(axis=1),)
 
     def answer(self, drawn: Sequence[Any], table: Table) -> Truth:
         return np.asarray(drawn[0], dtype=np.bool_)
@@ -243,7 +247,7 @@ class SelectSpecializations(Release):
         histogram = table.answer(Histogram(nodes))[0]
         for choice in self.choices:
             scores = choice.scores(histogram, self.score)[None]
-            yield scores, mechanism.mass(np.ones(scores.shape, dtype=np.bool_), choice.weight)
+            yield scores, choice.weight[None]
 
 
 MODEL_SCORE = "a score of records"

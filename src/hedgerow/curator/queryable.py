@@ -20,9 +20,9 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import Coin, Mechanism, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, Pure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
+from hedgerow.reading.cells import public_value
 from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
-from hedgerow.schema.cells import public_value
 from hedgerow.schema.features import Value
 from hedgerow.scores import Candidates
 from hedgerow.table import (
@@ -168,7 +168,7 @@ class Queryable:
         release = Noisy(query) if isinstance(query, Query) else query
         state = self._state.value
         state.check_open(release.of)
-        unit = state.filter.unit(release.of.generation)  # the largest weight of a record in nodes of one assignment
+        unit = state.filter.generations[release.of.generation].unit  # the largest weight of a record
         charged = self._charge(release.event(mechanism, unit, self._table), release.of)
         frontier = charged.frontier(release.of, self._table)
         statistics = release.statistics(mechanism, cast(Table, _Reader(self)), frontier)

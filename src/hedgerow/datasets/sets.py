@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.datasets.dataset import Dataset, Published, Source, packaged_schema
+from hedgerow.datasets.dataset import Dataset, Published
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.schema import Categorical, Integer, Numeric, Schema
 
@@ -29,17 +28,14 @@ def _adult_rows(lines: list[str]) -> Iterator[list[str]]:
 
 ADULT = Published(
     "adult",
-    Source(
-        folder="adult",
-        hashes={
-            "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-            "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-        },
-        page=f"{UCI}/dataset/2/adult",
-        url=f"{UCI}/static/public/2/adult.zip",
-    ),
-    _adult_rows,
-    partial(packaged_schema, "adult"),
+    folder="adult",
+    hashes={
+        "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+        "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    },
+    page=f"{UCI}/dataset/2/adult",
+    url=f"{UCI}/static/public/2/adult.zip",
+    rows=_adult_rows,
 )
 
 
@@ -54,8 +50,7 @@ def load_adult(
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``adult/adult.data`` and ``adult/adult.test``. By default the folder in ``HEDGEROW_DATA``,
-        then the cache, then the UCI repository.
+        A folder that holds ``adult/adult.data`` and ``adult/adult.test``. The default is that of ``hedgerow.datasets``.
     us_born : bool
         Keep only the records whose ``native-country`` is ``United-States`` and drop that column, which is then the
         same everywhere: 29 170 and 14 662 records remain.
@@ -97,15 +92,12 @@ def _without(data: Dataset, name: str, only: str | None = None) -> Dataset:
 
 BANK = Published(
     "bank",
-    Source(
-        folder="bank_marketing",
-        # The file as published has \r\n line ends and the SHA-256 74adfc57...; this is the one with \n.
-        hashes={"bank-additional-full.csv": "233e260d5d1d506a2c10381da5b8c2f75f2c08d1b373ca7b825e39ebe1bd30df"},
-        page=f"{UCI}/dataset/222/bank+marketing",
-        url=f"{UCI}/static/public/222/bank+marketing.zip",
-    ),
-    lambda lines: csv.reader(lines[1:], delimiter=";"),
-    partial(packaged_schema, "bank"),
+    folder="bank_marketing",
+    # The file as published has \r\n line ends and the SHA-256 74adfc57...; this is the one with \n.
+    hashes={"bank-additional-full.csv": "233e260d5d1d506a2c10381da5b8c2f75f2c08d1b373ca7b825e39ebe1bd30df"},
+    page=f"{UCI}/dataset/222/bank+marketing",
+    url=f"{UCI}/static/public/222/bank+marketing.zip",
+    rows=lambda lines: csv.reader(lines[1:], delimiter=";"),
 )
 
 
@@ -120,8 +112,7 @@ def load_bank(data_home: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``bank_marketing/bank-additional-full.csv``, or the same as ``.gz``. By default the folder
-        in ``HEDGEROW_DATA``, then the cache, then the UCI repository.
+        A folder that holds ``bank_marketing/bank-additional-full.csv``. The default is that of ``hedgerow.datasets``.
 
     Raises
     ------
@@ -153,19 +144,16 @@ def _census_rows(lines: list[str]) -> Iterator[list[str]]:
 
 CENSUS_INCOME = Published(
     "census_income",
-    Source(
-        folder="census_income_kdd",
-        hashes={
-            "census-income.data": "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
-            "census-income.test": "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
-        },
-        page=f"{UCI}/dataset/117/census+income+kdd",
-        url=f"{UCI}/static/public/117/census+income+kdd.zip",
-        # The files have 104 and 52 MB, and the zip holds them in a tar.gz, whose tar is unpacked on the way.
-        max_bytes=384 * 2**20,
-    ),
-    _census_rows,
-    partial(packaged_schema, "census_income"),
+    folder="census_income_kdd",
+    hashes={
+        "census-income.data": "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
+        "census-income.test": "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
+    },
+    page=f"{UCI}/dataset/117/census+income+kdd",
+    url=f"{UCI}/static/public/117/census+income+kdd.zip",
+    # The files have 104 and 52 MB, and the zip holds them in a tar.gz, whose tar is unpacked on the way.
+    max_bytes=384 * 2**20,
+    rows=_census_rows,
 )
 
 
@@ -181,9 +169,8 @@ def load_census_income(data_home: str | os.PathLike[str] | None = None) -> Datas
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``census_income_kdd/census-income.data`` and ``census_income_kdd/census-income.test``, or
-        the same as ``.gz``. By default the folder in ``HEDGEROW_DATA``, then the cache (where the files take 156 MB),
-        then the UCI repository.
+        A folder that holds ``census_income_kdd/census-income.data`` and ``census_income_kdd/census-income.test``. The default
+        is that of ``hedgerow.datasets``; in the cache, the files take 156 MB.
 
     Raises
     ------
@@ -205,13 +192,10 @@ BALANCED_PER_CLASS = 7000  # records of each class that the eDPRF paper draws
 
 DIABETES = Published(
     "diabetes_prediction",
-    Source(
-        folder="diabetes_prediction",
-        hashes={"diabetes_prediction_dataset.csv": "f233fc470e904201f35310d061cb46ca0a6bc7ca5c3e428b769fb4f87f69929b"},
-        page="https://www.kaggle.com/datasets/iammustafatz/diabetes-prediction-dataset",
-    ),
-    lambda lines: csv.reader(lines[1:]),
-    partial(packaged_schema, "diabetes_prediction"),
+    folder="diabetes_prediction",
+    hashes={"diabetes_prediction_dataset.csv": "f233fc470e904201f35310d061cb46ca0a6bc7ca5c3e428b769fb4f87f69929b"},
+    page="https://www.kaggle.com/datasets/iammustafatz/diabetes-prediction-dataset",
+    rows=lambda lines: csv.reader(lines[1:]),
 )
 
 
@@ -225,8 +209,7 @@ def load_diabetes_prediction(data_home: str | os.PathLike[str] | None = None, *,
     ----------
     data_home : path, optional
         The file ``diabetes_prediction_dataset.csv`` itself, or a folder that holds
-        ``diabetes_prediction/diabetes_prediction_dataset.csv``. By default the folder in ``HEDGEROW_DATA``, then the
-        cache.
+        ``diabetes_prediction/diabetes_prediction_dataset.csv``. The default is that of ``hedgerow.datasets``.
     balanced : bool
         Draw 7000 records of each class without replacement with ``numpy.random.RandomState(42)``: all of class ``0``
         as drawn, then all of class ``1``.
@@ -259,14 +242,12 @@ MERGED = {"Move-Forward": FORWARD, "Slight-Right-Turn": FORWARD, "Sharp-Right-Tu
 
 WALL_FOLLOWING = Published(
     "wall_following",
-    Source(
-        folder="wall_following",
-        hashes={"sensor_readings_24.data": "1108cbbcac9c119519a3c493358d3084bc619b5aaa688212aa75a777aa7bd5fd"},
-        page=f"{UCI}/dataset/194/wall+following+robot+navigation+data",
-        url=f"{UCI}/static/public/194/wall+following+robot+navigation+data.zip",
-    ),
-    lambda lines: (line.split(",") for line in lines if line),
-    lambda: Schema({f"us{sensor}": Numeric(0, 5) for sensor in range(24)}, classes=MOVES, target="move"),
+    folder="wall_following",
+    hashes={"sensor_readings_24.data": "1108cbbcac9c119519a3c493358d3084bc619b5aaa688212aa75a777aa7bd5fd"},
+    page=f"{UCI}/dataset/194/wall+following+robot+navigation+data",
+    url=f"{UCI}/static/public/194/wall+following+robot+navigation+data.zip",
+    rows=lambda lines: (line.split(",") for line in lines if line),
+    schema=lambda: Schema({f"us{sensor}": Numeric(0, 5) for sensor in range(24)}, classes=MOVES, target="move"),
     dtype=np.float64,
 )
 
@@ -280,8 +261,7 @@ def load_wall_following(data_home: str | os.PathLike[str] | None = None, *, clas
     Parameters
     ----------
     data_home : path, optional
-        A folder that holds ``wall_following/sensor_readings_24.data``. By default the folder in ``HEDGEROW_DATA``,
-        then the cache, then the UCI repository.
+        A folder that holds ``wall_following/sensor_readings_24.data``. The default is that of ``hedgerow.datasets``.
     classes : {4, 2}
         4: the four moves as published. 2: ``Move-Forward`` and ``Slight-Right-Turn`` become
         ``Move-Forward-or-Slight-Right-Turn``, the other two ``Other-Turn`` (3031 and 2425 records).
@@ -350,7 +330,7 @@ def load_affairs() -> Dataset:
     Raises
     ------
     DatasetError
-        statsmodels is not installed, or its copy lacks a column.
+        statsmodels is not installed.
 
     Examples
     --------
@@ -359,7 +339,7 @@ def load_affairs() -> Dataset:
     >>> survey.X.shape
     (6366, 8)
     """
-    answers = _carried("fair", [*OF_AFFAIRS, "affairs"])
+    answers = _carried("fair")
     X = answers[list(OF_AFFAIRS)].to_numpy(dtype=np.float64)
     y = np.where(answers["affairs"].to_numpy() > 0, "yes", "no")
     return Dataset("affairs", X, y, Schema(OF_AFFAIRS, classes=["no", "yes"], target="affair"))
@@ -381,7 +361,7 @@ def load_doctor_visits() -> Dataset:
     Raises
     ------
     DatasetError
-        statsmodels is not installed, or its copy lacks a column.
+        statsmodels is not installed.
 
     Examples
     --------
@@ -390,7 +370,7 @@ def load_doctor_visits() -> Dataset:
     >>> visits.X.shape, visits.schema.outcome.high == 100
     ((20190, 7), True)
     """
-    years = _carried("randhie", VISITS_COLUMNS)
+    years = _carried("randhie")
     visits, coinsurance, deductible, payment, limit, limitation, diseases, good, fair, poor = (
         years[name].to_numpy(dtype=np.float64) for name in VISITS_COLUMNS
     )
@@ -413,16 +393,10 @@ def _dollars(log: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.where(log > 0, np.exp(log).round(2), 0.0)
 
 
-def _carried(name: str, columns: Iterable[str]) -> Any:
+def _carried(name: str) -> Any:
     try:
-        frame = getattr(import_module("statsmodels.datasets"), name).load_pandas().data
+        return getattr(import_module("statsmodels.datasets"), name).load_pandas().data
     except ImportError as error:
         raise DatasetError(
             'This data set comes with statsmodels, which is not installed: install it with pip install "hedgerow[demo]".'
         ) from error
-    lacking = sorted(set(columns) - set(frame.columns))
-    if lacking:
-        raise DatasetError(
-            f"The set {name} in this statsmodels lacks {', '.join(lacking)}; install the version in hedgerow[demo]."
-        )
-    return frame

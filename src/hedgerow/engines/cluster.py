@@ -20,10 +20,11 @@ from hedgerow.engines.encode import (
     placed,
     read_persons,
 )
-from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.local import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError
-from hedgerow.sources.streams import Layout
+from hedgerow.reading.streams import Layout
+from hedgerow.schema import Schema
 from hedgerow.table import Candidates, Engine, Keep, PartitionedTable, Reading, Share
 
 MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added up on the workers
@@ -51,6 +52,10 @@ class ClusterSource(ABC):
         timeout = self.timeout
         if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not 0 < timeout < float("inf"):
             raise ConfigurationError(f"timeout is {timeout!r}, but it must be a positive number of seconds.")
+
+    @abstractmethod
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless the columns and their declared types match the schema's. Cells are not read."""
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         persons = None if keep is None else self._persons(layout, keep)

@@ -32,8 +32,7 @@ from hedgerow.engines.encode import (
     other_unicode,
     unicode_version,
 )
-from hedgerow.engines.local import Partial, Total, combined
-from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.engines.workers import (
     GATHER,
@@ -48,9 +47,9 @@ from hedgerow.engines.workers import (
     silent,
 )
 from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.sources.streams import Layout
 from hedgerow.table import Candidates, Keep, Query, Share, Task
 
 Future = Any
@@ -118,9 +117,9 @@ class DaskSource(ClusterSource):
                 raise silent(self.timeout) from None
             if set(found.values()) - {unicode_version()}:
                 raise other_unicode()
-        X, y = layout.split(self.frame._meta)
-        read_columns(X, schema.features)
-        read_labels(y, schema.labels)
+        block = layout.block(self.frame._meta)
+        read_columns(block.X, schema.features)
+        read_labels(block.y, schema.labels)
 
     def _persons(self, layout: Layout, keep: Keep) -> PersonIds:
         return PersonIds(self.checksums.key, keep.part, kind_of(self.frame._meta[layout.group]))

@@ -18,9 +18,9 @@ from hedgerow.compiled import single
 from hedgerow.engines.arrays import Spill
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
-from hedgerow.schema.columns import read_columns
-from hedgerow.schema.persons import Ids, person_ids, read_groups
-from hedgerow.sources.streams import Block, Layout
+from hedgerow.reading.columns import read_columns
+from hedgerow.reading.persons import Ids, person_ids, read_groups
+from hedgerow.reading.streams import Block, Layout
 from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
 from hedgerow.table.kernels import largest
 from hedgerow.table.reading import Codes, Labels
@@ -333,7 +333,7 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
     counting, check = [NO_IDS], Checksum(key)
     with single():
         for batch in batches:
-            block, ids = layout.block(batch, None), None
+            block, ids = layout.block(batch), None
             found, witness = encoded(reading, block.X, block.y)
             codes.append(found[0])
             labels.append(found[1])
@@ -349,7 +349,7 @@ def read_persons(asked: ValueCounts, layout: Layout, persons: PersonIds, batches
     each, counting = [NO_IDS], [NO_IDS]
     with single():
         for batch in batches:
-            ids, own = persons.read(layout.block(batch, None), asked.schema.missing)
+            ids, own = persons.read(layout.block(batch), asked.schema.missing)
             each.append(ids)
             counting.append(own)
     ids = np.concatenate(each)
@@ -374,11 +374,12 @@ def count_values(
 ) -> Counts:
     """Return how many of a partition's records have each value, of those that count; all do where nothing is ``mine``."""
     if persons is None or mine is None:
-        return reduce(asked.sum, (asked(*layout.split(batch)) for batch in batches), asked.nothing)
+        blocks = map(layout.block, batches)
+        return reduce(asked.sum, (asked(block.X, block.y) for block in blocks), asked.nothing)
     total, each, masks = asked.nothing, [NO_IDS], unpacked(mine.bits)
     with single():
         for batch in batches:
-            block = layout.block(batch, None)
+            block = layout.block(batch)
             each.append(persons.read(block, asked.schema.missing)[0])
             mask, masks = masks[: len(each[-1])], masks[len(each[-1]) :]
             if len(mask) < len(each[-1]):

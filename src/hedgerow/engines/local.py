@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, repeat
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,32 @@ from hedgerow.arrays import Integers
 from hedgerow.compiled import available_threads, for_each
 from hedgerow.engines.arrays import Spill
 from hedgerow.engines.encode import Checksums, counted_of, partitions_of
-from hedgerow.engines.progress import Progress
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.limits import LEAST_MEMORY
+from hedgerow.reading.streams import Batches, Block, Files, Layout
 from hedgerow.schema import Schema
-from hedgerow.sources.streams import Block, Layout, Stream
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
+
+
+class Progress(Protocol):
+    """A display of progress, for the owner of the records alone: what it shows depends on their number."""
+
+    def read(self, share: float | None) -> None:
+        """Take the share of the source's bytes, or partitions, that were read; None where nobody knows."""
+
+    def counted(self, question: int, share: float) -> None:
+        """Take the share of the partitions that were counted for a query, numbered from 1; it may come from any thread."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def read(self, share: float | None) -> None:
+        """Show nothing."""
+
+    def counted(self, question: int, share: float) -> None:
+        """Show nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +168,7 @@ class LocalEngine:
 class LocalSource:
     """Records that this process reads block by block, and counts in partitions; see ``Records`` for the parameters."""
 
-    stream: Stream
+    stream: Files | Batches
     memory: int
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)
@@ -166,7 +185,7 @@ class LocalSource:
         return self.stream.again
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        self.stream.check(schema, layout)
+        self.stream.check(schema.features, schema.labels, layout)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         spill = Spill(self.spill, self.memory // 2)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hedgerow.engines.local import LocalSource
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
-from hedgerow.sources.csv_file import CSVFormat
+from hedgerow.reading.csv_file import CSVFormat
 
 
 def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
@@ -26,7 +26,7 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
     model : fitted estimator
         The model.
     proba : bool, default False
-        Whether to return the probability of each class, in the order of ``model.classes_``, and not the most probable class.
+        Whether to return the probability of each class, in the order of ``model.classes_``, and not the predicted value.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
     Raises
     ------
     ConfigurationError
-        If ``records`` is of another type. For frames in memory, use ``model.predict``.
+        If ``records`` is of another type, or if ``proba`` is asked of a regressor. For frames in memory, use ``model.predict``.
 
     Examples
     --------
@@ -49,9 +49,11 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
     >>> [len(block) for block in hr.engines.predict(records, model)]
     [2, 1]
     """
-    answer, source = _Answer(_bare(model), proba), records.source if isinstance(records, Records) else None
+    if proba and not hasattr(model, "classes_"):
+        raise ConfigurationError(f"proba is True, but a {type(model).__name__} has no classes. Leave proba out.")
+    answer, source = _Answer(model, proba), records.source if isinstance(records, Records) else None
     if isinstance(source, LocalSource):
-        return map(answer, source.stream.tables(CSVFormat.of(model.schema_)))
+        return map(answer, source.stream.tables(CSVFormat.of(model.schema_.delimiter, model.schema_.encoding)))
     frame: Any = records if source is None else source.frame
     kind = type(frame).__module__.partition(".")[0]
     if kind == "dask":
@@ -63,27 +65,20 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
     )
 
 
-def _bare(model: Any) -> Any:
-    """Return a model as it is sent to workers: without its ledger and without a random generator."""
-    bare = copy.copy(model)
-    bare.ledger = bare.random_state = None
-    return bare
-
-
 class _Answer:
     """The predictions of a model for tables; it is pickled to workers."""
 
     def __init__(self, model: Any, proba: bool) -> None:
-        self._model, self._proba = pickle.dumps(model), proba
-        self._names, self._classes = list(model.schema_.names), model.classes_
+        bare = copy.copy(model)
+        bare.ledger = bare.random_state = None  # workers get neither
+        self._model, self._proba = pickle.dumps(bare), proba
+        self._names, self._classes = list(model.schema_.names), getattr(model, "classes_", np.array([0.0]))
 
     def __call__(self, table: Any) -> npt.NDArray[Any]:
         """Return the predictions as an array."""
         model = pickle.loads(self._model)  # noqa: S301 - from the driver
-        found: npt.NDArray[Any] = (
-            model.predict_proba(self._read(table)) if self._proba else model.predict(self._read(table))
-        )
-        return found
+        answers: npt.NDArray[Any] = (model.predict_proba if self._proba else model.predict)(self._read(table))
+        return answers
 
     def _read(self, table: Any) -> Any:
         """Return the columns that the model reads."""
@@ -104,7 +99,7 @@ class _Answer:
     def batches(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield the predictions as Arrow batches."""
         for batch in batches:
-            yield type(batch).from_pydict({name: column.tolist() for name, column in self._columns(batch).items()})
+            yield type(batch).from_pydict(self._columns(batch))
 
     def types(self) -> str:
         """Return the columns' types, as Spark spells them."""

@@ -7,39 +7,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from hedgerow.engines.local import LocalSource
-from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.cluster import ClusterSource
+from hedgerow.engines.local import LocalSource, Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
+from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.persons import Groups, another_person
+from hedgerow.reading.streams import Batches, Files, Layout, files_of, is_frame_of, wrong_kind
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.persons import Groups, another_person
-from hedgerow.sources.csv_file import CSVFormat
-from hedgerow.sources.streams import Batches, Layout, check_source, csv_files, files_of, parquet_files
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 DEFAULT_MEMORY = 1 << 30
 DEFAULT_TIMEOUT = 300.0  # seconds
-
-
-class Source(Protocol):
-    """The location of records, and the engine that counts them there."""
-
-    @property
-    def again(self) -> bool:
-        """Whether the records can be read more than once."""
-
-    def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types match the schema's. Cells are not read."""
-
-    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a table for a reading. Records that ``keep`` excludes have no class."""
-
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return the number of records with each value, without those that ``keep`` excludes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +56,7 @@ class Records:
     ['yes', 'no']
     """
 
-    _source: Source
+    _source: LocalSource | ClusterSource
     _shown: str
     _label: str | None
     _group: str | None
@@ -123,7 +106,7 @@ class Records:
         ConfigurationError
             If there is no such file, if a file is named twice, or if another argument is wrong.
         """
-        source = LocalSource(parquet_files(files_of(paths, ".parquet")), memory, spill)
+        source = LocalSource(Files(files_of(paths, ".parquet"), parquet=True), memory, spill)
         return cls(source, f"from_parquet({_shown(paths)}", label, group, drop)
 
     @classmethod
@@ -144,8 +127,8 @@ class Records:
         ``separator`` is the character between cells and ``encoding`` that of the text. None: the schema's ``delimiter`` and
         ``encoding``, or a comma and UTF-8 if it has none. The other parameters, and errors, are those of ``from_parquet``.
         """
-        source = LocalSource(csv_files(files_of(paths, ".csv"), separator, encoding), memory, spill)
-        return cls(source, f"from_csv({_shown(paths)}", label, group, drop)
+        files = Files(files_of(paths, ".csv"), parquet=False, separator=separator, encoding=encoding)
+        return cls(LocalSource(files, memory, spill), f"from_csv({_shown(paths)}", label, group, drop)
 
     @classmethod
     def from_batches(
@@ -209,7 +192,8 @@ class Records:
         MissingExtraError
             If Dask is not installed.
         """
-        check_source("from_dask", frame)
+        if not is_frame_of(frame, "dask"):
+            raise wrong_kind("from_dask", "a dask.dataframe.DataFrame", frame)
         dask = import_module("hedgerow.engines.dask")
         source = dask.DaskSource(frame, timeout, dask.client_of(client))
         return cls(source, f"from_dask(<{type(frame).__name__}>", label, group, drop)
@@ -245,7 +229,8 @@ class Records:
         MissingExtraError
             If pyspark is not installed.
         """
-        check_source("from_spark", frame)
+        if not is_frame_of(frame, "pyspark"):
+            raise wrong_kind("from_spark", "a pyspark.sql.DataFrame", frame)
         spark = import_module("hedgerow.engines.spark")
         spark.check_installed()
         source = spark.SparkSource(frame, timeout)
@@ -319,7 +304,7 @@ class Records:
             raise ConfigurationError(
                 f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
             )
-        return Layout(label, tuple(self._drop), group, CSVFormat.of(schema))
+        return Layout(label, tuple(self._drop), group, CSVFormat.of(schema.delimiter, schema.encoding))
 
 
 @contextmanager

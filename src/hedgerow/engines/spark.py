@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import secrets
@@ -30,18 +31,18 @@ from hedgerow.engines.encode import (
     kept,
     other_unicode,
 )
-from hedgerow.engines.local import Partial, Total, combined
-from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
 from hedgerow.engines.values import Counts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.sources.streams import Layout
 from hedgerow.table import Candidates, Keep, Query, Share, Task
 
-Packed = tuple[bytes, bytes, int]  # a partition as bytes, its checksum, and its number of records
+Packed = tuple[bytes, bytes, int]  # a partition with ids as bytes, its checksum, and its number of records
 
+BLOCK_ROWS = 100_000  # that are encoded together
 LOOK = 0.2  # seconds between two looks at how far a job is
 
 
@@ -57,13 +58,13 @@ def check_installed() -> None:
 
 @dataclass(frozen=True, eq=False)
 class SparkSource(ClusterSource):
-    """The partitions of a Spark dataframe; see ``Records.from_spark`` for the parameters. Rows are RDDs of ``Packed``."""
+    """The partitions of a Spark dataframe; see ``Records.from_spark`` for the parameters. Rows are ``Stores``."""
 
     def check(self, schema: Schema, layout: Layout) -> None:
         arrow = import_module("pyspark.sql.pandas.types").to_arrow_schema(self.frame.schema)
-        X, y = layout.split(arrow.empty_table())
-        read_columns(X, schema.features)
-        read_labels(y, schema.labels)
+        block = layout.block(arrow.empty_table())
+        read_columns(block.X, schema.features)
+        read_labels(block.y, schema.labels)
 
     @property
     def _context(self) -> Any:
@@ -77,10 +78,11 @@ class SparkSource(ClusterSource):
         return PersonIds(self.checksums.key, keep.part)
 
     def _encoded(self, work: Callable[..., Rows], given: tuple[Any, ...]) -> Stores:
-        sent = self._context.broadcast(pickle.dumps(partial(work, *given)))
-        columns = "rows binary, digest binary, count long"
-        rows = self.frame.mapInArrow(_encoder_of(sent), columns).rdd.map(tuple)
-        return Stores(self._context, rows, with_ids=given[-1] is not None)
+        sent, with_ids = self._context.broadcast(pickle.dumps(partial(work, *given))), given[-1] is not None
+        stores = Stores(self._context, with_ids=with_ids)
+        columns = ("rows binary, " if with_ids else "") + "digest binary, count long"
+        encoded = self.frame.mapInArrow(_encoder_of(sent, None if with_ids else stores.put), columns).rdd
+        return stores.of(encoded.map(tuple))
 
     def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
         facts = rows.first.mapPartitions(lambda parts: [[Fact(part[-1], bytes(part[-2])) for part in parts]])
@@ -99,8 +101,8 @@ class SparkSource(ClusterSource):
         return [pickle.loads(one) for one in answers]  # noqa: S301 - from our own executors
 
     def _kept(self, rows: Stores, chosen: Sequence[Chosen]) -> Stores:
-        without = rows.first.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen)))
-        stores = Stores(self._context, without, with_ids=False)
+        stores = Stores(self._context, with_ids=False)
+        stores.of(rows.first.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen), stores.put)))
         try:
             self._facts(stores, Silent())
         except BaseException:
@@ -127,40 +129,33 @@ class SparkSource(ClusterSource):
 class Stores:
     """Partitions on the executors' local disks, and an RDD of a few bytes for each that tells Spark where they are.
 
-    ``held`` is persisted: its block of a partition is on the executor that put the partition on its disk, so Spark sends tasks
-    there, and makes the block again, with the partition, where that executor was lost.
-
-    Parameters
-    ----------
-    context : SparkContext
-        The context.
-    rows : RDD
-        How to make each partition: it is ``Packed``, one element in each.
-    with_ids : bool
-        Whether they have ids of persons. Then they are not put on disk, but persisted for questions about these.
+    ``first`` is persisted: its block of a partition is on the executor that put the partition on its disk, so Spark sends tasks
+    there, and makes the block again, with the partition, where that executor was lost. Partitions with ids of persons are not put
+    on disk: they are in that RDD, for queries about the ids.
     """
 
-    def __init__(self, context: Any, rows: Any, *, with_ids: bool) -> None:
-        self._context, self._rows = context, rows
+    def __init__(self, context: Any, *, with_ids: bool) -> None:
+        self._context, self._on_disk = context, not with_ids
         self._table, self._key = secrets.token_hex(8), os.urandom(32)
-        self._on_disk = not with_ids
-        self.held = rows.mapPartitionsWithIndex(_storing(self._table, self._key))
-        self.first = (
-            self.held if self._on_disk else rows
-        )  # what is computed first; facts are the last two of its elements
+        self.put = _storing(self._table, self._key)
+
+    def of(self, made: Any) -> Stores:
+        """Return these, with the RDD that makes each partition; the last two of its elements' values are facts."""
+        self._made, self.first = made, made.map(_same)
         self.first.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
+        return self
 
     def asked(self, facts: Any, packed: bytes) -> Any:
         """Return an RDD of what each partition answers; ``facts`` is a broadcast of what they must be."""
-        return self.held.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
+        return self.first.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
 
     def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
         return self._context.runJob(self.asked(facts, packed), list, list(places))
 
     def made_again(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
         """Return what some partitions answer, put anew on the disk of whichever executor is asked."""
-        work = _storing(self._table, self._key, _answering(self._table, self._key, facts, packed))
-        return self._context.runJob(self._rows.mapPartitionsWithIndex(work), list, list(places))
+        work = _answering(self._table, self._key, facts, packed)
+        return self._context.runJob(self._made.mapPartitionsWithIndex(work), list, list(places))
 
     def close(self) -> None:
         """Drop everything; executors that do not hear of it remove it later: when others need the room, or when they end."""
@@ -325,42 +320,55 @@ def _error_of(error: Exception) -> EngineError:
 # What runs on executors.
 
 
-def _packed(rows: Rows) -> Packed:
-    return pickle.dumps(rows), rows.digest, len(rows.codes)
-
-
 def _rows(packed: Packed) -> Rows:
     rows: Rows = pickle.loads(packed[0])  # noqa: S301 - from our own executors
     return rows
 
 
-def _encoder_of(sent: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _encoder_of(sent: Any, put: Callable[[int, Rows], None] | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Encode a partition, and put it on this executor's disk; where nothing puts it there, its bytes are the first column."""
+
     def encode(batches: Iterator[Any]) -> Iterator[Any]:
         arrow = import_module("pyarrow")
 
-        cells = _packed(pickle.loads(sent.value)(batches))  # noqa: S301 - from the driver
-        kinds = [arrow.binary(), arrow.binary(), arrow.int64()]
-        arrays = [arrow.array([cell], kind) for cell, kind in zip(cells, kinds, strict=True)]
-        yield arrow.RecordBatch.from_arrays(arrays, ["rows", "digest", "count"])
+        rows: Rows = pickle.loads(sent.value)(_larger(batches))  # noqa: S301 - from the driver
+        columns = {"digest": arrow.array([rows.digest], arrow.binary()), "count": arrow.array([len(rows.codes)])}
+        if put is None:
+            columns = {"rows": arrow.array([pickle.dumps(rows)], arrow.binary()), **columns}
+        else:
+            put(import_module("pyspark").TaskContext.get().partitionId(), rows)
+        yield arrow.RecordBatch.from_pydict(columns)
 
     return encode
 
 
-def _storing(
-    table: str, key: bytes, then: Callable[[int, Iterator[Any]], Iterator[Any]] | None = None
-) -> Callable[[int, Iterator[Packed]], Iterator[Any]]:
-    def store(place: int, parts: Iterator[Packed]) -> Iterator[Any]:
-        for part in parts:
-            disk_store(table, key, place).put(place, _rows(part))
-            yield part[1:]
+def _larger(batches: Iterator[Any]) -> Iterator[Any]:
+    """Join batches: Spark sends 10 000 rows in each by default, of which every column costs as much as reading its cells."""
+    table_of, together, n_rows = import_module("pyarrow").Table.from_batches, [], 0
+    for batch in batches:
+        together.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= BLOCK_ROWS:
+            yield table_of(together).combine_chunks()
+            together, n_rows = [], 0
+    if together:
+        yield table_of(together).combine_chunks()
 
-    if then is None:
-        return store
-    return lambda place, parts: then(place, store(place, parts))
+
+def _storing(table: str, key: bytes) -> Callable[[int, Rows], None]:
+    return lambda place, rows: disk_store(table, key, place).put(place, rows)
+
+
+def _same(fact: Any) -> Any:
+    return fact
 
 
 def _answering(table: str, key: bytes, facts: Any, packed: bytes) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
     def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+        if (
+            not gc.get_freeze_count()
+        ):  # Spark collects garbage after each task: .06 s for what imports made, which stays
+            gc.freeze()
         task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
         for _ in parts:
             yield pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
@@ -395,10 +403,12 @@ def _candidates_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]
     return answer
 
 
-def _kept_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[Packed]]:
-    def keep(place: int, parts: Iterator[Any]) -> Iterator[Packed]:
+def _kept_of(sent: Any, put: Callable[[int, Rows], None]) -> Callable[[int, Iterator[Any]], Iterator[Any]]:
+    def keep(place: int, parts: Iterator[Packed]) -> Iterator[Any]:
         for part in parts:
-            yield _packed(kept(_rows(part), sent.value[place]))
+            rows = kept(_rows(part), sent.value[place])
+            put(place, rows)
+            yield rows.digest, len(rows.codes)
 
     return keep
 

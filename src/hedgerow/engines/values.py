@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.reading.cells import count_values
+from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import count_values
-from hedgerow.schema.columns import read_columns, read_labels
 
 Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the labels if they are counted
 

@@ -33,7 +33,7 @@ from hedgerow.estimator.planning import (
 )
 from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.files import Place
-from hedgerow.ledgers.ledger import repeats
+from hedgerow.ledgers.ledger import count_fit
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
@@ -41,14 +41,15 @@ from hedgerow.parameters import (
     rules_of,
     stored_parameters,
 )
-from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
+from hedgerow.privacy.accounting import NONE
+from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.claim import Unit
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.reading.columns import read_columns
+from hedgerow.reading.persons import without_column
 from hedgerow.schema import Schema
-from hedgerow.schema.check import UnreadColumns
-from hedgerow.schema.columns import read_columns
+from hedgerow.schema.check import Checker
 from hedgerow.schema.encoder import check_size
-from hedgerow.schema.persons import without_column
 from hedgerow.table import keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
@@ -143,16 +144,15 @@ class PrivateEstimator(Exported, Planned):
         plan = plan_of(estimator, schema, claim, coins)
         check_is_private(plan, X, Unit(claim.records_per_person, column))
         certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
-        warn_of_delta(claim.delta, STACK)
-        if certificate.holds:
-            warn_of_epsilon(claim.epsilon, STACK)
+        holds = certificate.holds
+        warn_of_claim(STACK, claim.delta, claim.epsilon if holds else NONE)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             self.__dict__.pop(
                 "_fitted", None
             )  # an earlier result must not be taken for that of a fit that is interrupted
             repeated = None
-            if self.ledger is None and certificate.holds:  # a fit that nothing counts
-                repeated = repeats.count(type(self).__name__, certificate.epsilon, certificate.delta)
+            if self.ledger is None and holds:  # a fit that nothing counts
+                repeated = count_fit(type(self).__name__, certificate.epsilon, certificate.delta)
             keep = keep_of(persons, claim.records_per_person, randomness)
             model, messages = run(plan, columns, labels, randomness, keep)
             certificate = replace(certificate, warnings=tuple(messages))
@@ -432,7 +432,7 @@ class PrivateEstimator(Exported, Planned):
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
         answers = answer(X)
-        look = UnreadColumns(self.schema_.features, self.schema_.missing)
+        look = Checker(self.schema_.features, self.schema_.missing, quick=True)
         look.add(X)
         for text in look.findings():
             warnings.warn(text, UnreadColumnWarning, stacklevel=3)

@@ -13,9 +13,9 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator.base import PrivateEstimator
 from hedgerow.estimator.planning import ClassifierMixin, RegressorMixin
 from hedgerow.estimator.plans import ClassOrder, Model, model_digest
+from hedgerow.reading.cells import numbers
+from hedgerow.reading.columns import check_same_order, read_columns, read_labels
 from hedgerow.schema import Schema
-from hedgerow.schema.cells import numbers
-from hedgerow.schema.columns import check_same_order, read_columns, read_labels
 
 
 def inferred_schema(X: Any, y: Any) -> Schema:

@@ -18,8 +18,8 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import VOTE_STEPS
 from hedgerow.privacy.accounting import Event, Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.reading.cells import object_array
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.cells import object_array
 from hedgerow.schema.features import Value
 from hedgerow.texts import MOST_COLUMNS, html_table, short_repr, shortened
 

@@ -292,8 +292,11 @@ class ScoringForm(Trees):
         """Return a form that says the same with one tree for all that have the same tests, whose votes are added up."""
         together: dict[tuple[int, ...], list[Integers]] = {}
         for root in self.roots.tolist():
-            nodes = self._below(root)
-            together.setdefault(tuple(self.test[nodes].tolist()), []).append(nodes)
+            nodes, level = [root], [root]
+            while level:
+                level = [child for node in level if self.test[node] >= 0 for child in self.children(node).tolist()]
+                nodes += level
+            together.setdefault(tuple(self.test[nodes].tolist()), []).append(np.array(nodes))
         if len(together) == len(self.roots):
             return self
         kept = [trees[0] for trees in together.values()]
@@ -305,11 +308,3 @@ class ScoringForm(Trees):
         test = self.test[order]
         first_child = np.where(test < 0, 0, place[self.first_child[order]])
         return replace(self, roots=starts, test=test, first_child=first_child, votes=votes)
-
-    def _below(self, root: int) -> Integers:
-        """Return the nodes of a tree, level by level."""
-        nodes, level = [root], [root]
-        while level:
-            level = [child for node in level if self.test[node] >= 0 for child in self.children(node).tolist()]
-            nodes += level
-        return np.array(nodes)

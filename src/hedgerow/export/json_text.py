@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.export.form import Link, OutcomeLog, OutcomeRange, ScoringForm
+from hedgerow.export.form import OutcomeLog, OutcomeRange, ScoringForm
 from hedgerow.export.readings import NumberReading, Reading
 
 JSON_FORMAT = 1  # version of what stands under "answers"
@@ -66,12 +66,8 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
             else {"test": int(form.test[node]), "children": form.children(node).tolist()}
             for node in nodes
         ],
-        **_link(form.link),
+        "outcome" if type(form.link) in RULES else "probabilities": asdict(form.link),
     }
-
-
-def _link(link: Link) -> dict[str, Any]:
-    return {"outcome" if type(link) in RULES else "probabilities": asdict(link)}
 
 
 def _feature(reading: Reading) -> dict[str, Any]:
@@ -104,11 +100,9 @@ def _lines(value: Any, indent: str = "") -> Iterator[str]:
     if len(indent) + len(text) <= WIDTH or not any(isinstance(part, dict | list) for part in parts):
         yield text
         return
-    names = (
-        [f"{json.dumps(name, ensure_ascii=False)}: " for name in value]
-        if isinstance(value, dict)
-        else [""] * len(parts)
-    )
+    names = [""] * len(parts)
+    if isinstance(value, dict):
+        names = [f"{json.dumps(name, ensure_ascii=False)}: " for name in value]
     first, last = text[0], text[-1]
     for name, part in zip(names, parts, strict=True):
         yield f"{first}\n{indent} {name}"

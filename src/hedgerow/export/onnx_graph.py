@@ -5,7 +5,7 @@ Codes and votes are whole numbers from the cells to the label, so every runtime 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
-from hedgerow.export.readings import DECIMAL, SPACES, NumberReading, Reading, ValueReading, exact_texts, spellings
+from hedgerow.export.readings import DECIMAL, SPACES, NumberReading, ValueReading, exact_texts, spellings
 
 
 class GraphWriter:
@@ -31,7 +31,10 @@ class GraphWriter:
 
     def node(self, kind: str, *inputs: str, name: str | None = None, domain: str = "", **attributes: Any) -> str:
         """Add a node and return its output; under ``name``, with underscores behind it where an input has that name."""
-        output = self._name() if name is None else self._free(name)
+        output = name or self._name()
+        while name is not None and output in self._taken:
+            output += "_"
+        self._taken.add(output)
         made = self.onnx.helper.make_node(kind, list(inputs), [output], domain=domain, **attributes)
         self.nodes.append(made)
         return output
@@ -60,12 +63,6 @@ class GraphWriter:
 
     def _name(self) -> str:
         return f"{self._prefix}{len(self.nodes) + len(self.tensors)}"
-
-    def _free(self, name: str) -> str:
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
 
 
 AT_ONCE = 1000  # alternatives in a regular expression, so that no runtime's limit of their size is met
@@ -108,26 +105,21 @@ def value_codes(writer: GraphWriter, reading: ValueReading) -> str:
 
 def _spelled(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
     """Return the codes of cells, (cells,), however they are spelled."""
-    code = None  # the code and 1, or 0
-    for bit, part in _patterns(reading):
-        matches = writer.node("RegexFullMatch", cells, pattern=part)
-        value = writer.node("Where", matches, writer.constant(np.array(1 << bit)), writer.constant(np.array(0)))
-        code = value if code is None else writer.node("Add", code, value)
+    code, spelled = None, list(spellings(reading))  # the code and 1, or 0
+    # One pattern for the spellings of all codes of which a bit, after 1 is added, is set: a few patterns for many values.
+    for bit in range((reading.undeclared + 1).bit_length()):
+        own = [one for one, code_of_one in spelled if (code_of_one + 1) >> bit & 1]
+        for start in range(0, len(own), AT_ONCE):
+            pattern = f"{SPACES}(?:{'|'.join(own[start : start + AT_ONCE])}){SPACES}"
+            matches = writer.node("RegexFullMatch", cells, pattern=pattern)
+            value = writer.node("Where", matches, writer.constant(np.array(1 << bit)), writer.constant(np.array(0)))
+            code = value if code is None else writer.node("Add", code, value)
     assert code is not None, "missing cells have spellings"
     if reading.numbers:
         code = writer.node("Max", code, _decimals(writer, reading, cells))
     minus_one = writer.node("Sub", code, writer.constant(np.array(1)))
     none = writer.node("Less", minus_one, writer.constant(np.array(0)))
     return writer.node("Where", none, writer.constant(np.array(reading.undeclared)), minus_one)
-
-
-def _patterns(reading: ValueReading) -> Iterator[tuple[int, str]]:
-    """Yield what matches the spellings of codes of which a bit, after 1 is added, is set: a few patterns for many values."""
-    spelled = list(spellings(reading))
-    for bit in range((reading.undeclared + 1).bit_length()):
-        own = [one for one, code in spelled if (code + 1) >> bit & 1]
-        for start in range(0, len(own), AT_ONCE):
-            yield bit, f"{SPACES}(?:{'|'.join(own[start : start + AT_ONCE])}){SPACES}"
 
 
 def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
@@ -164,11 +156,13 @@ def onnx_model(form: ScoringForm, metadata: Mapping[str, str], description: str)
     columns, inputs = [], []
     for reading in form.readings:
         if isinstance(reading, NumberReading):
-            column, kind = number_codes(writer, reading), kinds.DOUBLE
+            column, kind, about = number_codes(writer, reading), kinds.DOUBLE, "a number; NaN is missing"
+            if reading.unit is not None:
+                about = f"whole {reading.unit}s since 1970; NaN is missing"
         else:
-            column, kind = value_codes(writer, reading), kinds.STRING
+            column, kind, about = value_codes(writer, reading), kinds.STRING, "text; '' is missing"
         columns.append(column)
-        inputs.append(helper.make_tensor_value_info(reading.name, kind, ["records", 1], doc_string=_about(reading)))
+        inputs.append(helper.make_tensor_value_info(reading.name, kind, ["records", 1], doc_string=about))
     sums = _sums(writer, form, writer.node("Concat", *columns, axis=1))
     if isinstance(form.link, OutcomeLog | OutcomeRange):
         shown: list[tuple[Any, ...]] = [(_prediction(writer, form.link, sums), kinds.DOUBLE, ["records"])]
@@ -195,28 +189,23 @@ def onnx_model(form: ScoringForm, metadata: Mapping[str, str], description: str)
 
 
 def _sums(writer: GraphWriter, form: ScoringForm, codes: str) -> str:
+    """Return the sums of votes of the leaves that records reach: all trees are walked side by side, one level after another."""
     records = writer.node("Shape", codes, start=0, end=1)
     shape = writer.node("Concat", records, writer.constant(np.array([len(form.roots)])), axis=0)
     place = writer.node("Expand", writer.constant(form.roots[None]), shape)
     if depth := form.depth:
-        place = _walk(writer, form, codes, place, depth)
+        leaf = form.test < 0  # a leaf has a test with one branch, which leads back to it
+        test, width = np.where(leaf, len(form.feature), form.test), form.branch.shape[1]
+        feature = writer.constant(np.append(form.feature, 0)[test])
+        start = writer.constant(test * width)
+        branches = writer.constant(np.append(form.branch.reshape(-1), np.zeros(width)).astype(np.int32))
+        follows = writer.constant(np.where(leaf, np.arange(len(test)), form.first_child))
+        for _ in range(depth):
+            code = writer.node("GatherElements", codes, writer.node("Gather", feature, place), axis=1)
+            taken = writer.node("Gather", branches, writer.node("Add", writer.node("Gather", start, place), code))
+            place = writer.node("Add", writer.node("Gather", follows, place), writer.cast(taken, "INT64"))
     votes = writer.node("Gather", writer.constant(form.votes), place)
     return writer.node("ReduceSum", votes, writer.constant(np.array([1])), keepdims=0)
-
-
-def _walk(writer: GraphWriter, form: ScoringForm, codes: str, place: str, depth: int) -> str:
-    """Return the leaves that records reach, (records, trees): all trees are walked side by side, one level after another."""
-    leaf = form.test < 0  # a leaf asks a test with one branch, which leads back to it
-    test, width = np.where(leaf, len(form.feature), form.test), form.branch.shape[1]
-    feature = writer.constant(np.append(form.feature, 0)[test])
-    start = writer.constant(test * width)
-    branches = writer.constant(np.append(form.branch.reshape(-1), np.zeros(width)).astype(np.int32))
-    follows = writer.constant(np.where(leaf, np.arange(len(test)), form.first_child))
-    for _ in range(depth):
-        code = writer.node("GatherElements", codes, writer.node("Gather", feature, place), axis=1)
-        taken = writer.node("Gather", branches, writer.node("Add", writer.node("Gather", start, place), code))
-        place = writer.node("Add", writer.node("Gather", follows, place), writer.cast(taken, "INT64"))
-    return place
 
 
 def _prediction(writer: GraphWriter, link: OutcomeLog | OutcomeRange, sums: str) -> str:
@@ -250,10 +239,3 @@ def _probabilities(writer: GraphWriter, link: Link, sums: str) -> str:
     others = writer.node("Div", writer.node("Sub", writer.number(1), shares), writer.number(link.cap))
     odds = writer.node("Mul", shares, writer.node("Max", writer.number(1), others))
     return writer.node("Div", odds, writer.node("ReduceSum", odds, classes, keepdims=1), name="probabilities")
-
-
-def _about(reading: Reading) -> str:
-    """Return what a viewer of the graph shows of an input."""
-    if isinstance(reading, ValueReading):
-        return "text; '' is missing"
-    return "a number; NaN is missing" if reading.unit is None else f"whole {reading.unit}s since 1970; NaN is missing"

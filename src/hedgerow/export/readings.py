@@ -6,16 +6,16 @@ These are written in what RE2, Python and others read alike: every letter that i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.reading.cells import MISSING_TEXTS, category_key
+from hedgerow.reading.formats import NO_MOMENT, DateFormat, Unit, microseconds
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
-from hedgerow.schema.cells import MISSING_TEXTS, category_key
-from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.formats import NO_MOMENT, DateFormat, Unit, microseconds
+from hedgerow.schema.features import Value
 
 
 @dataclass(frozen=True)
@@ -62,30 +62,30 @@ Reading = NumberReading | ValueReading
 def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
     """Return how an encoder reads each feature; ConfigurationError if one cannot be exported."""
     schema = encoder.schema
+    readings: list[Reading] = []
     schema.check_text()
-    features = schema.features.items()
-    return tuple(
-        _reading(name, feature, tuple(edges.tolist()), schema)
-        for (name, feature), edges in zip(features, encoder.edges, strict=True)
-    )
-
-
-def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Schema) -> Reading:
-    # By the type itself: a type derived from these may read cells in another way.
-    if type(feature) is Date:
-        form = None if feature.date_format is None else DateFormat(feature.date_format)
-        moments = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
-        return NumberReading(name, edges, (), feature.unit, tuple(one for one in moments if one != NO_MOMENT))
-    if type(feature) in (Numeric, Integer):
-        assert isinstance(feature, Numeric)
-        return NumberReading(name, edges, tuple(dict.fromkeys(feature.number_format.markers(schema.missing).tolist())))
-    if type(feature) in (Categorical, Boolean):
-        assert isinstance(feature, Categorical)
-        return _value_reading(name, feature, schema)
-    raise ConfigurationError(
-        f"feature {name!r} is of the type {type(feature).__name__}, which cannot be exported yet; keep the model in hedgerow, "
-        "by model.save(path)."
-    )
+    for (name, feature), cuts in zip(schema.features.items(), encoder.edges, strict=True):
+        edges = tuple(cuts.tolist())
+        # By the type itself: a type derived from these may read cells in another way.
+        if type(feature) is Date:
+            form = None if feature.date_format is None else DateFormat(feature.date_format)
+            moments = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
+            readings.append(
+                NumberReading(name, edges, (), feature.unit, tuple(one for one in moments if one != NO_MOMENT))
+            )
+        elif type(feature) in (Numeric, Integer):
+            assert isinstance(feature, Numeric)
+            markers = dict.fromkeys(feature.number_format.markers(schema.missing).tolist())
+            readings.append(NumberReading(name, edges, tuple(markers)))
+        elif type(feature) in (Categorical, Boolean):
+            assert isinstance(feature, Categorical)
+            readings.append(_value_reading(name, feature, schema))
+        else:
+            raise ConfigurationError(
+                f"feature {name!r} is of the type {type(feature).__name__}, which cannot be exported yet; keep the model in "
+                "hedgerow, by model.save(path)."
+            )
+    return tuple(readings)
 
 
 def _value_reading(name: str, feature: Categorical, schema: Schema) -> ValueReading:
@@ -119,31 +119,24 @@ def exact_texts(reading: ValueReading) -> dict[str, int]:
     """Return the code of every text that is one as it stands, the usual spellings of numbers among them."""
     texts = dict(reading.texts)
     for number, code in reading.numbers:
-        texts.update(dict.fromkeys(_usual(number), code))
+        texts[repr(number)] = code
+        if number.is_integer() and abs(number) < 1e16:
+            texts[str(int(number))] = code
+        for low in WORDS.get(number, ()):
+            texts |= dict.fromkeys((low, low.capitalize(), low.upper()), code)
     return texts
-
-
-def _usual(number: float) -> Iterable[str]:
-    yield repr(number)
-    if number.is_integer() and abs(number) < 1e16:
-        yield str(int(number))
-    yield from (word for low in WORDS.get(number, ()) for word in (low, low.capitalize(), low.upper()))
 
 
 def spellings(reading: ValueReading) -> Iterator[tuple[str, int]]:
     """Yield a regular expression for each text of a reading and each word for a number, with its code; decimals are no words."""
     for text, code in reading.texts:
-        yield _escaped(text), code
+        yield "".join(map(_escaped, text)), code
     for number, code in reading.numbers:
         for word in WORDS.get(number, ()):
-            yield "".join(map(_either_case, word)), code
+            yield "".join(f"[{one}{one.upper()}]" if one.isalpha() else _escaped(one) for one in word), code
         if number == 0:
             yield ZERO, code
 
 
-def _escaped(text: str) -> str:
-    return "".join(letter if letter.isascii() and letter.isalnum() else rf"\x{{{ord(letter):x}}}" for letter in text)
-
-
-def _either_case(letter: str) -> str:
-    return f"[{letter}{letter.upper()}]" if letter.isalpha() else _escaped(letter)
+def _escaped(letter: str) -> str:
+    return letter if letter.isascii() and letter.isalnum() else rf"\x{{{ord(letter):x}}}"

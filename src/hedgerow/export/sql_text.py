@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
-from hedgerow.export.readings import SPACE, WORDS, NumberReading, Reading, ValueReading
-from hedgerow.schema.features import Value
-from hedgerow.schema.formats import SECONDS
+from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm
+from hedgerow.export.readings import SPACE, WORDS, ValueReading
+from hedgerow.reading.formats import SECONDS
 
 DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 LARGEST_POWER = 62  # of two that is a whole number of 64 bits
@@ -30,13 +29,11 @@ class Dialect:
 
     def identifier(self, name: str) -> str:
         """Return a name that is taken as it stands."""
-        _refuse_nul(name)
-        return '"' + name.replace('"', '""') + '"'
+        return _quoted(name, '"')
 
     def literal(self, text: str) -> str:
         """Return a text that is taken as it stands."""
-        _refuse_nul(text)
-        return "'" + text.replace("'", "''") + "'"
+        return _quoted(text, "'")
 
     def number(self, value: float) -> str:
         """Return exactly this float64. DuckDB reads a literal with an exponent as one, and rounds it correctly."""
@@ -219,9 +216,10 @@ def _characters(function: str) -> str:
     return " || ".join(f"{function}({ord(character)})" for character in SPACE)
 
 
-def _refuse_nul(text: str) -> None:
+def _quoted(text: str, mark: str) -> str:
     if "\0" in text:
         raise ConfigurationError(f"{text!r} holds the character NUL, which ends a text in SQL; name it without.")
+    return mark + text.replace(mark, 2 * mark) + mark
 
 
 DIGIT, DIGITS = "[0-9]", "0123456789"
@@ -229,6 +227,7 @@ TWO = DIGIT * 2
 ZONES = (f"[+-]{TWO}{TWO}", f"[+-]{TWO}:{TWO}", f"[+-]{TWO}:{TWO}:{TWO}")
 SEPARATOR = ",\n    "  # between the columns of a step
 SHORT = 12  # letters of what may be written again and again
+Step = tuple[str, list[str], str]  # of a statement: its name, its columns, and the step that they are read from
 MOST_LEAVES = 200_000  # of all trees and classes together; engines parse no statement of hundreds of megabytes
 
 
@@ -254,39 +253,23 @@ def moments(sql: Dialect, i: int) -> list[str]:
     signed = f"CASE substr(z{i}, 1, 1) WHEN '-' THEN -{offset} ELSE {offset} END"
     count = f"{sql.day_of(f'substr(v{i}, 1, 10)')} * 86400 + {time} - ({signed})"
     fraction = sql.whole_of(f"substr(substr(t{i}, 1, length(t{i}) - length(z{i})) || '000000', 1, 6)")
-    return [
-        f"CASE WHEN {_is_moment(sql, i)} AND {offset} < 86400 THEN {count} END AS s{i}",
-        f"CASE WHEN substr(v{i}, 20, 1) = '.' THEN {fraction} ELSE 0 END AS f{i}",
-    ]
-
-
-def _is_moment(sql: Dialect, i: int) -> str:
-    """Return whether a text has the form of a date or a moment; whether the day exists is the engine's to say."""
+    # Whether a text has the form of a date or a moment; whether the day exists is the engine's to say.
     digits = f"length(t{i}) - length(z{i})"
     zone = " OR ".join(sql.matches(f"z{i}", form) for form in ZONES)
     day = sql.matches(f"substr(v{i}, 1, 10)", f"{TWO}{TWO}-{TWO}-{TWO}")
     minute = sql.matches(f"substr(v{i}, 12, 5)", f"[0-2]{DIGIT}:[0-5]{DIGIT}")
     second = sql.matches(f"substr(v{i}, 18, 2)", f"[0-5]{DIGIT}")
-    return (
+    is_moment = (
         f"{day} AND substr(v{i}, 1, 4) > '0000' AND (length(v{i}) = 10 OR ("
         f"substr(v{i}, 11, 1) IN (' ', 'T') AND {minute} "
         f"AND substr(v{i}, 12, 2) < '24' AND (substr(v{i}, 17, 1) <> ':' OR {second}) "
         f"AND CASE WHEN substr(v{i}, 17, 1) = ':' AND substr(v{i}, 20, 1) = '.' THEN {digits} BETWEEN 1 AND 9 "
         f"ELSE {digits} <= 3 END AND (z{i} IN ('', 'Z') OR {zone})))"
     )
-
-
-def count_of(sql: Dialect, i: int, reading: Reading) -> str:
-    """Return the column v, the days or seconds of a moment as a number, NULL where there is none or it is a marker."""
-    assert isinstance(reading, NumberReading)
-    assert reading.unit is not None
-    second = 10**6
-    missing = "".join(
-        f" WHEN s{i} = {moment // second} AND f{i} = {moment % second} THEN NULL" for moment in reading.moments
-    )
-    return (
-        f"CASE WHEN s{i} IS NULL THEN NULL{missing} ELSE floor(s{i} / {sql.number(SECONDS[reading.unit])}) END AS v{i}"
-    )
+    return [
+        f"CASE WHEN {is_moment} AND {offset} < 86400 THEN {count} END AS s{i}",
+        f"CASE WHEN substr(v{i}, 20, 1) = '.' THEN {fraction} ELSE 0 END AS f{i}",
+    ]
 
 
 def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = ()) -> str:
@@ -323,67 +306,63 @@ class Writer:
 
     def statement(self, table: Sequence[str]) -> str:
         """Return the statement for a table, whose name none of the steps may have."""
-        prefix = "hedgerow_"
+        prefix, roots = "hedgerow_", self._form.roots.tolist()
         while any(part.casefold().startswith(prefix) for part in table):
             prefix += "_"
-        codes = [*self._kept, *(f"{self._code(i, reading)} AS c{i}" for i, reading in enumerate(self._form.readings))]
-        sums = [*self._kept, *(f"{_added(self._trees(column))} AS s{column}" for column in self._columns)]
-        steps = self._dated() if any(reading.unit for reading in self._form.readings) else []
-        steps += [("numbers", self._numbers(), steps[-1][0] if steps else "cells"), ("codes", codes, "numbers")]
-        steps += [("votes", sums, "codes"), *self._shares()]
-        parts = [("cells", self._cells(), f"{'.'.join(map(self.sql.identifier, table))} AS t")]
-        parts += [(name, columns, f"{prefix}{source}") for name, columns, source in steps]
+        trees = ([f"CAST({self._node(root, column)} AS BIGINT)" for root in roots] for column in self._columns)
+        sums = [f"{_added(votes)} AS s{column}" for column, votes in enumerate(trees)]
+        steps = [*self._codes(), ("votes", [*self._kept, *sums], "codes"), *self._shares()]
+        sources = [
+            f"{'.'.join(map(self.sql.identifier, table))} AS t",
+            *(prefix + source for _, _, source in steps[1:]),
+        ]
         text = ",\n".join(
             f"{prefix}{name} AS MATERIALIZED (\n  SELECT {SEPARATOR.join(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
-            for name, columns, source in parts
+            for (name, columns, _), source in zip(steps, sources, strict=True)
         )
         return f"WITH {text}\nSELECT {SEPARATOR.join(self._answers())}\nFROM {prefix}{steps[-1][0]}"
 
-    def _cells(self) -> list[str]:
-        """Return the cells as numbers or text; a name of no column is an error, since the table is named before it."""
-        columns = [
-            f"t.{self.sql.identifier(name)} AS {kept}" for name, kept in zip(self._keep, self._kept, strict=True)
-        ]
+    def _codes(self) -> list[Step]:
+        """Return the steps from cells to codes.
+
+        Cells become numbers or text; a name of no column is an error, since the table is named before it. Dates have two steps of
+        their own, through which other columns go as they are.
+        """
+        sql, number = self.sql, self.sql.number
+        cells = [f"t.{sql.identifier(name)} AS {kept}" for name, kept in zip(self._keep, self._kept, strict=True)]
+        zoned, dated, numbers, codes = ([*self._kept] for _ in range(4))
         for i, reading in enumerate(self._form.readings):
-            cell = f"t.{self.sql.identifier(reading.name)}"
-            if reading.unit:
-                columns.append(f"{self.sql.moment_text_of(cell)} AS v{i}")
-            elif isinstance(reading, NumberReading):
-                columns.append(f"{self.sql.number_of(cell)} AS v{i}")
+            cell, passed, value = f"t.{sql.identifier(reading.name)}", [f"v{i}"], f"v{i}"
+            if isinstance(reading, ValueReading):
+                cells += [f"{cell} AS r{i}"] * bool(reading.numbers) + [f"{sql.text_of(cell)} AS v{i}"]
+                passed = [f"r{i}"] * bool(reading.numbers) + passed
+                equal = "".join(f" WHEN n{i} = {number(key)} THEN {code}" for key, code in reading.numbers)
+                rest = f"CASE{equal} ELSE {reading.undeclared} END" if equal else str(reading.undeclared)
+                texts = "".join(f" WHEN {sql.literal(text)} THEN {code}" for text, code in reading.texts)
+                code = f"CASE WHEN v{i} IS NULL THEN {reading.missing} ELSE CASE v{i}{texts} ELSE {rest} END END"
             else:
-                columns += [f"{cell} AS r{i}"] * bool(reading.numbers) + [f"{self.sql.text_of(cell)} AS v{i}"]
-        return columns
-
-    def _dated(self) -> list[tuple[str, list[str], str]]:
-        """Return the steps that make counts of dates; the other columns go through as they are."""
-        before, after = [*self._kept], [*self._kept]
-        for i, reading in enumerate(self._form.readings):
-            raw = [f"r{i}"] if isinstance(reading, ValueReading) and reading.numbers else []
-            before += zones(i) if reading.unit else [*raw, f"v{i}"]
-            after += moments(self.sql, i) if reading.unit else [*raw, f"v{i}"]
-        return [("zones", before, "cells"), ("moments", after, "zones")]
-
-    def _numbers(self) -> list[str]:
-        columns = [*self._kept]
-        for i, reading in enumerate(self._form.readings):
-            columns.append(count_of(self.sql, i, reading) if reading.unit else f"v{i}")
+                cells.append(f"{sql.moment_text_of(cell) if reading.unit else sql.number_of(cell)} AS v{i}")
+                markers = "".join(f" OR v{i} = {number(marker)}" for marker in reading.markers)
+                rules = "".join(f" WHEN v{i} < {number(edge)} THEN {code}" for code, edge in enumerate(reading.edges))
+                code = f"CASE WHEN v{i} IS NULL{markers} THEN {reading.missing}{rules} ELSE {len(reading.edges)} END"
+                if reading.unit:  # days or seconds of a moment as a number, NULL where there is none or it is a marker
+                    missing = "".join(
+                        f" WHEN s{i} = {whole} AND f{i} = {rest} THEN NULL"
+                        for whole, rest in (divmod(moment, 10**6) for moment in reading.moments)
+                    )
+                    counted = f"floor(s{i} / {number(SECONDS[reading.unit])})"
+                    value = f"CASE WHEN s{i} IS NULL THEN NULL{missing} ELSE {counted} END AS v{i}"
+            is_date = reading.unit is not None
+            zoned += zones(i) if is_date else passed
+            dated += moments(sql, i) if is_date else passed
+            numbers.append(value)
             if isinstance(reading, ValueReading) and reading.numbers:
-                columns.append(f"{self.sql.decimal_of(f'r{i}', f'v{i}')} AS n{i}")
-        return columns
-
-    def _code(self, i: int, reading: Reading) -> str:
-        number = self.sql.number
-        if isinstance(reading, NumberReading):
-            markers = "".join(f" OR v{i} = {number(marker)}" for marker in reading.markers)
-            rules = "".join(f" WHEN v{i} < {number(edge)} THEN {code}" for code, edge in enumerate(reading.edges))
-            return f"CASE WHEN v{i} IS NULL{markers} THEN {reading.missing}{rules} ELSE {len(reading.edges)} END"
-        numbers = "".join(f" WHEN n{i} = {number(key)} THEN {code}" for key, code in reading.numbers)
-        rest = f"CASE{numbers} ELSE {reading.undeclared} END" if numbers else str(reading.undeclared)
-        texts = "".join(f" WHEN {self.sql.literal(text)} THEN {code}" for text, code in reading.texts)
-        return f"CASE WHEN v{i} IS NULL THEN {reading.missing} ELSE CASE v{i}{texts} ELSE {rest} END END"
-
-    def _trees(self, column: int) -> list[str]:
-        return [f"CAST({self._node(root, column)} AS BIGINT)" for root in self._form.roots.tolist()]
+                numbers.append(f"{sql.decimal_of(f'r{i}', f'v{i}')} AS n{i}")
+            codes.append(f"{code} AS c{i}")
+        steps: list[Step] = [("cells", cells, "")]
+        if any(reading.unit for reading in self._form.readings):
+            steps += [("zones", zoned, "cells"), ("moments", dated, "zones")]
+        return [*steps, ("numbers", numbers, steps[-1][0]), ("codes", codes, "numbers")]
 
     def _node(self, node: int, column: int) -> str:
         """Return what a node gives to a class, or to the prediction."""
@@ -408,28 +387,30 @@ class Writer:
         rules = "".join(f" WHEN {place} THEN {given}" for place, (given, _) in enumerate(some))
         return f"CASE CASE {column_of_codes}{places} END{rules} ELSE {last} END"
 
-    def _shares(self) -> list[tuple[str, list[str], str]]:
-        """Return the steps from sums of votes to probabilities p0, p1 and so on, beside the largest sum m."""
-        link, number = self._form.link, self.sql.number
-        if isinstance(link, OutcomeLog | OutcomeRange):
-            return self._prediction(link)
+    def _shares(self) -> list[Step]:
+        """Return the steps from sums of votes to a prediction y, or to probabilities p0, p1, ... beside the largest sum m."""
+        link, number, kept, double = self._form.link, self.sql.number, self._kept, self.sql.double
+        if isinstance(link, OutcomeLog):
+            log = f"CAST({_within('s0', link.first, link.last)} AS {double}) / {number(link.steps)}"
+            value = f"{number(link.base)} * exp({log}) AS p"
+            y = f"{_within('p', number(link.low), number(link.high))} AS y"
+            return [("values", [*kept, value], "votes"), ("predictions", [*kept, y], "values")]
+        if isinstance(link, OutcomeRange):
+            share = f"CAST({_within('s0', 0, link.steps)} AS {double}) / {number(link.steps)} AS p"
+            y = f"{number(link.low)} * ({number(1)} - p) + {number(link.high)} * p AS y"
+            return [("shares", [*kept, share], "votes"), ("predictions", [*kept, y], "shares")]
         sums, odds, shares = ([f"{letter}{i}" for i in self._columns] for letter in "sop")
         most = self.sql.greatest(sums) if len(sums) > 1 else sums[0]
+        largest = [*kept, *sums, f"{most} AS m"]
         if isinstance(link, Mean):
-            given = [
-                f"CAST({one} AS {self.sql.double}) / {number(link.total)} AS {share}"
-                for one, share in zip(sums, shares, strict=True)
-            ]
-            return [("shares", [*self._kept, *sums, f"{most} AS m", *given], "votes")]
-        assert isinstance(link, Softmax)
-        steps = [("largest", [*self._kept, *sums, f"{most} AS m"], "votes")]
-        given = [
-            f"{self.sql.exponential(f'CAST({one} - m AS {self.sql.double}) / {number(link.steps)}')} AS {odd}"
-            for one, odd in zip(sums, odds, strict=True)
-        ]
-        passed = [*self._kept, *sums, "m"]
+            means = [f"CAST(s{i} AS {double}) / {number(link.total)} AS p{i}" for i in self._columns]
+            return [("shares", [*largest, *means], "votes")]
+        passed = [*kept, *sums, "m"]
+        powers = [f"CAST({one} - m AS {double}) / {number(link.steps)}" for one in sums]
+        given = [f"{self.sql.exponential(power)} AS o{i}" for i, power in enumerate(powers)]
         divided = [f"{odd} / {_added(odds)} AS {share}" for odd, share in zip(odds, shares, strict=True)]
-        steps += [("odds", [*passed, *given], "largest"), ("shares", [*passed, *divided], "odds")]
+        steps: list[Step] = [("largest", largest, "votes"), ("odds", [*passed, *given], "largest")]
+        steps.append(("shares", [*passed, *divided], "odds"))
         if link.cap is not None:
             cap, one = number(link.cap), number(1)
             capped = [
@@ -439,28 +420,16 @@ class Writer:
             steps += [("weighed", [*passed, *capped], "shares"), ("calibrated", [*passed, *divided], "weighed")]
         return steps
 
-    def _prediction(self, link: OutcomeLog | OutcomeRange) -> list[tuple[str, list[str], str]]:
-        """Return the steps from a sum of votes to a prediction y."""
-        number = self.sql.number
-        if isinstance(link, OutcomeLog):
-            log = f"CAST({_within('s0', link.first, link.last)} AS {self.sql.double}) / {number(link.steps)}"
-            value = f"{number(link.base)} * exp({log}) AS p"
-            y = f"{_within('p', number(link.low), number(link.high))} AS y"
-            return [("values", [*self._kept, value], "votes"), ("predictions", [*self._kept, y], "values")]
-        within = _within("s0", 0, link.steps)
-        share = f"CAST({within} AS {self.sql.double}) / {number(link.steps)} AS p"
-        value = f"{number(link.low)} * ({number(1)} - p) + {number(link.high)} * p AS y"
-        return [("shares", [*self._kept, share], "votes"), ("predictions", [*self._kept, value], "shares")]
-
     def _answers(self) -> list[str]:
         """Return the columns of the result: what is kept, and the prediction, or the label and the probabilities by class."""
         kept = [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
         if isinstance(self._form.link, OutcomeLog | OutcomeRange):
             return [*kept, f"y AS {self.sql.identifier('prediction')}"]
-        labels = [_label(self.sql, label) for label in self._form.labels]
-        rules = "".join(f" WHEN s{i} THEN {label}" for i, label in enumerate(labels))  # among equals the first
-        names = [self.sql.identifier(f"probability_{label}") for label in self._form.classes]
-        given = [f"p{i} AS {name}" for i, name in enumerate(names)]
+        rules = ""  # among equals the first
+        for i, label in enumerate(self._form.labels):
+            text = self.sql.number(label) if isinstance(label, float) else str(label).upper()
+            rules += f" WHEN s{i} THEN {self.sql.literal(label) if isinstance(label, str) else text}"
+        given = [f"p{i} AS {self.sql.identifier(f'probability_{label}')}" for i, label in enumerate(self._form.classes)]
         return [*kept, f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
 
 
@@ -474,11 +443,3 @@ def _added(terms: list[str]) -> str:
 
 def _within(value: str, low: int | str, high: int | str) -> str:
     return f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
-
-
-def _label(sql: Dialect, label: Value) -> str:
-    if isinstance(label, bool):
-        return "TRUE" if label else "FALSE"
-    if isinstance(label, int):
-        return str(label)
-    return sql.number(label) if isinstance(label, float) else sql.literal(label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,10 @@ SEARCH_STEPS = 50
 GRID = tuple(1e-6 * 1.02**step for step in range(900))  # of epsilon, up to 55: above that a single draw has no bound
 
 
+def _plain(value: Any) -> dict[str, Any]:
+    return {name: str(part) if isinstance(part, Fraction) else part for name, part in vars(value).items()}
+
+
 @dataclass(frozen=True)
 class Amount:
     """The total of fits in one ledger, under its adjacency: exact sums, and the numbers of fits and of seeded fits."""
@@ -32,18 +36,19 @@ class Amount:
     fits: int = 0
     seeded: int = 0
 
+    to_dict = _plain
+
     def __add__(self, other: Amount) -> Amount:
         return Amount(**{part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)})
 
     def covers(self, other: Amount) -> bool:
         return all(getattr(self, part.name) >= getattr(other, part.name) for part in fields(self))
 
-    def to_dict(self) -> dict[str, Any]:
-        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
-
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Amount:
-        epsilon, delta, rho = (_sum(data[name]) for name in ("epsilon", "delta", "rho"))
+        # A sum may be longer than a number that a user may pass.
+        parts = [data[name].partition("/") for name in ("epsilon", "delta", "rho")]
+        epsilon, delta, rho = (Fraction(int(above), int(below or 1)) for above, _, below in parts)
         return cls(epsilon, delta, rho, int(data["draws"]), int(data["fits"]), int(data["seeded"]))
 
 
@@ -63,6 +68,8 @@ class Ceiling:
     records_per_person: int = 1
     person: str | None = None
 
+    to_dict = _plain
+
     @classmethod
     def of(
         cls,
@@ -71,9 +78,9 @@ class Ceiling:
         adjacency: str = "add-remove",
         *,
         rho: object = None,
-        draws: object = None,
-        records_per_person: object = 1,
-        person: object = None,
+        draws: int | None = None,
+        records_per_person: int = 1,
+        person: str | None = None,
     ) -> Ceiling:
         """Return the ceiling that a user specifies, or raise ConfigurationError."""
         if (epsilon is None) == (rho is None):
@@ -85,33 +92,47 @@ class Ceiling:
             raise ConfigurationError(
                 "draws are capped beside a rho only; pass rho=... with draws=..., or leave draws out."
             )
-        unit = _whole(records_per_person, "records_per_person", MOST_RECORDS_OF_ONE), _column(person)
+        draws = DRAWS if draws is None else draws
+        whole = ("records_per_person", records_per_person, MOST_RECORDS_OF_ONE), ("draws", draws, MOST_DRAWS)
+        for name, number, most in whole:
+            if type(number) is not int or not 1 <= number <= most:
+                raise ConfigurationError(f"{name} is {shown(number)}, and must be a whole number from 1 to {most}.")
+        unit = records_per_person, _column(person)
         allowed, kind = exact_delta(delta), check_adjacency(adjacency)
         if rho is None:
             return cls(exact(epsilon), allowed, None, 0, kind, *unit)
-        most = DRAWS if draws is None else _whole(draws, "draws", MOST_DRAWS)
-        return cls(None, allowed, exact(rho, "rho"), most, kind, *unit)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
+        return cls(None, allowed, exact(rho, "rho"), draws, kind, *unit)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Ceiling:
         epsilon, rho = (None if data[name] is None else read_fraction(data[name]) for name in ("epsilon", "rho"))
+        unit = int(data["records_per_person"]), _column(data.get("person"))
         adjacency = check_adjacency(data["adjacency"])
-        return cls(
-            epsilon,
-            read_fraction(data["delta"]),
-            rho,
-            int(data["draws"]),
-            adjacency,
-            int(data["records_per_person"]),
-            _column(data.get("person")),
-        )
+        return cls(epsilon, read_fraction(data["delta"]), rho, int(data["draws"]), adjacency, *unit)
 
     @property
     def unit(self) -> Unit:
         return Unit(self.records_per_person, self.person)
+
+    @property
+    def kind(self) -> str:
+        """The name of the sum that is limited beside delta."""
+        return "epsilon" if self.rho is None else "rho"
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The names of all sums that are limited, and what each is called."""
+        if self.rho is None:
+            return {"epsilon": "epsilon", "delta": "delta"}
+        return {"rho": "rho", "draws": "normal draws", "delta": "delta of thresholded steps"}
+
+    def in_words(self, amounts: Any) -> str:
+        """Return in words the parts of an amount, an entry or a ceiling that are limited here."""
+        texts = ((what, decimal_text(Fraction(getattr(amounts, part)))) for part, what in self.parts.items())
+        return ", ".join(f"{what} {text}" for what, text in texts)
+
+    def left(self, spent: Amount) -> Amount:
+        return Amount(**{part: getattr(self, part) - getattr(spent, part) for part in self.parts})
 
     def amount(self, certificate: Certificate) -> Amount:
         """Return what a plan counts in this ledger, or raise BudgetExceeded if it cannot be counted."""
@@ -122,9 +143,11 @@ class Ceiling:
                 f"{'; '.join(certificate.unprotected)}."
             )
         if not self.unit.counts(certificate.unit):
+            person = f", person={certificate.person!r}" if certificate.person else ""
             raise BudgetExceeded(
                 f"{label} protects {certificate.unit} and the ledger {self.unit}; one ledger counts one unit of protection. "
-                f"Fit for the ledger's unit, or open another ledger with {_as_arguments(certificate.unit)}. Nothing was drawn."
+                "Fit for the ledger's unit, or open another ledger with "
+                f"records_per_person={certificate.records_per_person}{person}. Nothing was drawn."
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
@@ -133,76 +156,55 @@ class Ceiling:
             )
         if not certificate.covers_its_steps:
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
+        seeded = int(certificate.seeded)
+        if self.rho is not None:
+            total = cost(certificate.event).under(self.adjacency, self.records_per_person)
+            return Amount(delta=total.thresholds, rho=total.rho, draws=total.draws, fits=1, seeded=seeded)
         epsilon, delta = certificate.epsilon, certificate.delta
         if certificate.adjacency != self.adjacency:
-            epsilon, delta = 2 * epsilon, _group_delta(epsilon, delta)
-        seeded = int(certificate.seeded)
-        if self.rho is None:
-            return Amount(epsilon, delta, fits=1, seeded=seeded)
-        total = cost(certificate.event).under(self.adjacency, self.records_per_person)
-        rho = total.rho
-        return Amount(delta=total.thresholds, rho=rho, draws=total.draws, fits=1, seeded=seeded)
+            if delta:
+                # Above 700, the factor is beyond the largest float; no ceiling below 1 allows it.
+                factor = Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40)) if epsilon <= 700 else None
+                delta = Fraction(1) if factor is None else delta * (1 + factor)
+            epsilon = 2 * epsilon
+        return Amount(epsilon, delta, fits=1, seeded=seeded)
 
     def check(self, label: str, amount: Amount, before: Amount, name: str = "the ledger") -> Amount:
         """Return the sum, or raise BudgetExceeded if it is above the ceiling."""
         after = before + amount
-        parts = (after.epsilon, after.delta, after.rho)
-        if max(max(part.numerator.bit_length(), part.denominator.bit_length()) for part in parts) > LONGEST_SUM:
+        sums = (after.epsilon, after.delta, after.rho)
+        if max(max(part.numerator.bit_length(), part.denominator.bit_length()) for part in sums) > LONGEST_SUM:
             raise BudgetExceeded(
                 f"{label} would make the sum of {name} a fraction of thousands of digits; pass budgets that are short decimals. "
                 "Nothing was drawn."
             )
-        if self.rho is None:
-            assert self.epsilon is not None
-            if after.epsilon > self.epsilon or after.delta > self.delta:
-                raise BudgetExceeded(
-                    f"{label} asks for epsilon {decimal_text(amount.epsilon)} and delta {decimal_text(amount.delta)}, but "
-                    f"{name} has {decimal_text(self.epsilon - before.epsilon)} and "
-                    f"{decimal_text(self.delta - before.delta)} left of {decimal_text(self.epsilon)} and "
-                    f"{decimal_text(self.delta)}; nothing was drawn."
-                )
-        elif after.rho > self.rho or after.draws > self.draws or after.delta > self.delta:
+        if any(getattr(after, part) > getattr(self, part) for part in self.parts):
             raise BudgetExceeded(
-                f"{label} asks for rho {decimal_text(amount.rho)}, {amount.draws} normal draws and a delta of "
-                f"{decimal_text(amount.delta)} of thresholded steps, but {name} has {decimal_text(self.rho - before.rho)}, "
-                f"{self.draws - before.draws} and {decimal_text(self.delta - before.delta)} left of {decimal_text(self.rho)}, "
-                f"{self.draws} and {decimal_text(self.delta)}; nothing was drawn."
+                f"{label} asks for {self.in_words(amount)}, but {name} has {self.in_words(self.left(before))} left of "
+                f"{self.in_words(self)}; nothing was drawn."
             )
         return after
 
     def raised_to(self, other: Ceiling) -> Ceiling:
         """Return the other ceiling, or raise ConfigurationError unless it is this ceiling raised."""
-        kind = (self.adjacency, self.unit, self.rho is None, self.epsilon is None)
-        if kind != (other.adjacency, other.unit, other.rho is None, other.epsilon is None):
+        if (self.adjacency, self.unit, self.kind) != (other.adjacency, other.unit, other.kind):
             raise ConfigurationError(
                 f"a ceiling keeps its kind, adjacency and unit: it is {self}, and cannot become {other}; create another ledger."
             )
-        if other.limit < self.limit or other.delta < self.delta or other.draws < self.draws or other == self:
+        if other == self or any(getattr(other, part) < getattr(self, part) for part in self.parts):
             raise ConfigurationError(
                 f"the ceiling is {self}, and a ceiling can only be raised, as what was spent under it is spent; pass more."
             )
         return other
 
-    def left(self, spent: Amount) -> Fraction:
-        return self.limit - self.counted(spent)
-
-    @property
-    def limit(self) -> Fraction:
-        limit = self.epsilon if self.rho is None else self.rho
-        assert limit is not None
-        return limit
-
-    def counted(self, spent: Amount) -> Fraction:
-        """Return the part of an amount that counts against ``limit``."""
-        return spent.epsilon if self.rho is None else spent.rho
-
     def delta_at(self, epsilon: float) -> float:
         """Return, rounded up, the delta with which all fits together are (epsilon, delta)-DP, for a ceiling on rho."""
         assert self.rho is not None
-        rho = float(self.rho) * (1 + FLOAT_GUARD)
-        draws = float(self.draws * SAMPLER_ERROR) * (1 + math.exp(min(epsilon, 700.0)))
-        thresholds = float(self.delta) * (1 if self.adjacency == "add-remove" else 1 + math.exp(min(epsilon, 700.0)))
-        return (concentrated_delta(epsilon, rho) + thresholds + draws) * (1 + FLOAT_GUARD)
+        grown = math.exp(min(epsilon, 700.0))
+        draws = float(self.draws * SAMPLER_ERROR) * (1 + grown)
+        thresholds = float(self.delta) * (1 if self.adjacency == "add-remove" else 1 + grown)
+        of_rho = concentrated_delta(epsilon, float(self.rho) * (1 + FLOAT_GUARD))
+        return (of_rho + thresholds + draws) * (1 + FLOAT_GUARD)
 
     def epsilon_at(self, delta: object) -> float:
         """Return the smallest epsilon, up to rounding, with which all fits together are (epsilon, delta)-DP.
@@ -210,10 +212,10 @@ class Ceiling:
         ConfigurationError if the ceiling implies none for this delta.
         """
         wanted = exact_delta(delta)
-        if self.rho is None:
+        if self.epsilon is not None:
             if wanted >= self.delta:
-                assert self.epsilon is not None
-                return _up(self.epsilon)
+                number = float(self.epsilon)
+                return number if Fraction(number) >= self.epsilon else math.nextafter(number, math.inf)
             raise ConfigurationError(
                 f"the ledger's ceiling allows a delta of {decimal_text(self.delta)}, so it says nothing for "
                 f"{decimal_text(wanted)}; ask for a delta that is no smaller."
@@ -235,13 +237,7 @@ class Ceiling:
 
     def __str__(self) -> str:
         unit = "" if self.unit == RECORD else f", for {self.unit}"
-        if self.rho is None:
-            assert self.epsilon is not None
-            return f"epsilon {decimal_text(self.epsilon)}, delta {decimal_text(self.delta)}, {self.adjacency}{unit}"
-        return (
-            f"rho {decimal_text(self.rho)}, {self.draws} normal draws, delta {decimal_text(self.delta)} of thresholded steps, "
-            f"{self.adjacency}{unit}"
-        )
+        return f"{self.in_words(self)}, {self.adjacency}{unit}"
 
 
 def _column(name: object) -> str | None:
@@ -252,36 +248,22 @@ def _column(name: object) -> str | None:
     return name
 
 
-def _up(value: Fraction) -> float:
-    number = float(value)
-    return number if Fraction(number) >= value else math.nextafter(number, math.inf)
+@dataclass(frozen=True)
+class Standing:
+    """The state of a ledger. Every stored link contains that after it, so a reservation reads only the last link."""
 
+    ceiling: Ceiling
+    spent: Amount = field(default_factory=Amount)
+    closed: bool = False
 
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Fraction) else value
+    def __str__(self) -> str:
+        spent = f"spent: {self.ceiling.in_words(self.spent)} in {self.spent.fits} fits"
+        seeded = "; a seeded fit voids the guarantee" if self.spent.seeded else ""
+        return f"ceiling: {self.ceiling}; {spent}{seeded}{'; closed' if self.closed else ''}"
 
+    def to_dict(self) -> dict[str, Any]:
+        return {"ceiling": self.ceiling.to_dict(), "spent": self.spent.to_dict(), "closed": self.closed}
 
-def _sum(text: str) -> Fraction:
-    """Return a sum that was stored. It may be longer than a number that a user may pass."""
-    numerator, _, denominator = text.partition("/")
-    return Fraction(int(numerator), int(denominator or 1))
-
-
-def _whole(value: object, name: str, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ConfigurationError(f"{name} is {shown(value)}, and must be a whole number from 1 to {most}.")
-    return value
-
-
-def _group_delta(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return at least (1 + e**epsilon) delta: what an add/remove delta becomes if one record is replaced."""
-    if delta == 0:
-        return delta
-    if epsilon > 700:  # above the largest float; no ceiling below 1 allows it
-        return Fraction(1)
-    return delta * (1 + Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40)))
-
-
-def _as_arguments(unit: Unit) -> str:
-    person = "" if not unit.person else f", person={unit.person!r}"
-    return f"records_per_person={unit.records}{person}"
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Standing:
+        return cls(Ceiling.from_dict(data["ceiling"]), Amount.from_dict(data["spent"]), data["closed"] is True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
@@ -16,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hedgerow.arrays import lazy
-from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, LedgerDamaged, shown
-from hedgerow.ledgers.ceiling import Amount, Ceiling
+from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerDamaged, shown
+from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
 from hedgerow.ledgers.database import heads, links
 from hedgerow.ledgers.ledger import LedgerEntry, State, who_am_i
 from hedgerow.privacy.certificate import Certificate
@@ -27,24 +26,10 @@ PLANS = 256  # certificates that are cached
 BEGINNING = "0" * 64  # the previous hash of the first link
 Amounts = dict[tuple[Ceiling, int], tuple[Amount, Certificate]]
 ENDS = tuple(state for state in get_args(State) if state != "unfinished")
+ANOTHER_PARENT = "it names another parent than its row among the ledgers"
+ANOTHER_ROW = "its row among the ledgers is not what was written"
 # What odd values may raise.
 UNSOUND = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The state of a ledger after a link. Every link contains it, so a reservation reads only the last link."""
-
-    ceiling: Ceiling
-    spent: Amount = Amount()  # noqa: RUF009 - frozen, so all instances can share it
-    closed: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"ceiling": self.ceiling.to_dict(), "spent": self.spent.to_dict(), "closed": self.closed}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Standing:
-        return cls(Ceiling.from_dict(data["ceiling"]), Amount.from_dict(data["spent"]), data["closed"] is True)
 
 
 @dataclass(frozen=True)
@@ -94,32 +79,35 @@ def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
     found: dict[str, LedgerEntry] = {}
     for values in links:
         if values["kind"] == "reserved":
-            found[values["reservation"]] = _entry(values)
-        elif values["kind"] in ENDS:
-            entry = found[values["reservation"]]
-            if entry.state == "unfinished":
-                found[values["reservation"]] = replace(entry, state=values["kind"])
+            charge = Amount.from_dict(values["charge"])
+            found[values["reservation"]] = LedgerEntry(
+                values["label"],
+                charge.epsilon,
+                charge.delta,
+                certificate_in(values),
+                charge.rho,
+                charge.draws,
+                time=datetime.fromisoformat(values["time"]),
+                who=values["who"],
+                process=values["process"],
+                through=values["through"],
+            )
+        elif values["kind"] in ENDS and found[values["reservation"]].state == "unfinished":
+            found[values["reservation"]] = replace(found[values["reservation"]], state=values["kind"])
     return tuple(found.values())
 
 
-def _entry(values: dict[str, Any]) -> LedgerEntry:
-    charge, certificate = Amount.from_dict(values["charge"]), certificate_in(values)
-    return LedgerEntry(
-        values["label"],
-        charge.epsilon,
-        charge.delta,
-        certificate,
-        charge.rho,
-        charge.draws,
-        "unfinished",
-        datetime.fromisoformat(values["time"]),
-        values["who"],
-        values["process"],
-        values["through"],
-    )
+class StoredChain(NamedTuple):
+    """The stored data of one ledger, unchecked: the store's id, the row in the table of ledgers, and all links."""
+
+    store: str
+    name: str
+    parent: str | None
+    head: tuple[int, str]
+    links: list[ChainLink]
 
 
-def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int, str]) -> list[dict[str, Any]]:
+def verify(chain: StoredChain) -> list[dict[str, Any]]:
     """Return the contents of all links, or raise LedgerDamaged, which names the first broken link.
 
     Besides the hashes, every sum is recomputed from the certificates and compared with the ceiling at its time.
@@ -127,30 +115,29 @@ def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int,
     contents: list[dict[str, Any]] = []
     previous, standing, reserved = BEGINNING, None, set()
     amounts: Amounts = {}
-    for number, link in enumerate(links):
-        values = link.check(store, number, previous)
+    for number, link in enumerate(chain.links):
+        values = link.check(chain.store, number, previous)
         try:
             standing = _next(standing, values, amounts)
             # As it is written, which is quick, or as it is read.
             sound = values["after"] == standing.to_dict() or standing == Standing.from_dict(values["after"])
             sound = sound and values["parent"] == (contents or [values])[0]["parent"]
             datetime.fromisoformat(values["time"])
+            if values["kind"] in ("reserved", *ENDS):
+                sound = sound and (values["reservation"] in reserved) == (values["kind"] in ENDS)
+                reserved.add(values["reservation"])
         except (BudgetExceeded, *UNSOUND):
             sound = False
-        if sound and values["kind"] in ENDS:
-            sound = values["reservation"] in reserved
-        if sound and values["kind"] == "reserved":
-            sound = values["reservation"] not in reserved
-            reserved.add(values["reservation"])
         if not sound:
-            raise damaged(ledger, number, "its sums do not follow from the links before and its certificate")
+            raise damaged(chain.name, number, "its sums do not follow from the links before and its certificate")
         previous = link.hash
         contents.append(values)
-    if (len(contents) - 1, previous) != head:
-        first = min(len(contents), head[0])
-        raise damaged(
-            ledger, first, f"the chain ends at link {len(contents) - 1}, and the ledger has written {head[0]}"
-        )
+    last, written = len(contents) - 1, chain.head[0]
+    if (last, previous) != chain.head:
+        what = f"the chain ends at link {last}, and the ledger has written {written}"
+        raise damaged(chain.name, min(last + 1, written), what)
+    if contents[0]["parent"] != chain.parent:
+        raise damaged(chain.name, 0, ANOTHER_PARENT)
     return contents
 
 
@@ -159,10 +146,7 @@ def compare(
     below: tuple[str, list[dict[str, Any]]],
     parents: Mapping[str, str | None],
 ) -> None:
-    """Raise LedgerDamaged unless a ledger and one of its shares have the same entries for the share's plans.
-
-    Each is a name and the contents of its links. ``parents`` names for every ledger of the store the one of which it is a share.
-    """
+    """Raise LedgerDamaged unless a ledger and a share, each its name and the contents of its links, have the share's plans."""
     (parent, whole), (share, part) = above, below
 
     def is_of_share(name: str | None) -> bool:
@@ -198,13 +182,9 @@ def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> 
         key = before.ceiling, id(certificate)
         if key not in amounts:
             amounts[key] = before.ceiling.amount(certificate), certificate  # kept alive, so that its id stays unique
-        amount = amounts[key][0]
-        charge = Amount.from_dict(
-            values["charge"]
-        )  # at its time: accountants may give smaller bounds later, but never below the truth
-        if values["records_per_person"] != certificate.records_per_person:
-            raise ValueError(kind)
-        if not charge.covers(amount) or certificate.system != values["label"]:
+        # What was charged at its time: accountants may give smaller bounds later, but never below the truth.
+        charge, plan = Amount.from_dict(values["charge"]), (certificate.records_per_person, certificate.system)
+        if (values["records_per_person"], values["label"]) != plan or not charge.covers(amounts[key][0]):
             raise ValueError(kind)
         return replace(before, spent=before.ceiling.check(certificate.system, charge, before.spent))
     if kind == "raised":
@@ -262,54 +242,32 @@ def _digest(store: str, ledger: str, number: int, previous: str, body: str) -> s
 
 
 LONGEST_NAME = 200
-SKEW = timedelta(minutes=1)  # allowed difference between the clocks of several machines
 
 
 class Head(NamedTuple):
-    """The last link of a ledger: its number and hash, when it was written, and the ledger's state after it."""
+    """The last link of a ledger: its number and hash, and the ledger's state after it."""
 
     name: str
     parent: str | None
     number: int
     hash: str
-    time: datetime
     standing: Standing
-
-
-@dataclass(frozen=True)
-class StoredChain:
-    """The stored data of one ledger: the store's id, the row in the table of ledgers, and all links."""
-
-    store: str
-    name: str
-    parent: str | None
-    head: tuple[int, str]
-    links: list[ChainLink]
-
-    def contents(self) -> list[dict[str, Any]]:
-        contents = verify(self.store, self.name, self.links, self.head)
-        if contents[0]["parent"] != self.parent:
-            raise damaged(self.name, 0, "it names another parent than its row among the ledgers")
-        return contents
 
 
 def verify_related(name: str, head: str | None, parents: dict[str, str | None], chains: dict[str, StoredChain]) -> None:
     """Raise LedgerDamaged unless a ledger's chain is intact, has this hash, and agrees with its parent's and its shares'."""
-    own = chains[name].contents()
+    own = verify(chains[name])
     if head is not None and head not in [link.hash for link in chains[name].links]:
         raise damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
     for other, written in chains.items():
-        if other == parents[name]:
-            compare((other, written.contents()), (name, own), parents)
-        elif other != name:
-            compare((name, own), (other, written.contents()), parents)
+        if other != name:
+            pair = (other, verify(written)), (name, own)
+            above, below = pair if other == parents[name] else pair[::-1]
+            compare(above, below, parents)
 
 
 class Books:
-    """The ledgers of a store, read and changed in one transaction.
-
-    ``store`` is the store's id, to which every link is bound.
-    """
+    """The ledgers of a store, read and changed in one transaction. Every link is bound to the store's id."""
 
     def __init__(self, connection: Connection, address: str, store: str) -> None:
         self._connection, self._address, self.store = connection, address, store
@@ -320,11 +278,11 @@ class Books:
         parents = {row.name: row.parent for row in rows}
         for name, parent in parents.items():
             if not isinstance(name, str) or not isinstance(parent, str | None):
-                raise damaged(str(name), 0, "its row among the ledgers is not what was written")
+                raise damaged(str(name), 0, ANOTHER_ROW)
         return parents
 
     def create(self, name: str, parent: str | None, ceiling: Ceiling) -> None:
-        if self._row(name) is not None:
+        if self._row(name, expected=False) is not None:
             raise ConfigurationError(
                 f"there is a ledger {name!r} in {self._address} already. Charge that one, by the name alone; one of another name "
                 "counts from 0, so it must be for other records."
@@ -338,14 +296,14 @@ class Books:
                     f"ledger {parent!r} protects {above.ceiling.unit}; its sub-ledgers protect the same. Pass records_per_person "
                     "and person accordingly."
                 )
-        values = {**_signed("created", parent), "after": Standing(ceiling).to_dict()}
-        first = ChainLink.after(self.store, name, 0, BEGINNING, values)
-        self._connection.execute(sa.insert(heads).values(name=name, parent=parent, number=0, hash=first.hash))
-        self._connection.execute(sa.insert(links).values(**vars(first)))
+        none = Head(name, parent, -1, BEGINNING, Standing(ceiling))
+        self._connection.execute(sa.insert(heads).values(name=name, parent=parent, number=-1, hash=BEGINNING))
+        self.append(none, "created", {}, none.standing)
 
     def append(self, head: Head, kind: str, values: dict[str, Any], after: Standing) -> None:
         """Write a link after a head, which is locked."""
-        body = {**_signed(kind, head.parent, head), **values, "after": after.to_dict()}
+        signed = {"kind": kind, "parent": head.parent, "time": datetime.now(UTC).isoformat(), "who": who_am_i()}
+        body = {**signed, "process": os.getpid(), **values, "after": after.to_dict()}
         link = ChainLink.after(self.store, head.name, head.number + 1, head.hash, body)
         if self._link(link.ledger, link.number) is not None:
             raise damaged(link.ledger, link.number, "it stands behind the last link of the ledger")
@@ -356,20 +314,17 @@ class Books:
     def head(self, name: str, *, lock: bool = False) -> Head:
         """Return the last link of a ledger, or raise ConfigurationError if there is no such ledger."""
         row = self._row(name, lock=lock)
-        if row is None:
-            raise self._missing(name)
         last = self._link(name, row.number)
         if last is None or last.hash != row.hash:
             raise damaged(name, row.number, "the last link is not the one that was written")
         values = ChainLink(*last).check(self.store, row.number)
         try:
-            parent, time, standing = values["parent"], datetime.fromisoformat(values["time"]), values["after"]
-            head = Head(name, row.parent, row.number, row.hash, time, Standing.from_dict(standing))
+            parent, standing = values["parent"], Standing.from_dict(values["after"])
         except UNSOUND:
             raise damaged(name, row.number, "it does not say what a link says") from None
         if parent != row.parent:
-            raise damaged(name, row.number, "it names another parent than its row among the ledgers")
-        return head
+            raise damaged(name, row.number, ANOTHER_PARENT)
+        return Head(name, row.parent, row.number, row.hash, standing)
 
     def lineage(self, name: str) -> list[Head]:
         """Return a ledger and those above it, locked, the uppermost first. All transactions lock in this order."""
@@ -377,15 +332,12 @@ class Books:
         above: str | None = name
         while above is not None and above not in names:
             names.append(above)
-            row = self._row(above)
-            above = None if row is None else row.parent
+            above = self._row(above).parent
         return [self.head(each, lock=True) for each in reversed(names)]
 
     def written(self, name: str) -> StoredChain:
         """Return a ledger's row and links unchecked. Checks take longer and are made after the transaction."""
         row = self._row(name)
-        if row is None:
-            raise self._missing(name)
         rows = self._connection.execute(sa.select(links).where(links.c.ledger == name).order_by(links.c.number))
         return StoredChain(self.store, name, row.parent, (row.number, row.hash), [ChainLink(*each) for each in rows])
 
@@ -398,22 +350,20 @@ class Books:
         others = [other for other, parent in parents.items() if parent == name or other == above]
         return parents, {name: own, **{other: self.written(other) for other in others}}
 
-    def _row(self, name: str, *, lock: bool = False) -> Any:
-        if not is_name(name):
-            return None
-        query = sa.select(heads).where(heads.c.name == name)
-        row = self._connection.execute(query.with_for_update() if lock else query).first()
+    def _row(self, name: str, *, lock: bool = False, expected: bool = True) -> Any:
+        """Return the row of a ledger, or raise ConfigurationError, or return None, if there is no such ledger."""
+        row = None
+        if is_line(name, LONGEST_NAME):  # other values are never sent to a database
+            query = sa.select(heads).where(heads.c.name == name)
+            row = self._connection.execute(query.with_for_update() if lock else query).first()
+            if row is None and expected and self._link(name, 0) is not None:
+                raise damaged(name, 0, "its row among the ledgers is missing")
         if row is None:
-            return None
-        if type(row.number) is not int or row.number < 0 or not isinstance(row.parent, str | None):
-            raise damaged(name, 0, "its row among the ledgers is not what was written")
+            if expected:
+                raise unknown(name, self._address)
+        elif type(row.number) is not int or row.number < 0 or not isinstance(row.parent, str | None):
+            raise damaged(name, 0, ANOTHER_ROW)
         return row
-
-    def _missing(self, name: str) -> HedgerowError:
-        """Return the error of a ledger without a row in the table of ledgers."""
-        if is_name(name) and self._link(name, 0) is not None:
-            return damaged(name, 0, "its row among the ledgers is missing")
-        return unknown(name, self._address)
 
     def _link(self, name: str, number: int) -> Any:
         query = sa.select(links).where(links.c.ledger == name, links.c.number == number)
@@ -424,30 +374,8 @@ def is_line(text: object, longest: int) -> bool:
     return isinstance(text, str) and 0 < len(text) <= longest and text == text.strip() and text.isprintable()
 
 
-def is_name(name: object) -> bool:
-    """Return whether this may be the name of a ledger. Other values are never sent to a database."""
-    return is_line(name, LONGEST_NAME)
-
-
 def unknown(name: str, address: str) -> ConfigurationError:
     return ConfigurationError(
         f"there is no ledger {shown(name)} in {address}; create it with store.create(name, epsilon=...) or "
         "`hedgerow budget create`."
     )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _signed(kind: str, parent: str | None, head: Head | None = None) -> dict[str, Any]:
-    """Return the first values of a link: its kind, the ledger whose share this is, the time, and the user."""
-    now = _now()
-    if head is not None and now < head.time - SKEW:
-        warnings.warn(
-            f"this machine's clock reads {now:%Y-%m-%d %H:%M:%S} UTC, but ledger {head.name!r} was last written at "
-            f"{head.time:%Y-%m-%d %H:%M:%S}, so one of two clocks is wrong. Entries keep their order, and nothing is lost.",
-            UserWarning,
-            stacklevel=6,
-        )
-    return {"kind": kind, "parent": parent, "time": now.isoformat(), "who": who_am_i(), "process": os.getpid()}

@@ -9,10 +9,10 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -39,14 +39,13 @@ PUBLIC = frozenset(
     user
     """.split()
 )
-MISSPELT = re.compile(
-    r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE
-)  # a URL without its slashes is no path, which is shown
+# A URL without its slashes is no path, which is shown.
+MISSPELT = re.compile(r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE)
 LONGEST = 4096  # bytes, more than any system accepts as a path
 SPECIAL = frozenset("@?#")  # never in the name of a host or database: they are part of a password that was not escaped
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Address:
     """The address of a store: the absolute path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either."""
 
@@ -57,16 +56,15 @@ class Address:
         """Return the address that a user passes, or raise ConfigurationError."""
         text = os.fspath(given)
         _check_text(text)
-        if not isinstance(text, str) or not text or text == ":memory:":
-            raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
-        if text.startswith(ENVIRONMENT) and not text.removeprefix(ENVIRONMENT).isidentifier():
-            raise ConfigurationError(
-                "env: is followed by the name of an environment variable, such as env:HEDGEROW_LEDGER."
-            )
-        if text.startswith(ENVIRONMENT) or "://" in text or MISSPELT.match(text):
+        if text.startswith(ENVIRONMENT):
+            if not text.removeprefix(ENVIRONMENT).isidentifier():
+                raise ConfigurationError(
+                    "env: is followed by the name of an environment variable, such as env:HEDGEROW_LEDGER."
+                )
+            return cls(text)
+        if "://" in text or MISSPELT.match(text):
             address = cls(text)
-            if not text.startswith(ENVIRONMENT):
-                address.url()
+            address.url()
             return address
         return cls(os.path.abspath(text))
 
@@ -76,46 +74,31 @@ class Address:
         if text.startswith(ENVIRONMENT):
             name = text.removeprefix(ENVIRONMENT)
             text = os.environ.get(name, "")
-            _check_text(text)
             if not text or text.startswith(ENVIRONMENT):
                 raise ConfigurationError(
                     f"the environment variable {name} names no ledger store; set it to a path or a URL."
                 )
+            _check_text(text)
         if "://" not in text and not MISSPELT.match(text):
             return URL.create("sqlite", database=os.path.abspath(text))
-        try:
+        with suppress(sa.exc.ArgumentError, ValueError):
             url = make_url(text)
-        except (sa.exc.ArgumentError, ValueError):
-            url = None
-        if url is not None and SPECIAL & set(f"{url.host or ''}{url.database or ''}"):
-            raise ConfigurationError(
-                "the ledger store's URL cannot be taken apart; write special characters of a password or a name as %40 for @, "
-                "%3F for ? and %23 for #."
-            )
-        if url is not None and url.drivername in ("postgresql", "postgresql+psycopg"):
-            return url.set(drivername="postgresql+psycopg")
-        if (
-            url is not None
-            and url.drivername == "sqlite"
-            and url.database not in (None, "", ":memory:")
-            and not url.query
-        ):
-            return url.set(database=os.path.abspath(str(url.database)))
+            apart = not SPECIAL & set(f"{url.host or ''}{url.database or ''}")  # the rest of a password would be shown
+            if apart and url.drivername in ("postgresql", "postgresql+psycopg"):
+                return url.set(drivername="postgresql+psycopg")
+            named = url.database not in (None, "", ":memory:") and not url.query
+            if apart and url.drivername == "sqlite" and named:
+                return url.set(database=os.path.abspath(str(url.database)))
         raise ConfigurationError(
             "the ledger store's URL is none that hedgerow knows; pass the path of a file, or "
-            "postgresql+psycopg://user@host/database."
+            "postgresql+psycopg://user@host/database, with special characters of a password escaped: %40 for @, %3F for ? and "
+            "%23 for #."
         )
-
-    @property
-    def is_secret(self) -> bool:
-        if self.given.startswith(ENVIRONMENT):
-            return False
-        url = self.url()
-        return url.password is not None or not PUBLIC.issuperset(url.query)
 
     def for_pickle(self) -> str:
         """Return the address as text that others may see, or raise LedgerPickleError."""
-        if self.is_secret:
+        url = None if self.given.startswith(ENVIRONMENT) else self.url()
+        if url is not None and (url.password is not None or not PUBLIC.issuperset(url.query)):
             raise LedgerPickleError(
                 "the ledger store's URL holds a password, or what may be one, which a pickle would give away; set an environment "
                 "variable to the URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
@@ -123,40 +106,28 @@ class Address:
             )
         return self.given
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if self.given.startswith(ENVIRONMENT) or "://" not in self.given:
             return self.given
         url = self.url()
         query = {key: value if key in PUBLIC else "***" for key, value in url.query.items()}
         return url.set(query=query).render_as_string(hide_password=True)
 
-    def __repr__(self) -> str:
-        return f"Address({str(self)!r})"
 
-
-def _check_text(text: str | bytes) -> None:
+def _check_text(text: object) -> None:
     """Raise ConfigurationError if a text cannot be an address, because it cannot be sent, opened or shown."""
-    what = None
-    if isinstance(text, bytes):
-        what = "is bytes"
-    elif "\0" in text:
-        what = "holds the character NUL"
-    elif len(text) > LONGEST:
-        what = f"has {len(text)} characters"
-    else:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            what = "is not UTF-8"
-    if what is not None:
+    sound = False
+    with suppress(UnicodeEncodeError):
+        sound = isinstance(text, str) and "\0" not in text and 0 < len(text.encode()) <= LONGEST and text != ":memory:"
+    if not sound:
         raise ConfigurationError(
-            f"the address of the ledger store {what}, so no file or server can be reached by it; pass another path or URL."
+            "the address of a ledger store, which outlives the process, is the path of a file or a URL: text of 1 to "
+            f"{LONGEST} bytes of UTF-8, without the character NUL. Pass another path or URL."
         )
 
 
 OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in the name of a mount point
 OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
-SQLITE_MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 60  # how long a writer waits for the others
 
 # Errors of a database if a store cannot be used, one sentence each. Each of them leaves the store unchanged.
@@ -173,10 +144,9 @@ SQLITE = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
     sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
-    sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
 }
 # Constraints and types are checked before a row is written, and one writer has the lock.
-DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
+DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
 # By the names of psycopg's errors, which follow PostgreSQL's codes.
 POSTGRESQL = {
     "LockNotAvailable": LOCKED,
@@ -205,90 +175,83 @@ class Database:
         url = self.address.url()
         return Path(str(url.database)) if url.drivername == "sqlite" else None
 
-    @property
     def exists(self) -> bool:
-        """Whether the file exists; a server is assumed to exist.  Raise LedgerUnavailable if this cannot be determined."""
+        """Return whether the file exists, which a server is assumed to do, or raise LedgerUnavailable if it cannot be used.
+
+        A file may have one name only, because SQLite has separate logs and locks per name.
+        """
+        path = self.path
+        if path is None:
+            return True
         try:
-            return self.path is None or os.stat(self.path) is not None
+            found = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            raise LedgerUnavailable(
-                f"the ledger store {self.address} cannot be used: {error.strerror}. Nothing was charged and nothing was drawn."
-            ) from None
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        return self._transaction(reading=True, create=False)
-
-    def writing(self, *, create: bool = False) -> AbstractContextManager[Connection]:
-        """Open a transaction. Its changes are on disk if it ends without an error, and are undone otherwise."""
-        return self._transaction(reading=False, create=create)
+            raise self._unavailable(str(error.strerror)) from None
+        if stat.S_ISDIR(found.st_mode):
+            raise self._unavailable("it is a folder; name a file in it")
+        if found.st_nlink > 1 or os.path.realpath(path) in _mount_points():
+            why = "has hard links" if found.st_nlink > 1 else "is mounted by itself"
+            raise self._unavailable(
+                f"the file {why}, and what is charged under its other name would not be seen here; keep one name, and mount "
+                "whole folders"
+            )
+        return True
 
     @contextmanager
-    def _transaction(self, *, reading: bool, create: bool) -> Iterator[Connection]:
-        engine = self._engine(reading, create)
-        if self.path is not None:
-            self._check_names(self.path)
+    def transaction(self, *, writing: bool = False, create: bool = False) -> Iterator[Connection]:
+        """Open a transaction. Its changes are on disk if it ends without an error, and are undone otherwise."""
+        url, path = self.address.url(), self.path
+        key = url, writing, create
+        if key not in self._engines:  # an engine holds no connection, so it can be kept, also across a fork
+            self._engines[key] = (_server_engine if path is None else _sqlite_engine)(url, writing, create)
+        self.exists()
         begun = False
-        still = self.path if reading and self.path is not None and _is_still(self.path) else None
+        still = path if path is not None and not writing and _is_still(path) else None
         before = None if still is None else _state(still)
         try:
-            with nullcontext() if self.path is None else _ALONE, engine.connect() as connection, connection.begin():
+            engine = self._engines[key]
+            with nullcontext() if path is None else _ALONE, engine.connect() as connection, connection.begin():
                 begun = True
                 yield connection
             if still is not None and _state(still) != before:
-                raise LedgerUnavailable(
-                    f"the ledger store {self.address} was written while it was read without the right to write; read it again."
-                )
+                raise self._unavailable("it was written while it was read without the right to write; read it again")
         except sa.exc.DBAPIError as error:  # its message may quote what was sent
-            if "Could not decode" in str(error.orig):
-                raise self._not_text() from None
-            if isinstance(error.orig, sqlite3.Error) and self._is_damage(error.orig):
-                raise LedgerDamaged(f"{self.address} is damaged; {KEEP}") from None
-            full = self.path is not None and is_full(self.path)
-            raise LedgerUnavailable(
-                sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS, full=full)
-            ) from None
-        except UnicodeDecodeError:  # Python's module reads the message of SQLite, which quotes the schema
-            raise self._not_text() from None
+            self._raise(error.orig, charging=begun and writing)
+        except UnicodeDecodeError as error:  # Python's module reads the message of SQLite, which quotes the schema
+            self._raise(error, charging=False)
 
-    def _is_damage(self, error: sqlite3.Error) -> bool:
-        """Return whether SQLite's error says that the file is a store with other tables or pages than were written."""
+    def _raise(self, error: BaseException | None, *, charging: bool) -> NoReturn:
+        """Raise what is wrong and what to do, without anything that the database's own message quotes."""
+        kind = type(error).__name__
+        if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
+            raise LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}") from None
+        if not isinstance(error, sqlite3.Error):
+            unknown = f"the server did not answer as it should ({kind}); look whether it runs, and whether this user may connect"
+            what = POSTGRESQL.get(kind, unknown)
+            raise self._unavailable(what, maybe=charging and what is unknown) from None
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_ERROR:  # the statements are fixed, so the tables are not those that they are made for
-            return str(error) != f"no such table: {store.name}"
-        return code in DAMAGED or (code == sqlite3.SQLITE_NOTADB and _begins_as_sqlite(self.path))
+        gone = str(error) == f"no such table: {store.name}"
+        # The statements are fixed, so in another error of one the tables are not those that they are made for.
+        damaged = code in DAMAGED or (code == sqlite3.SQLITE_ERROR and not gone)
+        if damaged:
+            raise LedgerDamaged(f"{self.address} is damaged, or is no ledger store; {KEEP}") from None
+        what = SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
+        failed = code == sqlite3.SQLITE_IOERR
+        if gone:
+            what = GONE
+        elif (failed or code == sqlite3.SQLITE_CANTOPEN) and self.path is not None and is_full(self.path):
+            what = FULL
+        # What was written may be found again after a disk failed.
+        raise self._unavailable(what, maybe=failed) from None
 
-    def _not_text(self) -> LedgerDamaged:
-        return LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}")
-
-    def _check_names(self, path: Path) -> None:
-        """Raise LedgerUnavailable if the file may have another name, because SQLite has separate logs and locks per name."""
-        try:
-            found = os.stat(path)
-            several = found.st_nlink > 1
-        except OSError:  # there is no file yet, or opening it will raise the error
-            return
-        if stat.S_ISDIR(found.st_mode):
-            raise LedgerUnavailable(
-                f"the ledger store {self.address} cannot be used: it is a folder; name a file in it. Nothing was charged and "
-                "nothing was drawn."
-            )
-        if several or os.path.realpath(path) in _mount_points():
-            why = "has hard links" if several else "is mounted by itself"
-            raise LedgerUnavailable(
-                f"the ledger store {self.address} cannot be used: the file {why}, and what is charged under its other name would "
-                "not be seen here; keep one name, and mount whole folders. Nothing was charged and nothing was drawn."
-            )
-
-    def _engine(self, reading: bool, create: bool) -> Engine:
-        """Return an engine that opens connections. It holds none, so it can be kept, also across a fork."""
-        url = self.address.url()
-        key = url, reading, create
-        if key not in self._engines:
-            kind = _sqlite_engine if url.drivername == "sqlite" else _server_engine
-            self._engines[key] = kind(url, reading, create)
-        return self._engines[key]
+    def _unavailable(self, what: str, *, maybe: bool = False) -> LedgerUnavailable:
+        booked = "its entries show whether anything was charged" if maybe else "nothing was charged"
+        what = what.format(busy=BUSY_SECONDS)
+        return LedgerUnavailable(
+            f"the ledger store {self.address} cannot be used: {what}. Nothing was drawn, and {booked}."
+        )
 
 
 def _mount_points() -> set[str]:
@@ -300,7 +263,7 @@ def _mount_points() -> set[str]:
     return {OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines if line}
 
 
-def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
+def _server_engine(url: URL, writing: bool, create: bool) -> Engine:
     try:
         engine = sa.create_engine(url, connect_args={"connect_timeout": BUSY_SECONDS}, **OPTIONS)
     except ImportError as error:
@@ -309,7 +272,7 @@ def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
         ) from error
 
     def begin(connection: Connection) -> None:
-        if reading:
+        if not writing:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         else:  # whatever the server's default is: what was committed is on disk, and who waited reads what was committed
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
@@ -334,14 +297,6 @@ class _Connection(sqlite3.Connection):
         super().close()
 
 
-def _begins_as_sqlite(path: Path | None) -> bool:
-    try:
-        with open(str(path), "rb") as file:
-            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
-    except OSError:
-        return False
-
-
 def _state(path: Path) -> tuple[int, int, bool]:
     found = os.stat(path)
     return found.st_mtime_ns, found.st_size, os.path.exists(f"{path}-wal")
@@ -356,12 +311,12 @@ def _is_still(path: Path) -> bool:
     return not may_write and os.access(path, os.R_OK) and not os.path.exists(f"{path}-wal")
 
 
-def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
+def _sqlite_engine(url: URL, writing: bool, create: bool) -> Engine:
     path, mode = quote(str(url.database)), "rwc" if create else "rw"
 
     def connect() -> sqlite3.Connection:
         # Transactions are begun only below.
-        way = "mode=ro&immutable=1" if reading and _is_still(Path(str(url.database))) else f"mode={mode}"
+        way = "mode=ro&immutable=1" if not writing and _is_still(Path(str(url.database))) else f"mode={mode}"
         uri = f"file:{path}?{way}"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=_Connection)
 
@@ -370,11 +325,11 @@ def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
     def prepare(connection: Any, record: Any) -> None:
         connection.execute("PRAGMA synchronous=EXTRA")  # FULL, and more where a write-ahead log is impossible
         connection.execute("PRAGMA fullfsync=ON")  # macOS: wait for the disk, not only for its cache
-        if not reading:
+        if writing:
             connection.execute("PRAGMA journal_mode=WAL")
 
     def begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)
@@ -388,29 +343,6 @@ def is_full(path: Path) -> bool:
     except (AttributeError, OSError):
         return False
     return found.f_blocks > 0 and (found.f_bavail == 0 or (found.f_files > 0 and found.f_favail == 0))
-
-
-def sentence(address: object, error: BaseException | None, writing: bool, busy: float, *, full: bool = False) -> str:
-    """Return what is wrong and what to do, without anything that the database's own message quotes.
-
-    ``full`` says that the file system is full, which only some of SQLite's errors show.
-    """
-    kind = type(error).__name__
-    if isinstance(error, sqlite3.Error):
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        what = SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
-        if str(error).startswith("no such table"):
-            what = GONE
-        elif full and code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-            what = FULL
-        maybe = code == sqlite3.SQLITE_IOERR  # what was written may be found again after a disk failed
-    else:
-        unknown = (
-            f"the server did not answer as it should ({kind}); look whether it runs, and whether this user may connect"
-        )
-        what, maybe = POSTGRESQL.get(kind, unknown), writing and kind not in POSTGRESQL
-    booked = "its entries show whether anything was charged" if maybe else "nothing was charged"
-    return f"the ledger store {address} cannot be used: {what.format(busy=busy)}. Nothing was drawn, and {booked}."
 
 
 FORMAT = 1  # version of the tables
@@ -445,14 +377,20 @@ links = sa.Table(
 )
 
 
-def identify(connection: Connection, address: object, known: str | None) -> str:
-    """Return the id of the open store, or raise an error if it is not the known one or is of another version."""
+def identify(connection: Connection, address: object, known: str | None, *, create: bool = False) -> str | None:
+    """Return the id of the open store, or raise an error if it is not the known one or is of another version.
+
+    Where no store is known and there is none, it is created, or None is returned.
+    """
+    if create and connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
     if known is None and not sa.inspect(connection).has_table(store.name):
-        raise ConfigurationError(f"there is no ledger store at {address} yet; the first create makes it.")
+        if not create:
+            return None
+        tables.create_all(connection)
+        connection.execute(sa.insert(store).values(id=secrets.token_hex(16), format=FORMAT))
     rows = connection.execute(sa.select(store)).all()
-    if len(rows) != 1:
-        raise LedgerDamaged(f"{address} does not say which ledger store it is; nothing was charged.")
-    [(found, version)] = rows
+    found, version = rows[0] if len(rows) == 1 else (None, None)
     if not isinstance(found, str) or type(version) is not int or version < 1:
         raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
     if version > FORMAT:
@@ -465,22 +403,4 @@ def identify(connection: Connection, address: object, known: str | None) -> str:
             f"{address} holds another ledger store than the one that was opened, so its budget is another one; "
             "nothing was charged."
         )
-    return str(found)
-
-
-def make(connection: Connection, address: object, known: str | None) -> str:
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
-    if not sa.inspect(connection).has_table(store.name):
-        if known is not None:
-            raise ConfigurationError(f"{address} no longer holds the ledger store that was opened.")
-        tables.create_all(connection)
-        connection.execute(sa.insert(store).values(id=secrets.token_hex(16), format=FORMAT))
-    return identify(connection, address, known)
-
-
-def stored_id(database: Database, known: str | None) -> str | None:
-    """Return the store's id; None if there is no store."""
-    with database.reading() as connection:
-        is_there = sa.inspect(connection).has_table(store.name)
-        return identify(connection, database.address, known) if is_there else None
+    return found

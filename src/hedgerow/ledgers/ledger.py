@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from fractions import Fraction
 from getpass import getuser
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
-from hedgerow.ledgers.ceiling import Amount, Ceiling
+from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.filter import Atomic
-from hedgerow.texts import html_table, short_repr
+from hedgerow.texts import short_repr
 
 LONGEST_WHO = 200
-LATEST = 10  # entries that notebooks show
 State = Literal["unfinished", "finished", "failed"]
 
 
@@ -67,33 +65,8 @@ class LedgerEntry:
 
     __repr__ = short_repr
 
-    @property
-    def age(self) -> timedelta:
-        """The time since it was charged; never negative."""
-        return max(datetime.now(UTC) - self.time, timedelta(0))
 
-
-class Reservation:
-    """A charged plan that is about to run. Leaving its context records how it ended; the charge stands either way."""
-
-    def __init__(self, end: Callable[[State], None]) -> None:
-        self._end = end
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end("finished" if error is None else "failed")
-
-
-@dataclass(frozen=True, eq=False)
-class _Booked:
-    """The entries in order, each under a key of its own, and their total."""
-
-    entries: Mapping[object, LedgerEntry] = field(default_factory=dict)
-    spent: Amount = field(default_factory=Amount)
+Booked = tuple[Mapping[object, LedgerEntry], Standing]  # the entries in order, each under a key of its own
 
 
 class Ledger:
@@ -148,34 +121,37 @@ class Ledger:
         records_per_person: int = 1,
         person: str | None = None,
     ) -> None:
-        self._fixed = Ceiling.of(
+        ceiling = Ceiling.of(
             epsilon, delta, adjacency, rho=rho, draws=draws, records_per_person=records_per_person, person=person
         )
-        warn_of_delta(self._fixed.delta, stacklevel=2)
-        self._booked = Atomic(_Booked())
+        warn_of_claim(2, ceiling.delta)
+        self._booked: Atomic[Booked] = Atomic(({}, Standing(ceiling)))
         self._process = os.getpid()
 
-    def reserve(self, certificate: Certificate) -> Reservation:
+    def reserve(self, certificate: Certificate) -> AbstractContextManager[object]:
         """Charge a plan by its certificate, or raise BudgetExceeded and charge nothing.
 
         The result is a context in which the plan runs. Leaving it records whether the plan finished or failed.
         """
-        label, amount = certificate.system, self._fixed.amount(certificate)
+        label, ceiling = certificate.system, self.ceiling
+        amount = ceiling.amount(certificate)
         if os.getpid() != self._process:
             raise BudgetExceeded(
                 f"{label} runs in another process than its ledger, where it would spend a copy of the budget; nothing was drawn."
             )
         key, entry = object(), LedgerEntry(label, amount.epsilon, amount.delta, certificate, amount.rho, amount.draws)
 
-        def booked(before: _Booked) -> _Booked:
-            return _Booked({**before.entries, key: entry}, self._fixed.check(label, amount, before.spent))
+        def booked(before: Booked) -> Booked:
+            return {**before[0], key: entry}, Standing(ceiling, ceiling.check(label, amount, before[1].spent))
 
-        def end(state: State) -> None:
-            ended = replace(entry, state=state)
-            self._booked.update(lambda before: _Booked({**before.entries, key: ended}, before.spent))
+        def end(kind: object, error: object, trace: object) -> None:
+            ended = replace(entry, state="finished" if kind is None else "failed")
+            self._booked.update(lambda before: ({**before[0], key: ended}, before[1]))
 
         self._booked.update(booked)
-        return Reservation(end)
+        reservation = ExitStack()
+        reservation.push(end)
+        return reservation
 
     def epsilon_at(self, delta: float) -> float:
         """Return an epsilon such that everything that this ledger will ever charge is (epsilon, delta)-DP together.
@@ -193,129 +169,51 @@ class Ledger:
                 "a fit with a random_state was charged, and whoever knows the seed can take its noise away, so no epsilon holds "
                 "for this ledger; fit without random_state, in a ledger of its own."
             )
-        return self._ceiling.epsilon_at(delta)
+        return self.ceiling.epsilon_at(delta)
 
     @property
-    def _ceiling(self) -> Ceiling:
-        return self._fixed
+    def _standing(self) -> Standing:
+        return self._booked.value[1]
 
     @property
-    def _spent(self) -> Amount:
-        return self._booked.value.spent
+    def ceiling(self) -> Ceiling:
+        """The ceiling: epsilon (None if it is a rho), delta, rho, draws, adjacency, records_per_person and person."""
+        return self._standing.ceiling
 
     @property
-    def epsilon(self) -> Fraction | None:
-        """The ceiling on the sum of epsilons, exact; None if the ceiling is a rho."""
-        return self._ceiling.epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """The ceiling on the sum of deltas, exact."""
-        return self._ceiling.delta
-
-    @property
-    def rho(self) -> Fraction | None:
-        """The ceiling on the sum of rho, exact; None if the ceiling is an epsilon."""
-        return self._ceiling.rho
-
-    @property
-    def draws(self) -> int:
-        """The ceiling on the number of normal draws, if the ceiling is a rho."""
-        return self._ceiling.draws
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """What neighboring data sets are, for the ceiling."""
-        return self._ceiling.adjacency
-
-    @property
-    def records_per_person(self) -> int:
-        """The number of records of one person that are protected together. Fits that protect another number are refused."""
-        return self._ceiling.records_per_person
-
-    @property
-    def person(self) -> str | None:
-        """The column that identifies persons, if the ledger names one."""
-        return self._ceiling.person
+    def total(self) -> Amount:
+        """What has been charged: epsilon, delta, rho, draws, and the numbers of fits and of seeded fits."""
+        return self._standing.spent
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every charged fit, in order."""
-        return tuple(self._booked.value.entries.values())
+        return tuple(self._booked.value[0].values())
 
     @property
     def spent(self) -> Fraction:
         """The epsilon spent so far, exact; the rho if the ceiling is one, which is no guarantee by itself."""
-        return self._ceiling.counted(self._spent)
-
-    @property
-    def spent_delta(self) -> Fraction:
-        """The delta spent so far, exact."""
-        return self._spent.delta
-
-    @property
-    def spent_draws(self) -> int:
-        """The number of normal draws charged so far, if the ceiling is a rho."""
-        return self._spent.draws
+        standing = self._standing
+        return Fraction(getattr(standing.spent, standing.ceiling.kind))
 
     @property
     def remaining(self) -> Fraction:
-        """The epsilon left, exact; the rho if the ceiling is one."""
-        return self._ceiling.left(self._spent)
+        """The epsilon left, exact; the rho if the ceiling is one. Ledgers of which this one is a share may have less."""
+        standing = self._standing
+        return Fraction(getattr(standing.ceiling.left(standing.spent), standing.ceiling.kind))
 
     @property
     def holds(self) -> bool:
         """Whether every charged fit drew its noise from the operating system; a seeded fit voids the sum."""
-        return self._spent.seeded == 0
+        return self.total.seeded == 0
 
     def __repr__(self) -> str:
-        return f"Ledger({', '.join(self._shown(self._ceiling, self._spent))})"
-
-    def _repr_html_(self) -> str:
-        kind = "epsilon" if self.rho is None else "rho"
-        entries = self.entries[-LATEST:]
-        rows = [
-            ("ceiling", f"{kind} = {decimal_text(self._ceiling.limit)}, delta = {decimal_text(self.delta)}"),
-            ("spent", f"{kind} = {decimal_text(self.spent)}, delta = {decimal_text(self.spent_delta)}"),
-            ("remaining", f"{kind} = {decimal_text(self.remaining)}"),
-            ("holds", "yes" if self.holds else "NO: a seeded fit voids the guarantee"),
-            *(
-                (
-                    f"{entry.time:%Y-%m-%d %H:%M} UTC",
-                    f"{entry.label}: {decimal_text(entry.epsilon or entry.rho)}, {entry.state}",
-                )
-                for entry in entries
-            ),
-        ]
-        earlier = len(self.entries) - len(entries)
-        return html_table(self._title, rows, note=f"{earlier} earlier entries: ledger.entries" if earlier else "")
-
-    @property
-    def _title(self) -> str:
-        return "Ledger"
-
-    @staticmethod
-    def _shown(ceiling: Ceiling, spent: Amount) -> list[str]:
-        """Return the lines that a ledger shows of itself."""
-        kind = "epsilon" if ceiling.rho is None else "rho"
-        draws = [] if ceiling.rho is None else [f"draws={ceiling.draws}"]
-        note = [] if spent.seeded == 0 else ["a seeded fit voids the guarantee"]
-        return [
-            f"{kind}={decimal_text(ceiling.limit)}",
-            f"delta={decimal_text(ceiling.delta)}",
-            *draws,
-            f"adjacency={ceiling.adjacency!r}",
-            *([] if ceiling.records_per_person == 1 else [f"records_per_person={ceiling.records_per_person}"]),
-            *([] if ceiling.person is None else [f"person={ceiling.person!r}"]),
-            f"spent={decimal_text(ceiling.counted(spent))} in {spent.fits} fits",
-            *note,
-        ]
+        return f"Ledger({self._standing})"
 
     def __sklearn_clone__(self) -> Ledger:
         return self
 
-    def __copy__(self) -> Ledger:
-        return self
+    __copy__ = __sklearn_clone__
 
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         return self
@@ -337,9 +235,11 @@ def who_am_i() -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in f"{user}@{socket.gethostname()}"[:LONGEST_WHO])
 
 
-TOLD_AT = 3  # fits of one class
+COUNTED_AT: float = 3  # fits of one class
 
 _is_counted: ContextVar[bool] = ContextVar("is_counted", default=True)
+Counts = Mapping[str, tuple[int, Fraction, Fraction]]  # of each class: fits, and the sums of epsilons and deltas
+private_fits: Atomic[Counts] = Atomic({})
 
 
 @contextmanager
@@ -352,33 +252,23 @@ def uncounted() -> Iterator[None]:
         _is_counted.reset(token)
 
 
-class Repeats:
-    """Counts the private fits of each class that have no ledger, and reports their total cost at one of them."""
+def count_fit(kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
+    """Count a private fit without a ledger. Return a warning with the total cost for its user, once for each class."""
+    if not _is_counted.get():
+        return None
 
-    def __init__(self) -> None:
-        self.told_at: float = TOLD_AT
-        self._fits: Atomic[dict[str, tuple[int, Fraction, Fraction]]] = Atomic({})
+    def counted(before: Counts) -> Counts:
+        fits, total, deltas = before.get(kind, (0, Fraction(0), Fraction(0)))
+        if fits < COUNTED_AT:  # sums of any number of fits could grow without end
+            total, deltas = total + epsilon, deltas + delta
+        return {**before, kind: (fits + 1, total, deltas)}
 
-    def count(self, kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
-        """Count a fit with this claim. Return a warning for its user, once for each class."""
-        if not _is_counted.get():
-            return None
-
-        def counted(before: dict[str, tuple[int, Fraction, Fraction]]) -> dict[str, tuple[int, Fraction, Fraction]]:
-            fits, total, deltas = before.get(kind, (0, Fraction(0), Fraction(0)))
-            if fits >= self.told_at:  # sums of any number of fits could grow without end
-                return {**before, kind: (fits + 1, total, deltas)}
-            return {**before, kind: (fits + 1, total + epsilon, deltas + delta)}
-
-        fits, total, deltas = self._fits.update(counted)[kind]
-        if fits != self.told_at:
-            return None
-        together = f"epsilon {decimal_text(total)}" + (f" and delta {decimal_text(deltas)}" if deltas else "")
-        return (
-            f"{kind} was fitted {fits} times in this process without a ledger: on the same records these fits add up to "
-            f"{together}, and every further one adds its own. ledger=hr.Ledger(epsilon=...) counts them and refuses what goes "
-            "beyond; hr.PrivateSearchCV chooses parameters within one budget."
-        )
-
-
-repeats = Repeats()
+    fits, total, deltas = private_fits.update(counted)[kind]
+    if fits != COUNTED_AT:
+        return None
+    together = f"epsilon {decimal_text(total)}" + (f" and delta {decimal_text(deltas)}" if deltas else "")
+    return (
+        f"{kind} was fitted {fits} times in this process without a ledger: on the same records these fits add up to "
+        f"{together}, and every further one adds its own. ledger=hr.Ledger(epsilon=...) counts them and refuses what goes "
+        "beyond; hr.PrivateSearchCV chooses parameters within one budget."
+    )

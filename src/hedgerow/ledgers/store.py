@@ -7,17 +7,16 @@ import os
 import secrets
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
-from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, LedgerUnavailable, shown
-from hedgerow.ledgers.ceiling import Amount, Ceiling
-from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, Standing, entries_of, is_line, unknown, verify_related
-from hedgerow.ledgers.database import Address, Database, identify, make, stored_id
-from hedgerow.ledgers.ledger import Ledger, LedgerEntry, Reservation, State
-from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, shown
+from hedgerow.ledgers.ceiling import Ceiling, Standing
+from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, entries_of, is_line, unknown, verify, verify_related
+from hedgerow.ledgers.database import Address, Database, identify
+from hedgerow.ledgers.ledger import Ledger, LedgerEntry
+from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.filter import began
 
 LONGEST_REASON = 2000
@@ -60,15 +59,14 @@ class LedgerStore:
     """
 
     def __init__(self, address: str | os.PathLike[str]) -> None:
-        self._address = Address.of(address)
-        self._database = Database(self._address)
+        self._database = Database(Address.of(address))
         self._id: str | None = None
-        self._reopened()
+        self._found()
 
     @property
     def address(self) -> str:
         """The address of the store, without a password."""
-        return str(self._address)
+        return str(self._database.address)
 
     @property
     def id(self) -> str | None:
@@ -107,26 +105,26 @@ class LedgerStore:
             If the ceiling or the name is wrong, the name is taken, or the parent is closed, missing or of another unit.
         """
         name = _text(name, "name", LONGEST_NAME)
-        unit = {"records_per_person": records_per_person, "person": person}
-        ceiling = Ceiling.of(epsilon, delta, adjacency, rho=rho, draws=draws, **unit)
-        warn_of_delta(ceiling.delta, stacklevel=2)
-        with self._writing(create=True) as books:
+        ceiling = Ceiling.of(
+            epsilon, delta, adjacency, rho=rho, draws=draws, records_per_person=records_per_person, person=person
+        )
+        warn_of_claim(2, ceiling.delta)
+        with self._books(writing=True, create=True) as books:
             books.create(name, parent, ceiling)
         self._id = books.store
         return StoredLedger(self, name)
 
     def ledger(self, name: str) -> StoredLedger:
         """Return a ledger, or raise ConfigurationError if there is no ledger of this name."""
-        self._expect(name)
-        with self._reading() as books:
+        with self._books(name) as books:
             books.head(name)
         return StoredLedger(self, name)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all ledgers, sorted."""
-        if self._id is None and not self._reopened():
+        if not self._found():
             return ()
-        with self._reading() as books:
+        with self._books() as books:
             return tuple(sorted(books.parents()))
 
     def raise_ceiling(
@@ -149,27 +147,19 @@ class LedgerStore:
         ConfigurationError
             If the ceiling would be lower or of another kind, or the ledger is closed.
         """
-        reason = _text(reason, "reason", LONGEST_REASON)
+        given = {"epsilon": epsilon, "delta": delta, "rho": rho, "draws": draws}
 
         def raised(standing: Standing) -> Standing:
             before = standing.ceiling
-            ceiling = Ceiling.of(
-                before.epsilon if epsilon is None else epsilon,
-                before.delta if delta is None else delta,
-                before.adjacency,
-                rho=before.rho if rho is None else rho,
-                draws=draws if before.rho is None else before.draws if draws is None else draws,
-                records_per_person=before.records_per_person,
-                person=before.person,
-            )
-            warn_of_delta(ceiling.delta, stacklevel=4)
-            return Standing(before.raised_to(ceiling), standing.spent)
+            kept = {**vars(before), "draws": before.draws or None}
+            ceiling = Ceiling.of(**{**kept, **{part: value for part, value in given.items() if value is not None}})
+            warn_of_claim(4, ceiling.delta)
+            return replace(standing, ceiling=before.raised_to(ceiling))
 
         self._administer(name, "raised", reason, raised)
 
     def close_ledger(self, name: str, *, reason: str) -> None:
         """Close a ledger for good and record the reason. Neither it nor its sub-ledgers accept further charges."""
-        reason = _text(reason, "reason", LONGEST_REASON)
         self._administer(name, "closed", reason, lambda standing: replace(standing, closed=True))
 
     def verify(self, name: str, head: str | None = None) -> None:
@@ -190,8 +180,7 @@ class LedgerStore:
         LedgerDamaged
             If a link is broken; the message names the first one.
         """
-        self._expect(name)
-        with self._reading() as books:
+        with self._books(name) as books:
             parents, chains = books.related(name)
         verify_related(name, head, parents, chains)
 
@@ -199,48 +188,44 @@ class LedgerStore:
         return f"LedgerStore({self.address!r})"
 
     def __reduce__(self) -> Any:
-        return _reopened, (self._address.for_pickle(), self._id)
+        return _reopened, (self._database.address.for_pickle(), self._id)
 
     @contextmanager
-    def _reading(self) -> Iterator[Books]:
-        with self._database.reading() as connection:
-            yield Books(connection, self.address, identify(connection, self.address, self._id))
+    def _books(self, name: str | None = None, *, writing: bool = False, create: bool = False) -> Iterator[Books]:
+        """Yield the ledgers. Changes are on disk if this ends without an error, and are undone otherwise.
 
-    @contextmanager
-    def _writing(self, *, create: bool = False) -> Iterator[Books]:
-        """Yield the ledgers. Changes are on disk if this ends without an error, and are undone otherwise."""
-        with self._database.writing(create=create) as connection:
-            found = make if create else identify
-            yield Books(connection, self.address, found(connection, self.address, self._id))
+        ``name`` is a ledger that is not there unless a store is; only a new store has no id before.
+        """
+        if name is not None and not self._found():
+            raise unknown(name, self.address)
+        with self._database.transaction(writing=writing, create=create) as connection:
+            store = identify(connection, self.address, self._id, create=create)
+            assert store is not None
+            yield Books(connection, self.address, store)
 
     def _administer(self, name: str, kind: str, reason: str, change: Callable[[Standing], Standing]) -> None:
-        self._expect(name)
-        with self._writing() as books:
+        reason = _text(reason, "reason", LONGEST_REASON)
+        with self._books(name, writing=True) as books:
             head = books.head(name, lock=True)
             if head.standing.closed:
                 raise ConfigurationError(f"ledger {name!r} is closed for good.")
             books.append(head, kind, {"reason": reason}, change(head.standing))
 
-    def _expect(self, name: str) -> None:
-        """Raise ConfigurationError if there is no store yet, and so no ledger."""
-        if self._id is None and not self._reopened():
-            raise unknown(name, self.address)
-
-    def _reopened(self) -> bool:
-        if self._database.exists:
-            self._id = stored_id(self._database, self._id)
+    def _found(self) -> bool:
+        """Return whether there is a store. Once it was found, another one in its place is refused."""
+        if self._id is None and self._database.exists():
+            with self._database.transaction() as connection:
+                self._id = identify(connection, self.address, None)
         return self._id is not None
 
 
 def _reopened(address: str, known: str | None) -> LedgerStore:
     """Return the store that was pickled, or raise an error if it is missing or another one; it is never created."""
     opened = LedgerStore(address)
-    if known is not None and opened.id is None:
-        raise LedgerUnavailable(f"there is no ledger store at {opened.address} any more; nothing was charged.")
-    if known is not None and opened.id != known:
-        raise ConfigurationError(
-            f"{opened.address} holds another ledger store than the one that was pickled, so its budget is another one."
-        )
+    if known is not None:
+        opened._id = known
+        with opened._books():
+            pass
     return opened
 
 
@@ -260,9 +245,9 @@ class StoredLedger(Ledger):
     """
 
     def __init__(self, store: LedgerStore, name: str) -> None:
-        self._store, self._name = store, name
+        self.store, self.name = store, name
 
-    def reserve(self, certificate: Certificate) -> Reservation:
+    def reserve(self, certificate: Certificate) -> ExitStack:
         """Charge a plan by its certificate, here and in the ledgers above, or raise BudgetExceeded and charge nothing.
 
         When this returns, the reservation is on disk. The result is a context in which the plan runs. Leaving it records whether
@@ -275,28 +260,9 @@ class StoredLedger(Ledger):
         LedgerUnavailable, LedgerDamaged
             If the store cannot be written, or was changed by other means. Nothing was drawn.
         """
-        reservation = self._book(certificate)
-
-        def end(state: State) -> None:
-            try:
-                with self._store._writing() as books:
-                    for head in books.lineage(self._name):
-                        books.append(head, state, {"reservation": reservation}, head.standing)
-            except HedgerowError as error:  # the plan stays charged; only how it ended is not recorded
-                warnings.warn(
-                    f"that {certificate.system} {state} could not be noted, so its entry stays unfinished and its charge stands: "
-                    f"{error}",
-                    UserWarning,
-                    stacklevel=3,
-                )
-
-        return Reservation(end)
-
-    def _book(self, certificate: Certificate) -> str:
-        """Charge a plan in this ledger and all above it, or in none, and return the reservation's name."""
         label, reservation, plan = certificate.system, secrets.token_hex(16), written(certificate)
-        with self._store._writing() as books:
-            for head in books.lineage(self._name):
+        with self.store._books(writing=True) as books:
+            for head in books.lineage(self.name):
                 ceiling, spent = head.standing.ceiling, head.standing.spent
                 if head.standing.closed:
                     raise BudgetExceeded(
@@ -310,41 +276,43 @@ class StoredLedger(Ledger):
                     "certificate": plan,
                     "charge": amount.to_dict(),
                     "records_per_person": certificate.records_per_person,
-                    "through": None if head.name == self._name else self._name,
+                    "through": None if head.name == self.name else self.name,
                 }
                 began()
                 books.append(head, "reserved", values, after)
-        return reservation
 
-    @property
-    def name(self) -> str:
-        """The ledger's name in its store."""
-        return self._name
+        def end(kind: object, error: object, trace: object) -> None:
+            state = "finished" if kind is None else "failed"
+            try:
+                with self.store._books(writing=True) as books:
+                    for head in books.lineage(self.name):
+                        books.append(head, state, {"reservation": reservation}, head.standing)
+            except HedgerowError as problem:  # the plan stays charged; only how it ended is not recorded
+                warnings.warn(
+                    f"that {label} {state} could not be noted, so its entry stays unfinished and its charge stands: "
+                    f"{problem}",
+                    UserWarning,
+                    stacklevel=3,
+                )
 
-    @property
-    def store(self) -> LedgerStore:
-        """The store that contains the ledger."""
-        return self._store
-
-    @property
-    def ceiling(self) -> Ceiling:
-        """The whole ceiling as one value."""
-        return self._ceiling
+        charged = ExitStack()
+        charged.push(end)
+        return charged
 
     @property
     def parent(self) -> str | None:
         """The name of the ledger of which this one is a share."""
-        return self._here().parent
+        return self._last().parent
 
     @property
     def head(self) -> str:
         """The hash of the last link. If you keep it elsewhere, it can prove later that no earlier link was changed."""
-        return self._here().hash
+        return self._last().hash
 
     @property
     def closed(self) -> bool:
         """Whether the ledger accepts no further charges."""
-        return self._here().standing.closed
+        return self._standing.closed
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -354,46 +322,30 @@ class StoredLedger(Ledger):
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
         """The contents of every link, in order, as plain values. The whole chain is checked."""
-        return tuple({**values, **_plain_plan(values)} for values in self._contents())
+        return tuple(json.loads(json.dumps(self._contents())))  # a copy, because links share their certificates
 
-    def _here(self) -> Head:
-        with self._store._reading() as books:
-            return books.head(self._name)
+    def _last(self) -> Head:
+        with self.store._books() as books:
+            return books.head(self.name)
 
     def _contents(self) -> list[dict[str, Any]]:
-        with self._store._reading() as books:
-            written = books.written(self._name)
-        return written.contents()
+        with self.store._books() as books:
+            chain = books.written(self.name)
+        return verify(chain)  # takes longer, so it is no part of the transaction
 
     @property
-    def _ceiling(self) -> Ceiling:
-        return self._here().standing.ceiling
-
-    @property
-    def _spent(self) -> Amount:
-        return self._here().standing.spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """The epsilon left, exact; the rho if the ceiling is one. Ledgers above this one may have less."""
-        standing = self._here().standing
-        return standing.ceiling.left(standing.spent)
-
-    @property
-    def _title(self) -> str:
-        return f"Ledger {self._name!r} in {self._store.address!r}"
+    def _standing(self) -> Standing:
+        return self._last().standing
 
     def __repr__(self) -> str:
-        where = f"{self._name!r} in {self._store.address!r}"
         try:
-            standing = self._here().standing
+            facts = f": {self._standing}"
         except HedgerowError:
-            return f"<ledger {where}, which cannot be read now>"
-        parts = [*self._shown(standing.ceiling, standing.spent), *(["closed"] if standing.closed else [])]
-        return f"<ledger {where}: {', '.join(parts)}>"
+            facts = ", which cannot be read now"
+        return f"<ledger {self.name!r} in {self.store.address!r}{facts}>"
 
     def __reduce__(self) -> Any:
-        return _ledger_of, (self._store, self._name)
+        return LedgerStore.ledger, (self.store, self.name)
 
 
 def written(certificate: Certificate) -> dict[str, Any]:
@@ -409,12 +361,3 @@ def written(certificate: Certificate) -> dict[str, Any]:
             "could be checked after it; nothing was drawn."
         )
     return plain
-
-
-def _plain_plan(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the certificate of a link as a separate copy of plain values, because links share theirs."""
-    return {"certificate": json.loads(json.dumps(values["certificate"]))} if "certificate" in values else {}
-
-
-def _ledger_of(store: LedgerStore, name: str) -> StoredLedger:
-    return store.ledger(name)

@@ -318,18 +318,18 @@ def add_normal(state, sigma, bits, values):
 
 
 @compiled
-def permute_and_flip(state, factor, bits, scores, offered, left, chosen):
+def permute_and_flip(state, factor, bits, scores, weights, left, chosen):
     """Choose one candidate in each row: random order, the first whose coin exp(-rate * (best - score)) succeeds.
 
-    INOUT state, IN 0 <= factor < 2**43, bits >= 0, scores (rows, candidates) int64, offered (rows, candidates) bool, at least one
-    in each row.  OUT left (candidates,) int64 for its own use, chosen (rows,) int64.
+    INOUT state, IN 0 <= factor < 2**43, bits >= 0, scores weights (rows, candidates) int64, at least one weight above 0 in each
+    row: these are offered.  OUT left (candidates,) int64 for its own use, chosen (rows,) int64.
     """
     rows, candidates = scores.shape
     for row in range(rows):
         count = np.int64(0)
         best = np.int64(0)
         for candidate in range(candidates):
-            if offered[row, candidate]:
+            if weights[row, candidate] > 0:
                 if count == 0 or scores[row, candidate] > best:
                     best = scores[row, candidate]
                 left[count] = candidate

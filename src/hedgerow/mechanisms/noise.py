@@ -44,11 +44,9 @@ class Geometric:
 
     name = "two-sided geometric noise"
 
-    def __post_init__(self) -> None:
-        check_positive(self.name, self.epsilon, self.sensitivity)
-
     @lazy
     def rate(self) -> Dyadic:
+        check_positive(self.name, self.epsilon, self.sensitivity)
         return dyadic_below(self.epsilon / self.sensitivity, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
     def covers(self, l1: int, l2_squared: int) -> bool:
@@ -116,12 +114,10 @@ class PassesThreshold:
     delta: Fraction  # the probability
     records: int = 1  # k, the most records of one person
 
-    def __post_init__(self) -> None:
-        check_positive("a threshold", self.delta, self.records)
-
     @lazy
     def threshold(self) -> int:
         """The least T above k with ``max(k g(1), g(k)) <= delta``, ``g(j) = exp(-rate (T - j)) / (1 + exp(-rate))``."""
+        check_positive("a threshold", self.delta, self.records)
         rate, k = float(self.noise.rate.fraction), self.records
         odds = -math.log(float(self.delta)) - math.log1p(math.exp(-rate))
         least = max(1 + (odds + math.log(k)) / rate, k + odds / rate)
@@ -134,14 +130,10 @@ class PassesThreshold:
         return Thresholded(epsilon, name, purpose, delta=self.delta, records=self.records)
 
     def sample(self, stream: Stream, counts: Integers) -> npt.NDArray[np.bool_]:
-        return ~self._below.sample(stream, counts)
+        return ~AtMost(self.noise, self.threshold - 1).sample(stream, counts)
 
     def law(self, count: int) -> npt.NDArray[np.float64]:
-        return self._below.law(count)[::-1]
-
-    @property
-    def _below(self) -> AtMost:
-        return AtMost(self.noise, self.threshold - 1)
+        return AtMost(self.noise, self.threshold - 1).law(count)[::-1]
 
 
 @dataclass(frozen=True)
@@ -161,11 +153,9 @@ class RoundedNormal:
 
     name = "rounded normal noise"
 
-    def __post_init__(self) -> None:
-        check_positive(self.name, self.mu_squared, self.squared_sensitivity)
-
     @lazy
     def sigma(self) -> Dyadic:
+        check_positive(self.name, self.mu_squared, self.squared_sensitivity)
         variance = self.squared_sensitivity / self.mu_squared
         bits = max(1, min(SIGMA_DIGITS, SIGMA_DIGITS - 1 - math.ceil(math.log2(variance) / 2)))
         numerator = math.isqrt(int(variance * 4**bits)) + 1
@@ -228,9 +218,7 @@ class Selection(ABC):
 
     name = "selection"
     ranged: ClassVar[bool] = False  # whether the loss stays within an interval of length epsilon
-
-    def __post_init__(self) -> None:
-        check_positive("a selection", self.epsilon, self.score_range)
+    kernel: ClassVar[Callable[..., None]]
 
     def check_range(self, name: str, score_range: int) -> None:
         """Raise ConfigurationError if the mechanism covers a smaller range than that of the score of this name."""
@@ -242,19 +230,23 @@ class Selection(ABC):
 
     @lazy
     def rate(self) -> Dyadic:
+        check_positive("a selection", self.epsilon, self.score_range)
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=SELECTION_RATE_BITS)
 
-    @abstractmethod
-    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+    def sample(self, stream: Stream, scores: Scores, weights: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one candidate in each row of ``scores`` (rows, candidates).
+
+        ``weights`` are public, or truth values: what has none is not offered. Permute-and-flip offers all others alike.
+        """
+        rate = self.rate
+        check_shape(weights, scores.shape, "weights (rows, candidates)")
+        scratch, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
+        self.kernel(stream, rate.numerator, rate.bits, scores, weights.astype(np.int64), scratch, chosen)
+        return chosen
 
     @abstractmethod
-    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+    def law(self, scores: Scores, weights: npt.NDArray[Any]) -> Probabilities:
         """Return the probability of each candidate of one row."""
-
-    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
-        """Return what ``sample`` takes for tests that are ``offered`` (rows, candidates) and have public base weights."""
-        return offered
 
     def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
         """Return what one selection costs; ``detail`` names the score."""
@@ -272,21 +264,15 @@ class PermuteAndFlip(Selection):
     """
 
     name = "permute-and-flip"
+    kernel = staticmethod(kernels.permute_and_flip)
 
-    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        rate = self.rate
-        check_shape(offered, scores.shape, "offered (rows, candidates)")
-        left, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
-        kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered, left, chosen)
-        return chosen
-
-    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+    def law(self, scores: Scores, weights: npt.NDArray[Any]) -> Probabilities:
         """Return the probability of each candidate of one row.
 
         With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
         over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
         """
-        accept = _acceptance(self.rate, scores, offered)
+        accept = _acceptance(self.rate, scores, weights > 0)
         times, weights = _quadrature(len(scores))
         stay = 1 - np.outer(accept, times)
         others = np.array([np.prod(np.delete(stay, r, axis=0), axis=0) for r in range(len(scores))])
@@ -303,20 +289,10 @@ class Exponential(Selection):
 
     name = "exponential mechanism"
     ranged = True
+    kernel = staticmethod(kernels.exponential)
 
-    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
-        return np.where(offered, weight, 0)
-
-    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
-        rate = self.rate
-        check_shape(offered, scores.shape, "offered (rows, candidates)")
-        total, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
-        kernels.exponential(stream, rate.numerator, rate.bits, scores, offered.astype(np.int64), total, chosen)
-        return chosen
-
-    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
-        mass = _acceptance(self.rate, scores, offered > 0) * offered
+    def law(self, scores: Scores, weights: npt.NDArray[Any]) -> Probabilities:
+        mass = _acceptance(self.rate, scores, weights > 0) * weights
         return np.asarray(mass / math.fsum(mass))
 
 
@@ -328,9 +304,7 @@ class PublicChoice:
     """Choose by public weights, whatever the records are: it costs nothing."""
 
     def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
-        total, chosen = np.empty(weights.shape[1], dtype=np.int64), np.empty(len(weights), dtype=np.int64)
-        kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights, total, chosen)
-        return chosen
+        return Exponential(Fraction(1), 1).sample(stream, np.zeros_like(weights), weights)
 
     def law(self, weights: Scores) -> Probabilities:
         return np.asarray(weights / weights.sum())
@@ -393,16 +367,11 @@ class Budget:
     def __mul__(self, share: Fraction | int) -> Budget:
         return replace(self, amount=self.amount * share)
 
-    __rmul__ = __mul__
-
     def __truediv__(self, parts: Fraction | int) -> Budget:
         return replace(self, amount=self.amount / parts)
 
     def __sub__(self, other: Budget) -> Budget:
         return replace(self, amount=self.amount - other.amount)
-
-    def weighing(self, unit: int) -> Budget:
-        return replace(self, unit=unit)
 
     def noise(self, cells: int = 1) -> Noise:
         return self.noise_for(cells * self.unit, cells * self.unit**2)

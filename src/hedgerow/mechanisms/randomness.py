@@ -73,9 +73,6 @@ class WeightedCoin:
 
 
 Coin = PerRecordCoin | WeightedCoin
-LAST_DRAW = 2**64 - 1  # the largest number of a stream
-
-
 Draw = Callable[..., Any]  # of a ``Randomness``, or of a curator's public draws
 
 
@@ -128,9 +125,8 @@ class Randomness:
     tests and reproduction: ``seeded`` is then True and certificates say so.
 
     Draw number i of a fit reads stream number i, so what a draw returns depends on the key, its number and its
-    statistics only; after 2**64 - 1 draws no number is left and the next one is refused. The coins of an assignment take a
-    number too, and have a key that a keyed hash (BLAKE2b) makes of it. An audit replaces this object by
-    one that walks through all outcomes.
+    statistics only. The coins of an assignment take a number too, and have a key that a keyed hash (BLAKE2b) makes of it. An
+    audit replaces this object by one that walks through all outcomes.
     """
 
     def __init__(self, random_state: object = None) -> None:
@@ -159,13 +155,7 @@ class Randomness:
         if os.getpid() != self._process:
             raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
         began()
-        return self._draws.update(_next)
-
-
-def _next(number: int) -> int:
-    if number >= LAST_DRAW:
-        raise BudgetExceeded("no stream is left: another draw would repeat the noise of one before it.")
-    return number + 1
+        return self._draws.update(lambda number: number + 1)  # ``open_stream`` knows numbers below 2**64 only
 
 
 def _fresh_key() -> bytes:  # tests replace it

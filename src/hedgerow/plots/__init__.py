@@ -7,11 +7,10 @@ scikit-learn.
 
 from hedgerow.plots.card import Page
 from hedgerow.plots.features import FeatureDisplay
-from hedgerow.plots.model import ExplanationDisplay, ImportancesDisplay, TreeDisplay
+from hedgerow.plots.model import ExplanationDisplay, ImportancesDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
-    PrecisionRecallDisplay,
     PredictionErrorDisplay,
     ResidualDisplay,
     ROCDisplay,
@@ -26,10 +25,8 @@ __all__ = [
     "FeatureDisplay",
     "ImportancesDisplay",
     "Page",
-    "PrecisionRecallDisplay",
     "PredictionErrorDisplay",
     "PrivacyUtilityDisplay",
     "ROCDisplay",
     "ResidualDisplay",
-    "TreeDisplay",
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import textwrap
-from typing import Any, Self
+from importlib import import_module
+from typing import Any
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.texts import printable
@@ -14,15 +15,6 @@ BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
 LONGEST = 34  # characters of a cell or an answer in a picture
-NO_MATPLOTLIB = 'a picture needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ConfigurationError(NO_MATPLOTLIB) from error
-    return plt
 
 
 class Display:
@@ -31,20 +23,11 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it on matplotlib axes, or on a new figure, which a notebook displays, and return the display."""
-        if ax is None:
-            _, ax = _pyplot().subplots(figsize=self._size(), layout="constrained")
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        self._draw(ax)
-        return self
-
-    def _size(self) -> tuple[float, float]:
-        return 5.0, 4.6  # inches
-
-    def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
+    def _axes(self, ax: Any, width: float = 5.0, height: float = 4.6) -> Any:
+        """Return the axes to draw on, or those of a new figure of this size in inches, and keep them."""
+        self.ax_ = new_grid(1, (width, height))[0] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        return self.ax_
 
 
 def framed(ax: Any, title: str = "", across: str = "", up: str = "", fontsize: int = 10) -> None:
@@ -57,9 +40,10 @@ def framed(ax: Any, title: str = "", across: str = "", up: str = "", fontsize: i
 
 def new_grid(count: int, size: tuple[float, float]) -> list[Any]:
     """Return this many axes, each of this size in inches, in rows of three in a new pyplot figure, which a notebook displays."""
+    plt = _matplotlib("pyplot")
     wide = max(min(count, 3), 1)
     high = max(-(-count // wide), 1)
-    figure, axes = _pyplot().subplots(
+    figure, axes = plt.subplots(
         high, wide, figsize=(size[0] * wide, size[1] * high), layout="constrained", squeeze=False
     )
     for unused in axes.ravel()[count:]:
@@ -69,11 +53,16 @@ def new_grid(count: int, size: tuple[float, float]) -> list[Any]:
 
 def new_figure(width: float, height: float) -> Any:
     """Return a figure of this size in inches for files, which no window or notebook displays."""
+    return _matplotlib("figure").Figure(figsize=(width, height), layout="constrained")
+
+
+def _matplotlib(name: str) -> Any:
     try:
-        from matplotlib.figure import Figure
+        return import_module(f"matplotlib.{name}")
     except ImportError as error:
-        raise ConfigurationError(NO_MATPLOTLIB) from error
-    return Figure(figsize=(width, height), layout="constrained")
+        raise ConfigurationError(
+            'a picture needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
+        ) from error
 
 
 def png_bytes(figure: Any, dpi: int = 110, colors: int | None = None) -> bytes:

@@ -10,8 +10,6 @@ import html
 import os
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,14 +24,12 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
 from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.ledgers.store import StoredLedger
-from hedgerow.plots.axes import BLUE, GREY, new_figure, png_bytes
+from hedgerow.plots.axes import new_figure, png_bytes
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
 from hedgerow.plots.model import ImportancesDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
-    PrecisionRecallDisplay,
     PredictionErrorDisplay,
     ResidualDisplay,
     ROCDisplay,
@@ -160,62 +156,24 @@ def write_card(
     estimator: PrivateEstimator, page: Page, ledger: Ledger | None = None, report: Card | None = None
 ) -> None:
     """Write the card of a fitted model on a page, from released values only. Pictures are drawn if matplotlib is installed."""
-    _about(estimator, page)
-    _schema(estimator, page)
-    _learned(estimator, page)
-    if report is not None:
-        page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
-        page.lines(str(report))
-        _report_pictures(report, page)
-        page.lines(report.certificate_.details())
-    if ledger is not None:
-        _spent(ledger, page)
-    page.heading("Limits").items(LIMITS)
-
-
-def _report_pictures(report: Card, page: Page) -> None:
-    kinds: tuple[Any, ...] = (ROCDisplay, PrecisionRecallDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
-    content = "the ROC curve, precision and recall, calibration, and the confusion matrix"
-    if isinstance(report, RegressionCard):
-        kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
-        content = "predictions against outcomes, residuals with quantiles, and calibration by tenths of the predictions"
-    try:
-        figures = [_drawn(kind.from_report(report)) for kind in kinds]
-    except ConfigurationError as error:  # without matplotlib
-        page.text(f"Pictures of {content} are missing: {error}")
-        return
-    page.figure(figures, f"{content[:1].upper()}{content[1:]}: all from the noisy counts of the report.")
-
-
-def _drawn(display: Any) -> Any:
-    figure = new_figure(WIDTH, 1.1 * HEIGHT)
-    display.plot(figure.subplots())
-    return figure
-
-
-def _about(estimator: PrivateEstimator, page: Page) -> None:
-    certificate = estimator.certificate_
-    claim = certificate.claim
+    certificate, claim, schema = estimator.certificate_, estimator.certificate_.claim, estimator.schema_
     summary = (estimator.__doc__ or "").strip().splitlines()
-    facts = [
-        ("system", type(estimator).__name__),
-        ("form", certificate.variant),
-        ("epsilon", decimal_text(claim.epsilon)),
-        ("delta", decimal_text(claim.delta)),
-        ("neighboring data sets", claim.adjacency),
-        ("protected", str(certificate.unit)),
-        ("guarantee", "holds" if certificate.holds else "DOES NOT HOLD"),
-        ("written by", f"hedgerow {__version__}"),
-    ]
-    page.text(summary[0] if summary else "").table(("what", "value"), facts)
+    facts = {
+        "system": type(estimator).__name__,
+        "form": certificate.variant,
+        "epsilon": decimal_text(claim.epsilon),
+        "delta": decimal_text(claim.delta),
+        "neighboring data sets": claim.adjacency,
+        "protected": str(certificate.unit),
+        "guarantee": "holds" if certificate.holds else "DOES NOT HOLD",
+        "written by": f"hedgerow {__version__}",
+    }
+    page.text(summary[0] if summary else "").table(("what", "value"), facts.items())
     page.heading("What it guarantees")
     if not certificate.holds:
         page.text("No guarantee holds for this model:").items(certificate.reasons)
     page.lines(certificate.details())
 
-
-def _schema(estimator: PrivateEstimator, page: Page) -> None:
-    schema = estimator.schema_
     page.heading("What it reads").text(
         "All of this is public and was never read off the records."
         if schema.is_given
@@ -230,64 +188,65 @@ def _schema(estimator: PrivateEstimator, page: Page) -> None:
     if schema.missing:
         page.text(f"Empty cells and these markers are missing values: {', '.join(map(repr, schema.missing))}.")
 
+    _learned(estimator, page)
+    if report is not None:
+        page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
+        page.lines(str(report))
+        kinds: tuple[Any, ...] = (ROCDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
+        content = "the ROC curve, calibration, and the confusion matrix"
+        if isinstance(report, RegressionCard):
+            kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
+            content = (
+                "predictions against outcomes, residuals with quantiles, and calibration by tenths of the predictions"
+            )
+        try:
+            figures = [_drawn(kind.from_report(report)) for kind in kinds]
+            page.figure(figures, f"{content[:1].upper()}{content[1:]}: all from the noisy counts of the report.")
+        except ConfigurationError as error:  # without matplotlib
+            page.text(f"Pictures of {content} are missing: {error}")
+        page.lines(report.certificate_.details())
+    if ledger is not None:
+        from hedgerow.ledgers.store import StoredLedger  # SQLAlchemy takes its time
+
+        page.heading("What was spent on these records")
+        sums = (("epsilon spent", decimal_text(ledger.spent)), ("epsilon left", decimal_text(ledger.remaining)))
+        page.table(("what", "value"), sums)
+        if isinstance(ledger, StoredLedger):
+            entries = (
+                (f"{entry.time:%Y-%m-%d %H:%M} UTC", entry.who, entry.label, entry.state, decimal_text(entry.epsilon))
+                for entry in ledger.entries
+            )
+            page.table(("when", "who", "what", "state", "epsilon"), entries)
+    page.heading("Limits").items(LIMITS)
+
+
+def _drawn(display: Any) -> Any:
+    figure = new_figure(WIDTH, 1.1 * HEIGHT)
+    display.plot(figure.subplots())
+    return figure
+
 
 def _learned(estimator: PrivateEstimator, page: Page) -> None:
+    importances, names = estimator.feature_importances_, estimator.schema_.names
+    ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES].tolist()
     page.heading("What it learned")
-    importances = estimator.feature_importances_
     try:
-        _pictures(estimator, page)
+        figure = new_figure(6.4, 0.9 + 0.28 * min(len(names), MOST_FEATURES))
+        display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
+        page.figure(figure, f"Importances: {display.words}.")
+        model = estimator.model_
+        if isinstance(model, AdditiveModel) or (isinstance(model, BoostedModel) and model.form.depth <= 1):
+            panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])
+            target, classes = outcome_words(estimator), ClassOrder.of(estimator.schema_).classes
+            figures = [_drawn(FeatureDisplay([panel], classes, target=target)) for panel in panels]
+            if figures:
+                what = target or "the log-odds"
+                page.figure(figures, f"What each feature adds to {what}, with 90 % bands for noise, where known.")
     except ConfigurationError as error:  # without matplotlib
         page.text(f"Pictures of importances and of what each feature adds are missing: {error}")
-    ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES].tolist()
-    names = estimator.schema_.names
     rows = ((names[place], f"{importances[place]:.4f}" if importances[place] else "not used") for place in ranked)
     page.table(("feature", "importance"), rows)
     unused = [name for name, importance in zip(names, importances, strict=True) if not importance]
     if unused:
         more = ", ..." if len(unused) > MOST_FEATURES else ""
         page.text(f"Features that the model does not use, {len(unused)}: {', '.join(unused[:MOST_FEATURES])}{more}.")
-
-
-def _pictures(estimator: PrivateEstimator, page: Page) -> None:
-    importances, names = estimator.feature_importances_, estimator.schema_.names
-    figure = new_figure(6.4, 0.9 + 0.28 * min(len(names), MOST_FEATURES))
-    display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
-    page.figure(figure, f"Importances: {display.words}.")
-    if not isinstance(estimator.model_, AdditiveModel | BoostedModel):
-        return
-    ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES]
-    try:
-        panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])
-    except ConfigurationError:  # trees of several features have no curves
-        return
-    if not panels:
-        return
-    target, classes = outcome_words(estimator), ClassOrder.of(estimator.schema_).classes
-    figures = [_drawn(FeatureDisplay([panel], classes, target=target)) for panel in panels]
-    page.figure(
-        figures, f"What each feature adds to {target or 'the log-odds'}, with 90 % bands for noise, where known."
-    )
-
-
-def _spent(ledger: Ledger, page: Page) -> None:
-    page.heading("What was spent on these records")
-    sums = (("epsilon spent", decimal_text(ledger.spent)), ("epsilon left", decimal_text(ledger.remaining)))
-    page.table(("what", "value"), sums)
-    if isinstance(ledger, StoredLedger):
-        rows = (
-            (f"{entry.time:%Y-%m-%d %H:%M} UTC", entry.who, entry.label, entry.state, decimal_text(entry.epsilon))
-            for entry in ledger.entries
-        )
-        page.table(("when", "who", "what", "state", "epsilon"), rows)
-
-
-def plot_spending(times: Sequence[datetime], amounts: Sequence[float], ceiling: float, unit: str) -> Any:
-    figure = new_figure(8, 3.5)
-    axes = figure.subplots()
-    axes.step([times[0], *times], [0.0, *accumulate(amounts)], where="post", color=BLUE, label="spent")
-    axes.axhline(ceiling, linestyle="--", color=GREY, label="ceiling")
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel(unit)
-    axes.legend()
-    figure.autofmt_xdate()
-    return figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, framed, new_grid, s
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
 
-Shown = TypeVar("Shown", Curve, Pair)
+Column = tuple[Floats, Floats | None, str, str]  # of one class: values, half-widths of the band, color and label
 
 FARTHEST = 1e300  # from zero that is drawn: matplotlib computes widths
 FIRST = 6  # panels if no features are named
@@ -51,47 +51,58 @@ class FeatureAxis:
 
 @dataclass(frozen=True, eq=False)
 class FeaturePanel:
-    """One feature: its axis, and its curve with the uncertainty from the added noise."""
+    """One feature with its curve, or two and what they add together beyond that, with the uncertainty from the added noise."""
 
-    axis: FeatureAxis
-    curve: Curve
-
-    __repr__ = short_repr
-
-
-@dataclass(frozen=True, eq=False)
-class PairPanel:
-    """Two features: their joint contribution beyond the contribution of each by itself."""
-
-    first: FeatureAxis
-    second: FeatureAxis
-    pair: Pair
+    axes: tuple[FeatureAxis, ...]
+    effect: Curve | Pair
 
     __repr__ = short_repr
 
 
 def feature_panels(
     estimator: Any, features: str | Iterable[str | tuple[str, str]] | None = None
-) -> tuple[FeaturePanel | PairPanel, ...]:
+) -> tuple[FeaturePanel, ...]:
     """Return the panels of features, and of pairs of features, of a booster all of whose trees test one feature.
 
-    Without ``features`` they are the six of the largest importances. A model without curves is refused.
+    Without ``features`` they are the six of the largest importances. A model without curves is refused. Classes are in the order
+    of ``classes_``; for two classes there is one column.
     """
-    model, names = estimator.model_, list(estimator.schema_.names)
+    model, names, order = estimator.model_, list(estimator.schema_.names), ClassOrder.of(estimator.schema_)
     if not isinstance(model, AdditiveModel) and not (isinstance(model, BoostedModel) and model.form.depth <= 1):
         raise ConfigurationError(
             f"{type(estimator).__name__} has no curve for each feature: its model is no sum of trees of one feature. Fit "
-            "hr.HedgerowClassifier or hr.HedgerowRegressor, or show a tree by hr.TreeDisplay and one prediction by "
-            "hr.ExplanationDisplay."
+            "hr.HedgerowClassifier or hr.HedgerowRegressor, or show one prediction by hr.ExplanationDisplay."
         )
     if features is None:
         largest = np.argsort(-estimator.feature_importances_, kind="stable")[:FIRST]
         features = [names[place] for place in largest]
-    panels = (
-        [(features,)] if isinstance(features, str) else [(one,) if isinstance(one, str) else one for one in features]
-    )
-    order = ClassOrder.of(estimator.schema_)
-    return tuple(_panel(model, names, order, tuple(panel)) for panel in panels)
+    panels = []
+    for panel in [features] if isinstance(features, str) else features:
+        of = (panel,) if isinstance(panel, str) else tuple(panel)
+        unknown = [name for name in of if name not in names]
+        if unknown:
+            raise ConfigurationError(f"there is no feature {unknown[0]!r}; pass one of {', '.join(map(str, names))}.")
+        places = sorted(map(names.index, of))
+        effect: Curve | Pair
+        if len(of) == 1 and isinstance(model, AdditiveModel):
+            effect = curve_of(model, places[0])
+        elif len(of) == 1:
+            values = model.curve(places[0]).reshape(int(model.encoder.n_codes[places[0]]), -1)
+            even = np.full(len(values), 1 / len(values))
+            effect = Curve(values - values.mean(axis=0), None, even, np.ones(len(values), dtype=np.bool_))
+        elif isinstance(model, AdditiveModel) and len(set(places)) == 2:
+            effect = pair_of(model, *places)
+        else:
+            raise ConfigurationError(
+                f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier "
+                "or hr.HedgerowRegressor."
+            )
+        deviation = effect.deviation
+        if deviation is not None and deviation.shape[-1] > 1:
+            deviation = order.columns(deviation)
+        effect = replace(effect, values=order.margins(effect.values), deviation=deviation)
+        panels.append(FeaturePanel(tuple(FeatureAxis.of(model.encoder, place) for place in places), effect))
+    return tuple(panels)
 
 
 def outcome_words(estimator: Any) -> str | None:
@@ -100,42 +111,6 @@ def outcome_words(estimator: Any) -> str | None:
         return None
     target = estimator.schema_.target or "the outcome"
     return target if estimator.model_.loss.scale == "outcome" else f"the log of {target}"
-
-
-def _panel(
-    model: AdditiveModel | BoostedModel, names: list[str], order: ClassOrder, of: tuple[str, ...]
-) -> FeaturePanel | PairPanel:
-    unknown = [name for name in of if name not in names]
-    if unknown:
-        raise ConfigurationError(f"there is no feature {unknown[0]!r}; pass one of {', '.join(map(str, names))}.")
-    places = [names.index(name) for name in of]
-    if len(places) == 1:
-        return FeaturePanel(FeatureAxis.of(model.encoder, places[0]), _ordered(_curve(model, places[0]), order))
-    if not isinstance(model, AdditiveModel) or len(set(places)) != 2:
-        raise ConfigurationError(
-            f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier or "
-            "hr.HedgerowRegressor."
-        )
-    first, second = sorted(places)
-    axes = FeatureAxis.of(model.encoder, first), FeatureAxis.of(model.encoder, second)
-    return PairPanel(*axes, _ordered(pair_of(model, first, second), order))
-
-
-def _ordered(shown: Shown, order: ClassOrder) -> Shown:
-    """Return a curve or pair with the classes in the order of ``classes_``. For two classes it has one column."""
-    deviation = shown.deviation
-    if deviation is not None and deviation.shape[-1] > 1:
-        deviation = order.columns(deviation)
-    return replace(shown, values=order.margins(shown.values), deviation=deviation)
-
-
-def _curve(model: AdditiveModel | BoostedModel, feature: int) -> Curve:
-    if isinstance(model, AdditiveModel):
-        return curve_of(model, feature)
-    values = model.curve(feature)
-    values = values[:, None] if values.ndim == 1 else values
-    even = np.full(len(values), 1 / len(values))
-    return Curve(values - values.mean(axis=0), None, even, np.ones(len(values), dtype=np.bool_))
 
 
 @dataclass(eq=False, repr=False)
@@ -151,7 +126,7 @@ class FeatureDisplay(Display):
 
     Parameters
     ----------
-    panels : sequence of FeaturePanel or PairPanel
+    panels : sequence of FeaturePanel
         The panels to draw.
     classes : tuple
         The classes, sorted. For two classes, the log-odds are those of the second. None for a regressor, whose curves are in the
@@ -172,12 +147,12 @@ class FeatureDisplay(Display):
     >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["low", "high"])
     >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit([["x"], ["y"]] * 500, ["low", "high"] * 500)
     >>> [panel] = feature_panels(model, "a")
-    >>> panel.curve.values.shape == panel.curve.deviation.shape == (len(panel.axis.labels), 1)
+    >>> panel.effect.values.shape == panel.effect.deviation.shape == (len(panel.axes[0].labels), 1)
     True
     """
 
     axes_: list[Any] = field(init=False)
-    panels: Sequence[FeaturePanel | PairPanel]
+    panels: Sequence[FeaturePanel]
     classes: Sequence[Any]
     confidence: float = field(default=0.9, kw_only=True)
     target: str | None = field(default=None, kw_only=True)
@@ -219,49 +194,49 @@ class FeatureDisplay(Display):
                 f"there are {len(self.panels)} panels, and {len(self.axes_)} axes to draw them on."
             )
         for axes, panel in zip(self.axes_, self.panels, strict=True):
-            if isinstance(panel, PairPanel):
-                self._draw_pair(axes, panel)
-            elif panel.axis.ends is None:
-                self._draw_values(axes, panel)
+            if isinstance(panel.effect, Pair):
+                self._draw_pair(axes, panel.axes, panel.effect)
             else:
-                self._draw_steps(axes, panel)
-            if isinstance(panel, FeaturePanel) and not panel.curve.values.any():
-                axes.annotate(
-                    "the model does not use it", (0.5, 0.6), xycoords="axes fraction", ha="center", color=GREY
-                )
+                self._draw_curve(axes, panel.axes[0], panel.effect)
         self.figure_ = self.axes_[0].figure if self.axes_ else None
         return self
 
-    @property
-    def _quantity(self) -> str:
-        """What the values are, for an axis."""
-        if not self.classes:
-            return f"added to {self.target or 'the outcome'}"
-        return f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
-
-    def _columns(self, panel: FeaturePanel) -> Iterable[tuple[Floats, Floats | None, str, str]]:
-        """Yield values, half-widths of bands, color and label of each class; for two classes, of the second only."""
-        curve = panel.curve
-        columns = curve.values.shape[1]
-        for k in range(columns):
+    def _draw_curve(self, ax: Any, axis: FeatureAxis, curve: Curve) -> None:
+        quantity = f"added to {self.target or 'the outcome'}"
+        if self.classes:
+            quantity = f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
+        quantity, title = wrapped(quantity, LABEL), wrapped(axis.name, 40)
+        # Values, half-widths of bands, color and label of each class; for two classes, of the second only.
+        columns, many = [], curve.values.shape[1] > 1
+        for k, values in enumerate(curve.values.T):
             half = None if curve.deviation is None else self.sureness * curve.deviation[:, k]
-            color = BLUE if columns == 1 else COLORS[k % len(COLORS)]
-            yield curve.values[:, k], half, color, "" if columns == 1 else shown(self.classes[k])
+            color, label = (COLORS[k % len(COLORS)], shown(self.classes[k])) if many else (BLUE, "")
+            columns.append((values, half, color, label))
+        if axis.ends is None:
+            ax.axvline(0, color=GREY, linewidth=0.8, zorder=0)
+            self._draw_values(ax, axis, curve, columns)
+            framed(ax, title, quantity)
+        else:
+            ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
+            self._draw_steps(ax, axis, curve, columns)
+            framed(ax, title, wrapped(axis.name, LABEL), quantity)
+            name_ticks(ax.xaxis, axis)
+        if len(self.classes) > 2:
+            ax.legend(frameon=False, fontsize=8)
+        if not curve.values.any():
+            ax.annotate("the model does not use it", (0.5, 0.6), xycoords="axes fraction", ha="center", color=GREY)
 
-    def _draw_steps(self, ax: Any, panel: FeaturePanel) -> None:
+    def _draw_steps(self, ax: Any, axis: FeatureAxis, curve: Curve, columns: list[Column]) -> None:
         """Draw a numeric feature: steps from bin to bin, and beside them the contribution of missing cells."""
-        axis, curve = panel.axis, panel.curve
-        assert axis.ends is not None
-        missing = bool(curve.seen[axis.values])
-        beside = axis.ends[-1] + 0.06 * (axis.ends[-1] - axis.ends[0])
-        for values, half, color, label in self._columns(panel):
-            bins = values[: axis.values]
-            ax.stairs(bins, axis.ends, baseline=None, color=color, linewidth=1.6, label=label)
+        ends, bins, missing = axis.ends, slice(axis.values), bool(curve.seen[axis.values])
+        assert ends is not None
+        beside = ends[-1] + 0.06 * (ends[-1] - ends[0])
+        for values, half, color, label in columns:
+            ax.stairs(values[bins], ends, baseline=None, color=color, linewidth=1.6, label=label)
             if half is not None:
-                low, high = bins - half[: axis.values], bins + half[: axis.values]
-                ax.fill_between(
-                    axis.ends, [*low, low[-1]], [*high, high[-1]], step="post", color=color, alpha=0.2, linewidth=0
-                )
+                low, high = values[bins] - half[bins], values[bins] + half[bins]
+                band = [*low, low[-1]], [*high, high[-1]]
+                ax.fill_between(ends, *band, step="post", color=color, alpha=0.2, linewidth=0)
             if missing:
                 error = None if half is None else half[axis.values]
                 ax.errorbar([beside], [values[axis.values]], yerr=error, fmt="o", color=color, markersize=4)
@@ -269,23 +244,20 @@ class FeatureDisplay(Display):
             ax.annotate(
                 "missing", (beside, 0.02), xycoords=("data", "axes fraction"), rotation=90, fontsize=8, ha="center"
             )
-        shares = curve.mass[: axis.values]
+        shares = curve.mass[bins]
         if curve.deviation is not None and shares.max() > 0:
             # The share of each bin, if it was released: without it, empty ends look as certain as the middle.
             bottom = ax.inset_axes((0, 0, 1, 0.08), sharex=ax)
-            bottom.stairs(shares, axis.ends, fill=True, color=GREY, alpha=0.5)
+            bottom.stairs(shares, ends, fill=True, color=GREY, alpha=0.5)
             bottom.set_axis_off()
-        self._finish(ax, axis, vertical=True)
 
-    def _draw_values(self, ax: Any, panel: FeaturePanel) -> None:
+    def _draw_values(self, ax: Any, axis: FeatureAxis, curve: Curve, columns: list[Column]) -> None:
         """Draw a categorical feature: a point for each value, or for those of the most records if there are too many."""
-        axis, curve = panel.axis, panel.curve
         drawn = [code for code in range(len(axis.labels)) if code < axis.values or curve.seen[code]]
         left = len(drawn) - MOST_VALUES
         if left > 0:
             drawn = sorted(sorted(drawn, key=lambda code: -curve.mass[code])[:MOST_VALUES])
         places = np.arange(len(drawn))
-        columns = list(self._columns(panel))
         for number, (values, half, color, label) in enumerate(columns):
             aside = 0.5 * ((number + 0.5) / len(columns) - 0.5)
             error = None if half is None else half[drawn]
@@ -295,48 +267,33 @@ class FeatureDisplay(Display):
             labels[-1] += f"\n(+ {left} of fewer records)"
         ax.set_yticks(places, labels, fontsize=8)
         ax.invert_yaxis()
-        self._finish(ax, axis, vertical=False)
 
-    def _finish(self, ax: Any, axis: FeatureAxis, *, vertical: bool) -> None:
-        (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
-        quantity, title = wrapped(self._quantity, LABEL), wrapped(axis.name, 40)
-        if vertical:
-            framed(ax, title, wrapped(axis.name, LABEL), quantity)
-            name_ticks(ax.xaxis, axis)
-        else:
-            framed(ax, title, quantity)
-        if len(self.classes) > 2:
-            ax.legend(frameon=False, fontsize=8)
-
-    def _draw_pair(self, ax: Any, panel: PairPanel) -> None:
+    def _draw_pair(self, ax: Any, axes: tuple[FeatureAxis, ...], pair: Pair) -> None:
         """Draw a pair as a map; cells that noise alone may explain are grey. With more than two classes, the last is drawn."""
-        values = panel.pair.values[: panel.first.values, : panel.second.values, -1]
-        ends = [
-            np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in (panel.first, panel.second)
-        ]
+        cells: Any = (*(slice(axis.values) for axis in axes), -1)
+        values, deviation = pair.values[cells], pair.deviation
+        ends = [np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in axes]
         most = max(float(np.abs(values).max()), FAINT if self.classes else 0.0) or 1.0
-        drawn = ax.pcolormesh(ends[0], ends[1], values.T, cmap="RdBu_r", vmin=-most, vmax=most)
-        if panel.pair.deviation is not None:
-            unsure = (
-                np.abs(values) <= self.sureness * panel.pair.deviation[: panel.first.values, : panel.second.values, -1]
-            )
-            veil = np.where(unsure, 1.0, np.nan)
-            ax.pcolormesh(ends[0], ends[1], veil.T, cmap="Greys", vmin=0, vmax=3, alpha=0.75)
-        for axis, of, ticks in ((panel.first, ax.xaxis, ax.set_xticks), (panel.second, ax.yaxis, ax.set_yticks)):
+        drawn = ax.pcolormesh(*ends, values.T, cmap="RdBu_r", vmin=-most, vmax=most)
+        if deviation is not None:
+            veil = np.where(np.abs(values) <= self.sureness * deviation[cells], 1.0, np.nan)
+            ax.pcolormesh(*ends, veil.T, cmap="Greys", vmin=0, vmax=3, alpha=0.75)
+        for axis, of, ticks in zip(axes, (ax.xaxis, ax.yaxis), (ax.set_xticks, ax.set_yticks), strict=True):
             name_ticks(of, axis)
             if axis.ends is None:
-                turned = {"rotation": 45, "ha": "right"} if axis is panel.first else {}
+                turned = {"rotation": 45, "ha": "right"} if axis is axes[0] else {}
                 ticks(range(axis.values), [shown(label) for label in axis.labels[: axis.values]], fontsize=7, **turned)
-        first, second = panel.first.name, panel.second.name
+        first, second = (axis.name for axis in axes)
         ax.set_xlabel(wrapped(first, LABEL))
         ax.set_ylabel(wrapped(second, LABEL))
         ax.set_title(wrapped(f"{first} and {second} together", 40), fontsize=10, loc="left")
-        quantity = f"log-odds of {self.classes[-1]}" if self.classes else self._quantity
+        quantity = f"log-odds of {self.classes[-1]}" if self.classes else f"added to {self.target or 'the outcome'}"
         ax.figure.colorbar(drawn, ax=ax, label=wrapped(quantity, LABEL))
 
 
 def name_ticks(of: Any, axis: FeatureAxis) -> None:
     """Label the ticks of a matplotlib axis in the feature's units, if numbers are not clear enough."""
-    if axis.tick is not None:
-        of.set_major_formatter(lambda place, _: axis.tick(place) if axis.tick is not None else "")
+    tick = axis.tick
+    if tick is not None:
+        of.set_major_formatter(lambda place, _: tick(place))
         of.set_tick_params(labelrotation=30, labelsize=8)

@@ -1,10 +1,10 @@
-"""What a model learned: importances, one prediction explained, and a released tree as plain values and as a picture."""
+"""What a model learned: importances, one prediction explained, and a released tree as plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from statistics import NormalDist
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation
-from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, short, shown, wrapped
+from hedgerow.plots.axes import BLUE, GREY, RED, Display, framed, short, shown, wrapped
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
 from hedgerow.texts import printable
@@ -28,7 +28,29 @@ def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
 
     A leaf of a booster has its contribution to the log-odds: of each class, or of two classes the second's alone.
     """
-    return _node(model, int(model.forest.roots[tree]))
+    forest, schema, order = model.forest, model.encoder.schema, ClassOrder.of(model.encoder.schema)
+
+    def values_of(node: int) -> dict[str, Any]:
+        test = int(forest.test[node])
+        if test < 0:
+            leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
+            if isinstance(model, BoostedModel):  # whose counts may be weights in other units
+                margins = model.shown(model.votes[[node]] / model.vote_steps)[0]
+                leaf["log_odds"] = order.margins(margins).reshape(-1).tolist()
+            elif forest.counts is not None:
+                leaf["noisy_counts"] = order.columns(forest.counts[node]).tolist()
+            return leaf
+        feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
+        branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]
+        name = schema.names[feature]
+        branches = []
+        for branch in range(int(forest.candidates.arity[test])):
+            codes = np.flatnonzero(branch_of_code == branch).tolist()
+            when = branch_text(name, schema.features[name], codes, model.encoder.max_bins)
+            branches.append({"when": when, "node": values_of(first + branch)})
+        return {"feature": name, "branches": branches}
+
+    return values_of(int(forest.roots[tree]))
 
 
 def leaf_text(leaf: Mapping[str, Any]) -> str:
@@ -38,176 +60,25 @@ def leaf_text(leaf: Mapping[str, Any]) -> str:
     return f"{text}, noisy counts {', '.join(map(str, leaf['noisy_counts']))}" if "noisy_counts" in leaf else text
 
 
-def _node(model: ForestModel, node: int) -> dict[str, Any]:
-    forest, schema = model.forest, model.encoder.schema
-    test = int(forest.test[node])
-    if test < 0:
-        leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
-        if isinstance(model, BoostedModel):
-            # The counts may be weights in other units.
-            margins = model.shown(model.votes[[node]] / model.vote_steps)[0]
-            leaf["log_odds"] = ClassOrder.of(schema).margins(margins).reshape(-1).tolist()
-        elif forest.counts is not None:
-            leaf["noisy_counts"] = ClassOrder.of(schema).columns(forest.counts[node]).tolist()
-        return leaf
-    feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
-    branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]
-    name = schema.names[feature]
-    branches = []
-    for branch in range(int(forest.candidates.arity[test])):
-        codes = np.flatnonzero(branch_of_code == branch).tolist()
-        when = branch_text(name, schema.features[name], codes, model.encoder.max_bins)
-        branches.append({"when": when, "node": _node(model, first + branch)})
-    return {"feature": name, "branches": branches}
-
-
 def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) -> str:
     """Return the cells of a feature that take a branch, such as "age in [18, 32.4) or missing" or "job = nurse"."""
+    negated = ""
     if isinstance(feature, Categorical):
         others = [code for code in range(feature.n_codes(max_bins)) if code not in codes]
         if len(others) == 1 and len(codes) > 1:
-            return f"{printable(name)} not {_cells_text(feature, others, max_bins)}"
-    return f"{printable(name)} {_cells_text(feature, codes, max_bins)}"
-
-
-def _cells_text(feature: Feature, codes: list[int], max_bins: int) -> str:
+            negated, codes = "not ", others
     n_values = feature.n_codes(max_bins) - (1 if isinstance(feature, Numeric) else 2)
-    values = [code for code in codes if code < n_values]
+    values, parts = [code for code in codes if code < n_values], []
     if isinstance(feature, Numeric):
-        labels = [feature.interval_label(run[0], run[-1], max_bins) for run in _runs(values)]
-        parts = [f"in {label}" if label.startswith("[") else f"= {label}" for label in labels]
-    else:
-        parts = ["= " + ", ".join(printable(feature.code_label(code, max_bins)) for code in values)] if values else []
-    return " or ".join([*parts, *(feature.code_label(code, max_bins) for code in codes if code >= n_values)])
-
-
-def _runs(codes: list[int]) -> list[list[int]]:
-    runs: list[list[int]] = []
-    for code in codes:
-        if runs and runs[-1][-1] == code - 1:
-            runs[-1].append(code)
-        else:
-            runs.append([code])
-    return runs
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A node of a picture: its column is the number of tests above it, and ``when`` the branch that leads to it."""
-
-    column: int
-    row: float
-    when: str
-    text: str
-    label: str | None = None
-    parent_row: float | None = None
-
-
-def placed_nodes(tree: Mapping[str, Any], max_depth: int | None = None) -> tuple[Placed, ...]:
-    """Return the nodes of a tree, in the form of ``tree_values``, with each leaf on a row of its own.
-
-    Sibling leaves of the same class share a row. Below ``max_depth`` tests, a subtree is one node with its number of leaves.
-    """
-    return tuple(_place(tree, 0, "", max_depth, count()))
-
-
-def _place(node: Mapping[str, Any], column: int, when: str, max_depth: int | None, rows: Iterator[int]) -> list[Placed]:
-    if "branches" not in node:
-        return [Placed(column, next(rows), when, leaf_text(node), str(node["label"]))]
-    if max_depth is not None and column >= max_depth:
-        return [Placed(column, next(rows), when, f"test of {node['feature']} ({_n_leaves(node)} leaves below)")]
-    below = [_place(child, column + 1, words, max_depth, rows) for words, child in _merged(node)]
-    row = (below[0][0].row + below[-1][0].row) / 2
-    placed = [Placed(column, row, when, str(node["feature"]))]
-    for child, *rest in below:
-        placed += [replace(child, parent_row=row), *rest]
-    return placed
-
-
-def _merged(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each child with the text of its branch. Leaves that have the same label, and nothing else, are merged."""
-    name = f"{node['feature']} "
-    groups: dict[object, tuple[list[str], Mapping[str, Any]]] = {}
-    for number, branch in enumerate(node["branches"]):
-        child = branch["node"]
-        key: object = number if "branches" in child or len(child) > 1 else ("leaf", child["label"])
-        groups.setdefault(key, ([], child))[0].append(branch["when"].removeprefix(name))
-    for branches, child in groups.values():
-        categories = [text.removeprefix("= ") for text in branches if text.startswith("= ")]
-        others = [text for text in branches if not text.startswith("= ")]
-        yield " or ".join([*([f"= {', '.join(categories)}"] if categories else []), *others]), child
-
-
-def _n_leaves(node: Mapping[str, Any]) -> int:
-    return sum(_n_leaves(branch["node"]) for branch in node["branches"]) if "branches" in node else 1
-
-
-@dataclass(eq=False, repr=False)
-class TreeDisplay(Display):
-    """One tree of a private forest, as it was released.
-
-    Parameters
-    ----------
-    nodes : tuple of Placed
-        The nodes and their positions.
-    classes : tuple of str
-        The classes, whose order gives the colors of leaves.
-    title : str
-        The title of the picture.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["low", "high"])
-    >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema).fit([["x"], ["y"]], ["low", "high"])
-    >>> TreeDisplay.from_estimator(model).classes
-    ('high', 'low')
-    """
-
-    nodes: tuple[Placed, ...]
-    classes: tuple[str, ...]
-    title: str = ""
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, tree: int = 0, max_depth: int | None = 3) -> Self:
-        """Make the display of one tree of a fitted forest, counted from 0, down to ``max_depth`` tests on a path."""
-        model = estimator.model_
-        name = type(estimator).__name__
-        if not isinstance(model, ForestModel):
-            raise ConfigurationError(f"a tree is drawn of private forests, and {name} ({estimator.variant}) is none.")
-        trees = len(model.forest.roots)
-        if not 0 <= tree < trees:
-            raise ConfigurationError(f"tree {tree} does not exist; the model has {trees}, counted from 0.")
-        nodes, classes = placed_nodes(tree_values(model, tree), max_depth), ClassOrder.of(estimator.schema_).classes
-        return cls(nodes, tuple(map(str, classes)), f"{name}, tree {tree + 1} of {trees}")
-
-    def _columns_and_rows(self) -> tuple[int, float]:
-        return 1 + max(node.column for node in self.nodes), 1 + max(node.row for node in self.nodes)
-
-    def _size(self) -> tuple[float, float]:
-        columns, rows = self._columns_and_rows()
-        return 2.6 * columns + 1.0, 0.34 * rows + 0.8
-
-    def _draw(self, ax: Any) -> None:
-        columns, rows = self._columns_and_rows()
-        for node in self.nodes:
-            if node.parent_row is not None:
-                start, bend = node.column - 0.78, node.column - 0.70
-                line = [start, bend, node.column], [node.parent_row, node.row, node.row]
-                ax.plot(*line, color=GREY, linewidth=0.8, zorder=1)
-                when = shown(short(node.when))
-                ax.text(bend + 0.01, node.row - 0.07, when, fontsize=6.5, va="bottom", color="#444444")
-            box = {"boxstyle": "round,pad=0.25", "facecolor": self._color(node), "edgecolor": "none"}
-            ax.text(node.column, node.row, shown(short(node.text)), va="center", fontsize=8, bbox=box)
-        ax.set_xlim(-0.05, columns - 0.25)
-        ax.set_ylim(rows - 0.3, -0.9)
-        ax.set_axis_off()
-        ax.set_title(shown(self.title), fontsize=10, loc="left")
-
-    def _color(self, node: Placed) -> str:
-        if node.label not in self.classes:
-            return "#eeeeee"
-        return COLORS[self.classes.index(node.label) % len(COLORS)] + "44"
+        # Neighboring codes less their places are equal.
+        for _, run in groupby(enumerate(values), lambda pair: pair[1] - pair[0]):
+            within = [code for _, code in run]
+            label = feature.interval_label(within[0], within[-1], max_bins)
+            parts.append(f"in {label}" if label.startswith("[") else f"= {label}")
+    elif values:
+        parts.append("= " + ", ".join(printable(feature.code_label(code, max_bins)) for code in values))
+    parts += [feature.code_label(code, max_bins) for code in codes if code >= n_values]
+    return f"{printable(name)} {negated}{' or '.join(parts)}"
 
 
 @dataclass(eq=False, repr=False)
@@ -252,11 +123,10 @@ class ImportancesDisplay(Display):
         given = {"words": model.importance_rule, "max_features": max_features}
         return cls(estimator.schema_.names, estimator.feature_importances_, noise, **given).plot(ax)
 
-    def _size(self) -> tuple[float, float]:
-        return 6.4, 0.9 + 0.28 * min(len(self.names), self.max_features)
-
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
         drawn = np.argsort(-self.importances, kind="stable")[: self.max_features]
+        ax = self._axes(ax, 6.4, 0.9 + 0.28 * len(drawn))
         places = np.arange(len(drawn))
         ax.barh(places, self.importances[drawn], color=BLUE, height=0.7)
         if self.noise is not None:
@@ -267,6 +137,7 @@ class ImportancesDisplay(Display):
         ax.set_ylim(len(drawn) - 0.4, -0.6)
         across = wrapped(self.words + (f"; {left} features more" if left else ""), 80)
         framed(ax, across=across, fontsize=8)
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -324,11 +195,8 @@ class ExplanationDisplay(Display):
         """
         return cls(estimator.explain(X), record, **settings).plot(ax)
 
-    def _size(self) -> tuple[float, float]:
-        features = len(self.explanation.names)
-        return 6.8, 1.1 + 0.3 * (min(features, self.max_features) + (features > self.max_features))
-
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
         explanation, record = self.explanation, self.record
         added, deviation = explanation.contributions[record], None
         if explanation.deviation is not None:
@@ -345,6 +213,7 @@ class ExplanationDisplay(Display):
         words = [f"{explanation.names[place]} = {short(explanation.cells[record, place])}" for place in first]
         words += [f"{len(rest)} more"] if len(rest) else []
         places = np.arange(len(bars))
+        ax = self._axes(ax, 6.8, 1.1 + 0.3 * len(bars))
         ax.barh(places, bars, color=[BLUE if bar >= 0 else RED for bar in bars], height=0.7, alpha=0.85)
         if deviation is not None:
             half = NormalDist().inv_cdf((1 + self.confidence) / 2) * deviation[first]
@@ -355,3 +224,4 @@ class ExplanationDisplay(Display):
         title = f"{total:.2f}: {float(baseline):.2f} on average, {total - baseline:+.2f} here"
         across = f"added to the {explanation.scale}" + (f" of {label}" if explanation.classes else "")
         framed(ax, shown(title), shown(across))
+        return self

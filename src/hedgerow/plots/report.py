@@ -19,60 +19,8 @@ MOST_SHOWN = 0.995  # share of the residuals within the picture
 LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as shares of the picture
 
 
-def _labels(card: ReportCard) -> list[Value]:
-    return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
-
-
-def _diagonal(ax: Any, ends: Sequence[float]) -> None:
-    ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
-
-
-def _within_one(ax: Any, lines: Sequence[Any]) -> None:
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1.02)
-    if len(lines) > 1:
-        ax.legend(fontsize=8, frameon=False)
-
-
 @dataclass(eq=False, repr=False)
-class _Curves(Display):
-    """One curve for each class, with its band; ``name`` is that of the card's methods."""
-
-    lines: Sequence[tuple[str, Curve]]
-    bands: Sequence[Any] = ()
-
-    title, across, up = "", "", ""
-    name, style = "", "default"
-    rising = False
-
-    @classmethod
-    def from_report(cls, card: ReportCard) -> Self:
-        """Make the display of a report card."""
-        curve, band = getattr(card, f"{cls.name}_curve"), getattr(card, f"{cls.name}_band")
-        labels = _labels(card)
-        return cls([(str(label), curve(label)) for label in labels], [band(label) for label in labels])
-
-    def _draw(self, ax: Any) -> None:
-        framed(ax, self.title, self.across, self.up)
-        if self.rising:
-            _diagonal(ax, [0, 1])
-        for i, (name, curve) in enumerate(self.lines):
-            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name), drawstyle=self.style)
-            if i < len(self.bands):
-                self._fill(ax, i, curve)
-        _within_one(ax, self.lines)
-
-    def _fill(self, ax: Any, i: int, curve: Curve) -> None:
-        """Draw the band of a curve, between the extreme curves on either side that noise may give."""
-        across, up = np.array(self.bands[i].x), np.array(self.bands[i].y)
-        across = -across if self.rising else across
-        upper = np.clip(curve.x + across, 0, 1), np.clip(curve.y + up, 0, 1)
-        lower = np.clip(curve.x - across, 0, 1), np.clip(curve.y - up, 0, 1)
-        outline = [np.concatenate((one, other[::-1])) for one, other in zip(upper, lower, strict=True)]
-        ax.fill(*outline, color=COLORS[i % len(COLORS)], alpha=0.2, linewidth=0)
-
-
-class ROCDisplay(_Curves):
+class ROCDisplay(Display):
     """ROC curves, each class against the others.
 
     Parameters
@@ -89,31 +37,47 @@ class ROCDisplay(_Curves):
     'low'
     """
 
-    title = "ROC curve, with a 95 % band for the noise"
-    across, up = "false positive rate", "true positive rate"
-    name, rising = "roc", True
+    lines: Sequence[tuple[str, Curve]]
+    bands: Sequence[Any] = ()
+
+    @classmethod
+    def from_report(cls, card: ReportCard) -> Self:
+        """Make the display of a report card."""
+        labels = _labels(card)
+        return cls(
+            [(str(label), card.roc_curve(label)) for label in labels], [card.roc_band(label) for label in labels]
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax = self._axes(ax)
+        framed(ax, "ROC curve, with a 95 % band for the noise", "false positive rate", "true positive rate")
+        _diagonal(ax, [0, 1])
+        for i, (name, curve) in enumerate(self.lines):
+            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name))
+            if i < len(self.bands):  # between the extreme curves on either side that noise may give
+                across, up = np.array(self.bands[i].x), np.array(self.bands[i].y)
+                x = np.concatenate([curve.x - across, (curve.x + across)[::-1]])
+                y = np.concatenate([curve.y + up, (curve.y - up)[::-1]])
+                outline = np.clip(x, 0, 1), np.clip(y, 0, 1)
+                ax.fill(*outline, color=COLORS[i % len(COLORS)], alpha=0.2, linewidth=0)
+        _within_one(ax, self.lines)
+        return self
 
 
-class PrecisionRecallDisplay(_Curves):
-    """Precision by recall, each class against the others.
+def _labels(card: ReportCard) -> list[Value]:
+    return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
 
-    Parameters
-    ----------
-    lines : sequence of (str, Curve)
-        The name of each class and its curve.
-    bands : sequence of Band
-        Bands for the added noise, with a probability of 95 % at each threshold. If empty, no bands are drawn.
 
-    Examples
-    --------
-    >>> steps = Curve(np.array([0.0, 1.0]), np.array([1.0, 0.5]), np.array([1.0, 0.0]))
-    >>> PrecisionRecallDisplay([("low", steps)]).lines[0][0]
-    'low'
-    """
+def _diagonal(ax: Any, ends: Sequence[float]) -> None:
+    ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
 
-    title = "Precision and recall, with a 95 % band for the noise"
-    across, up = "recall", "precision"
-    name, style = "precision_recall", "steps-pre"
+
+def _within_one(ax: Any, lines: Sequence[Any]) -> None:
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.02)
+    if len(lines) > 1:
+        ax.legend(fontsize=8, frameon=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -151,7 +115,9 @@ class CalibrationDisplay(Display):
         lines = [(str(label), card.calibration(label)) for label in labels]
         return cls(lines, [card.calibration_band(label) for label in labels])
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax = self._axes(ax)
         ends = [0.0, 1.0]
         if self.outcome:
             framed(ax, "Calibration, from noisy counts", "mean prediction", "mean outcome")
@@ -176,6 +142,7 @@ class CalibrationDisplay(Display):
             ax.locator_params(axis="x", nbins=5)
         else:
             _within_one(ax, self.lines)
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -200,7 +167,9 @@ class ConfusionMatrixDisplay(Display):
         """Make the display of a report card."""
         return cls([(str(label), row) for label, row in zip(card.classes, card.confusion_matrix, strict=True)])
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax = self._axes(ax)
         framed(ax, "Confusion matrix, noisy counts", "predicted class", "label")
         table = np.array([row for _, row in self.lines])
         ax.imshow(np.maximum(table, 0), cmap="Blues", vmin=0)
@@ -210,6 +179,7 @@ class ConfusionMatrixDisplay(Display):
         names = [wrapped(name, 16) for name, _ in self.lines]
         ax.set_xticks(range(len(names)), names)
         ax.set_yticks(range(len(names)), names)
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -239,7 +209,9 @@ class PredictionErrorDisplay(Display):
         """Make the display of a report card."""
         return cls(*card.outcomes_by_prediction(SHARES))
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax = self._axes(ax)
         if len(self.predicted):
             both = self.predicted, self.outcomes
             _diagonal(ax, [min(part.min() for part in both), max(part.max() for part in both)])
@@ -250,6 +222,7 @@ class PredictionErrorDisplay(Display):
         framed(ax, "Predicted against observed, from noisy counts", "mean prediction of a group", "outcome")
         ax.locator_params(axis="x", nbins=5)  # with more, numbers of six digits would overlap
         ax.legend(fontsize=8, frameon=False, loc="lower right")
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -280,7 +253,9 @@ class ResidualDisplay(Display):
         """Make the display of a report card."""
         return cls(card.grid.residuals, card.residual_shares, [(share, card.quantile(share)) for share in SHARES])
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax = self._axes(ax)
         held = np.cumsum(self.shares)
         first, last = np.searchsorted(held, [1 - MOST_SHOWN, MOST_SHOWN])
         density = np.maximum(self.shares, 0) / np.diff(self.ends)
@@ -297,6 +272,7 @@ class ResidualDisplay(Display):
         title = "Residuals and their quantiles, from noisy counts" + "\n" * (1 + max(rows, default=0))
         framed(ax, title, "residual (outcome less prediction)", "density")
         ax.locator_params(axis="x", nbins=5)
+        return self
 
 
 def label_rows(places: Sequence[float], width: float) -> list[int]:

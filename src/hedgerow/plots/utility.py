@@ -31,22 +31,6 @@ class Line:
     like: str = ""
 
 
-def lines_of(
-    rows: Iterable[Mapping[str, Any]], *, measure: str = "accuracy", x: str = "epsilon", label: str = "system"
-) -> tuple[Line, ...]:
-    """Return one line per label from rows of single runs, whose numbers may be text. Rows without the measure are left out."""
-    runs: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        if row.get(measure) not in (None, ""):
-            runs[str(row[label])][float(row[x])].append(float(row[measure]))
-    lines = []
-    for name, cells in runs.items():
-        places = sorted(cells)
-        spread = [statistics.stdev(cells[at]) if len(cells[at]) > 1 else 0.0 for at in places]
-        lines.append(Line(name, tuple(places), tuple(statistics.mean(cells[at]) for at in places), tuple(spread)))
-    return tuple(lines)
-
-
 @dataclass(eq=False, repr=False)
 class PrivacyUtilityDisplay(Display):
     """A measure of utility against the privacy budget, or against another quantity that was varied.
@@ -95,34 +79,40 @@ class PrivacyUtilityDisplay(Display):
         label: str = "system",
         **settings: Any,
     ) -> Self:
-        """Make the display of rows of single runs, such as the lines of a CSV file; see ``lines_of``."""
-        return cls(lines_of(rows, measure=measure, x=x, label=label), measure=measure, x=x, **settings)
+        """Make the display of rows of single runs, such as the lines of a CSV file, whose numbers may be text.
+
+        There is a line per label. Rows without the measure are left out.
+        """
+        runs: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for row in rows:
+            if row.get(measure) not in (None, ""):
+                runs[str(row[label])][float(row[x])].append(float(row[measure]))
+        lines = []
+        for name, cells in runs.items():
+            places = sorted(cells)
+            means = tuple(statistics.mean(cells[at]) for at in places)
+            spread = tuple(statistics.stdev(cells[at]) if len(cells[at]) > 1 else 0.0 for at in places)
+            lines.append(Line(name, tuple(places), means, spread))
+        return cls(tuple(lines), measure=measure, x=x, **settings)
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
-        """Draw it on matplotlib axes, or on a new figure, and return the display."""
-        super().plot(ax)
-        if legend and self.artists_:
-            self.ax_.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)
-        return self
-
-    def _size(self) -> tuple[float, float]:
-        return 6.4, 4.2
-
-    def _draw(self, ax: Any) -> None:
-        self.artists_ = {}
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax, self.artists_ = self._axes(ax, 6.4, 4.2), {}
         families = list(dict.fromkeys([*self.order, *(line.like or line.label for line in self.lines)]))
         seen: dict[str, int] = defaultdict(int)
         for line in self.lines:
             family = line.like or line.label
             number = families.index(family)
-            self._draw_line(line, COLORS[number % len(COLORS)], DASHES[seen[family] % len(DASHES)], MARKERS[number % 8])
+            color, dashes = COLORS[number % len(COLORS)], DASHES[seen[family] % len(DASHES)]
+            style = {"color": color, "marker": MARKERS[number % len(MARKERS)], "markersize": 4, "linewidth": 1.5}
+            (self.artists_[line.label],) = ax.plot(line.x, line.mean, dashes, **style)
+            mean, spread = np.array(line.mean), np.array(line.spread)
+            ax.fill_between(line.x, mean - spread, mean + spread, color=color, alpha=0.13, linewidth=0)
             seen[family] += 1
         for line in self.reported:
             color = COLORS[families.index(line.like) % len(COLORS)] if line.like in families else "black"
-            (drawn,) = ax.plot(
-                line.x, line.mean, linestyle="none", marker="o", markersize=9, markerfacecolor="none", color=color
-            )
-            self.artists_[line.label] = drawn
+            style = {"marker": "o", "markersize": 9, "markerfacecolor": "none", "color": color}
+            (self.artists_[line.label],) = ax.plot(line.x, line.mean, linestyle="none", **style)
         if self.log:
             values = sorted({x for line in self.lines for x in line.x})
             ax.set_xscale("log")
@@ -130,31 +120,9 @@ class PrivacyUtilityDisplay(Display):
             ax.minorticks_off()
         framed(ax, "", shown(self.x), shown(self.measure))
         ax.grid(alpha=0.25)
-
-    def _draw_line(self, line: Line, color: str, dashes: str, marker: str) -> None:
-        (drawn,) = self.ax_.plot(line.x, line.mean, dashes, color=color, marker=marker, markersize=4, linewidth=1.5)
-        mean, spread = np.array(line.mean), np.array(line.spread)
-        self.ax_.fill_between(line.x, mean - spread, mean + spread, color=color, alpha=0.13, linewidth=0)
-        self.artists_[line.label] = drawn
-
-
-def worst_findings(findings: Iterable[Any]) -> tuple[Any, ...]:
-    worst: dict[tuple[Any, ...], Any] = {}
-    for finding in findings:
-        key = (finding.subject, finding.adjacency, finding.epsilon, finding.delta)
-        if key not in worst or finding.loss > worst[key].loss:
-            worst[key] = finding
-    return tuple(worst.values())
-
-
-def claim_text(finding: Any) -> str:
-    return f"{finding.subject}; {finding.adjacency}" + (f", delta {finding.delta:.12g}" if finding.delta else "")
-
-
-def bound_text(finding: Any) -> str:
-    bound = "infinite" if math.isinf(finding.loss) else f"{finding.loss:.3g}"
-    sure = "exact" if finding.confidence >= 1 else f"at {100 * finding.confidence:.12g} %"
-    return f"{bound} ({finding.attack}, {sure})" if finding.attack != sure else f"{bound} ({sure})"
+        if legend and self.artists_:
+            ax.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -181,25 +149,36 @@ class AuditDisplay(Display):
     @classmethod
     def from_findings(cls, findings: Iterable[Any]) -> Self:
         """Make the display of findings. Of several findings about one claim, the worst is shown."""
-        return cls(worst_findings(findings))
+        worst: dict[tuple[Any, ...], Any] = {}
+        for one in findings:
+            key = (one.subject, one.adjacency, one.epsilon, one.delta)
+            if key not in worst or one.loss > worst[key].loss:
+                worst[key] = one
+        return cls(tuple(worst.values()))
 
-    def _size(self) -> tuple[float, float]:
-        return 9.0, 1.3 + 0.42 * len(self.rows)
-
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax = self._axes(ax, 9.0, 1.3 + 0.42 * len(self.rows))
         finite = [value for row in self.rows for value in (row.epsilon, row.loss) if math.isfinite(value)]
         right = 1.25 * max([*finite, 1e-9])
         for place, row in enumerate(self.rows):
-            color = RED if row.loss > row.epsilon else BLUE
-            end = right if math.isinf(row.loss) else row.loss
+            color, infinite = RED if row.loss > row.epsilon else BLUE, math.isinf(row.loss)
+            end = right if infinite else row.loss
             ax.plot([0, end], [place, place], color=color, linewidth=5, solid_capstyle="butt", alpha=0.85)
-            if math.isinf(row.loss):
+            if infinite:
                 ax.plot([right], [place], marker=">", markersize=10, color=color, clip_on=False)
             ax.plot([row.epsilon] * 2, [place - 0.36, place + 0.36], color="black", linewidth=1.6)
+            sure = "exact" if row.confidence >= 1 else f"at {100 * row.confidence:.12g} %"
+            how = sure if row.attack == sure else f"{row.attack}, {sure}"
             beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9}
-            ax.annotate(shown(bound_text(row)), (1.03, place), color=color, **beside)
-        ax.set_yticks(range(len(self.rows)), [shown(claim_text(row)) for row in self.rows])
+            bound = "infinite" if infinite else f"{row.loss:.3g}"
+            ax.annotate(shown(f"{bound} ({how})"), (1.03, place), color=color, **beside)
+        claims = [
+            f"{row.subject}; {row.adjacency}" + (f", delta {row.delta:.12g}" if row.delta else "") for row in self.rows
+        ]
+        ax.set_yticks(range(len(self.rows)), list(map(shown, claims)))
         ax.set_ylim(max(len(self.rows), 1) - 0.4, -0.6)
         ax.set_xlim(0, right)
         framed(ax, "", "epsilon: claimed (black mark), and the least that can be true (bar)")
         ax.grid(axis="x", color=GREY, alpha=0.25)
+        return self

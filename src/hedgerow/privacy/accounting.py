@@ -34,7 +34,7 @@ from hedgerow.limits import (
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
-AMOUNTS = ("epsilon", "delta", "mu_squared", "draws", "count")  # fields of events that are never negative
+LEAST = {"epsilon": 0, "delta": 0, "mu_squared": 0, "draws": 0, "count": 0, "records": 1}  # of these fields of events
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,8 +43,8 @@ class Event:
 
     def __post_init__(self) -> None:
         for name, amount in vars(self).items():
-            if name in AMOUNTS and amount < 0:
-                raise ValueError(f"an event has the negative amount {amount}; nothing gives budget back.")
+            if amount < LEAST[name] if name in LEAST else name == "inclusion" and not 0 < amount <= 1:
+                raise ValueError(f"an event's {name} is {amount}, which no mechanism has; nothing gives budget back.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,11 +79,6 @@ class Thresholded(Pure):
 
     delta: Fraction = Fraction(0)
     records: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.records < 1:
-            raise ValueError(f"records is {self.records}, but a person has at least one record.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,10 +119,6 @@ class OneOf(Parallel):
     ``label`` describes what chooses.
     """
 
-    def __post_init__(self) -> None:
-        if not self.parts:
-            raise ValueError("a choice needs something to choose from.")
-
 
 @dataclass(frozen=True, repr=False)
 class PerRecordAssignment(Event):
@@ -147,10 +138,6 @@ class Subsampled(Event):
     part: Event
     inclusion: Fraction
 
-    def __post_init__(self) -> None:
-        if not 0 < self.inclusion <= 1:
-            raise ValueError(f"an inclusion probability is {self.inclusion}, and not above 0 and at most 1.")
-
 
 @dataclass(frozen=True, repr=False)
 class Unprotected(Event):
@@ -159,20 +146,9 @@ class Unprotected(Event):
     reason: str
 
 
+_STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Unprotected)
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind
-    for kind in (
-        Pure,
-        BoundedRange,
-        Thresholded,
-        Gaussian,
-        Sequence,
-        Parallel,
-        OneOf,
-        PerRecordAssignment,
-        Subsampled,
-        Unprotected,
-    )
+    kind.__name__: kind for kind in (*_STEPS, Sequence, Parallel, OneOf, PerRecordAssignment, Subsampled)
 }
 
 
@@ -191,10 +167,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 
 def event_from_dict(data: object) -> Event:
-    """Return the event that ``event_to_dict`` wrote; equal neighbors in a list of parts are one object.
-
-    FileFormatError if the values are not those of an event, or beyond the limits in ``hedgerow.limits``.
-    """
+    """Return the event that ``event_to_dict`` wrote, within ``hedgerow.limits``, or raise FileFormatError."""
     try:
         return _Reader().event(data, 0)
     except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
@@ -217,33 +190,26 @@ class _Reader:
 
     def _field(self, name: str, value: Any, depth: int) -> Any:
         if name in ("epsilon", "delta", "mu_squared", "inclusion"):
-            return self._amount(value)
+            amount = read_fraction(value)
+            self._denominator = math.lcm(self._denominator, amount.denominator)
+            if amount and not SMALLEST_AMOUNT <= amount <= LARGEST_AMOUNT:
+                raise ValueError("an amount out of all bounds")
+            if self._denominator.bit_length() > MOST_DENOMINATOR_BITS:
+                raise ValueError("amounts that take long to add")
+            return amount
         if name == "part":
             return self.event(value, depth + 1)
         if name == "parts" and isinstance(value, list):
-            return self._parts(value, depth)
+            parts: list[Event] = []  # equal neighbors are one object
+            for before, part in zip([None, *value], value, strict=False):
+                parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
+            return tuple(parts)
         if name in ("level", "draws", "count", "records") and type(value) is int and value < LARGEST_INTEGER:
             return value
-        if name == "reason" and isinstance(value, str):  # it may name all features
-            return value
-        if name in ("mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= LONGEST_WORDS:
+        longest = math.inf if name == "reason" else LONGEST_WORDS  # a reason may name all features
+        if name in ("reason", "mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= longest:
             return value
         raise TypeError(name)
-
-    def _parts(self, values: list[Any], depth: int) -> tuple[Event, ...]:
-        parts: list[Event] = []
-        for before, value in zip([None, *values], values, strict=False):
-            parts.append(parts[-1] if parts and value == before else self.event(value, depth + 1))
-        return tuple(parts)
-
-    def _amount(self, value: object) -> Fraction:
-        amount = read_fraction(value)
-        if amount and not SMALLEST_AMOUNT <= amount <= LARGEST_AMOUNT:
-            raise ValueError("an amount out of all bounds")
-        self._denominator = math.lcm(self._denominator, amount.denominator)
-        if self._denominator.bit_length() > MOST_DENOMINATOR_BITS:
-            raise ValueError("amounts that take long to add")
-        return amount
 
 
 Adjacency = Literal["add-remove", "replace-one"]
@@ -376,10 +342,7 @@ class Cost:
     thresholds: Fraction = NONE  # the sum of the deltas of thresholded steps, under add/remove adjacency
     replaced: bool = False  # whether ``thresholds`` count for one record removed and one added
     thresholds_for: int = 1  # the largest number of records of one person for which all these deltas hold
-
-    @property
-    def is_pure(self) -> bool:
-        return self.protected and self.mu_squared == 0 and self.draws == 0 and self.thresholds == 0
+    reasons: tuple[str, ...] = ()  # those of unprotected steps, each once
 
     def __or__(self, other: Cost) -> Cost:
         """Parallel composition: the larger of each sum counts. All approximate draws count, and all thresholds."""
@@ -401,20 +364,20 @@ class Cost:
             thresholds,
             self.replaced or other.replaced,
             holds_for if thresholds else 1,
+            tuple(dict.fromkeys(self.reasons + other.reasons)) if other.reasons else self.reasons,
         )
 
-    def times(self, count: int) -> Cost:
-        """Sequential composition of so many equal plans."""
-        total = self._times(count, count)
-        return replace(total, draws=count * self.draws, thresholds=count * self.thresholds)
-
-    def _times(self, linear: int, of_squares: int) -> Cost:
+    def times(self, count: int, *, group: bool = False) -> Cost:
+        """Sequential composition of so many equal plans; or, of one plan, the cost of a group of so many records."""
+        squares, each = (count**2, 1) if group else (count, count)
         return replace(
             self,
-            epsilon=linear * self.epsilon,
-            mu_squared=of_squares * self.mu_squared,
-            total_mu_squared=of_squares * self.total_mu_squared,
-            rho=of_squares * self.rho,
+            epsilon=count * self.epsilon,
+            mu_squared=squares * self.mu_squared,
+            total_mu_squared=squares * self.total_mu_squared,
+            rho=squares * self.rho,
+            draws=each * self.draws,
+            thresholds=each * self.thresholds,
         )
 
     def sampled(self, inclusion: Fraction) -> Cost:
@@ -424,10 +387,9 @@ class Cost:
         """
         if inclusion == 1:
             return self
-        pure = self.mu_squared == 0 and self.thresholds == 0
-        return replace(
-            self, **_sums_of_pure(amplified(self.epsilon, inclusion), ranged=False), protected=self.protected and pure
-        )
+        protected = self.protected and self.mu_squared == 0 and self.thresholds == 0
+        step = cost(Pure(amplified(self.epsilon, inclusion), "", ""))
+        return replace(step, draws=self.draws, protected=protected, reasons=self.reasons)
 
     def under(self, adjacency: Adjacency, records: int = 1) -> Cost:
         """Return the cost of the plan for one person with at most this many records, under an adjacency.
@@ -442,41 +404,40 @@ class Cost:
             return self
         covered = not self.thresholds or self.thresholds_for >= records
         return replace(
-            self._times(group, group**2),
+            self.times(group, group=True),
             replaced=replaced and self.thresholds > 0,
             protected=self.protected and covered,
         )
 
-    def delta(self, epsilon: Fraction) -> float:
+    def delta(self, epsilon: Fraction) -> Fraction | float:
         """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity if there is none.
 
-        The smallest of the accountants' bounds, of which 0 is exact and the others are rounded up.
+        The smallest of the accountants' bounds, and what thresholds and approximate draws take. It is exact where no step is
+        approximate and no record is replaced, otherwise rounded up.
         """
         if not self.protected:
             return math.inf
-        remaining, at = epsilon - self.epsilon, float(epsilon)  # what pure steps leave to Gaussian ones
-        bound = math.inf if remaining < 0 else 0.0
-        if remaining >= 0 and self.mu_squared:
-            bound = gaussian_delta(float(remaining), math.sqrt(self.mu_squared) * (1 + FLOAT_GUARD))
+        thresholds = self.thresholds
+        if self.replaced and thresholds:  # docs/proofs/released-schemas.md
+            exponent = epsilon if self.mu_squared else self.epsilon / 2
+            thresholds *= 1 + Fraction(math.exp(min(float(exponent), 700.0))) * (1 + Fraction(1, 2**40))
+        bound, at = 0.0, float(epsilon)
+        if self.epsilon > epsilon:
+            bound = math.inf
+        elif self.mu_squared:  # what pure steps leave to Gaussian ones
+            bound = gaussian_delta(float(epsilon - self.epsilon), math.sqrt(self.mu_squared) * (1 + FLOAT_GUARD))
+        elif not self.draws:
+            return thresholds
         if bound:
             of_rho = concentrated_delta(at, float(self.rho) * (1 + FLOAT_GUARD))
             of_mu = gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
             bound = min(bound, of_mu, of_rho)
-        return bound + (self.delta_of_draws(epsilon) + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
+        return bound + (self.delta_of_draws(epsilon) + float(thresholds)) * (1 + FLOAT_GUARD)
 
     def delta_of_draws(self, epsilon: Fraction) -> float:
         return float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
 
-    def _of_thresholds(self, epsilon: Fraction) -> Fraction:
-        """Return what thresholded steps take of delta; exact under add/remove (docs/proofs/released-schemas.md)."""
-        if not self.replaced or not self.thresholds:
-            return self.thresholds
-        factor = self.epsilon / 2 if self.mu_squared == 0 else epsilon
-        return self.thresholds * (1 + Fraction(math.exp(min(float(factor), 700.0))) * (1 + Fraction(1, 2**40)))
-
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        if self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon:
-            return self._of_thresholds(epsilon) <= delta  # without any rounding
         return self.delta(epsilon) <= delta
 
     def at_most(self, ceiling: Cost) -> bool:
@@ -484,26 +445,15 @@ class Cost:
 
         A pure ceiling limits epsilon alone. Under it no approximate draw is allowed.
         """
-        if ceiling.is_pure:
-            return self.is_pure and self.epsilon <= ceiling.epsilon
+        pure = ceiling.protected and not (ceiling.mu_squared or ceiling.draws or ceiling.thresholds)
         return (
             self.protected
             and self.epsilon <= ceiling.epsilon
             and self.mu_squared <= ceiling.mu_squared
-            and self.total_mu_squared <= ceiling.total_mu_squared
-            and self.rho <= ceiling.rho
             and self.draws <= ceiling.draws
             and self.thresholds <= ceiling.thresholds
+            and (pure or (self.total_mu_squared <= ceiling.total_mu_squared and self.rho <= ceiling.rho))
         )
-
-
-def _sums_of_pure(epsilon: Fraction, *, ranged: bool) -> dict[str, Any]:
-    return {
-        "epsilon": epsilon,
-        "mu_squared": NONE,
-        "total_mu_squared": mu_squared_of_pure(epsilon, ranged=ranged),
-        "rho": rho_of_pure(epsilon, ranged=ranged),
-    }
 
 
 def cost(event: Event) -> Cost:
@@ -511,24 +461,26 @@ def cost(event: Event) -> Cost:
     match event:
         case Pure() | Gaussian():
             return _cost_of_step(event)
-        case Sequence():
+        case Sequence(parts):
             total = Cost()
-            for part, run in groupby(event.parts):  # rounds are equal, and there may be many
+            for part, run in groupby(parts):  # rounds are equal, and there may be many
                 count = len(list(run))
                 total += cost(part).times(count) if count > 1 else cost(part)
             return total
-        case Parallel():
+        case Parallel(parts):
             largest, draws, thresholds = Cost(), 0, NONE
-            for part in event.parts:
+            for part in parts:
                 one = cost(part)
                 largest, draws, thresholds = largest | one, max(draws, one.draws), max(thresholds, one.thresholds)
             # Of alternatives one runs, so only its draws and thresholds count.
             return replace(largest, draws=draws, thresholds=thresholds) if isinstance(event, OneOf) else largest
-        case PerRecordAssignment():
-            each = cost(event.part)
-            return replace(each, draws=each.draws * event.count, thresholds=each.thresholds * event.count)
-        case Subsampled():
-            return cost(event.part).sampled(event.inclusion)
+        case PerRecordAssignment(part, count):
+            each = cost(part)
+            return replace(each, draws=each.draws * count, thresholds=each.thresholds * count)
+        case Subsampled(part, inclusion):
+            return cost(part).sampled(inclusion)
+        case Unprotected(reason):
+            return Cost(protected=False, reasons=(reason,))
         case _:
             return Cost(protected=False)
 
@@ -538,22 +490,7 @@ def _cost_of_step(step: Pure | Gaussian) -> Cost:
     """Return the cost of one step; it is cached, because a curator gets many equal queries."""
     if isinstance(step, Gaussian):
         return Cost(NONE, step.mu_squared, step.mu_squared, step.mu_squared / 2, step.draws)
-    sums = _sums_of_pure(step.epsilon, ranged=isinstance(step, BoundedRange))
-    if isinstance(step, Thresholded):
-        return Cost(**sums, thresholds=step.delta, thresholds_for=step.records)
-    return Cost(**sums)
-
-
-def unprotected(event: Event) -> tuple[str, ...]:
-    match event:
-        case Unprotected():
-            return (event.reason,)
-        case Sequence() | Parallel():
-            reasons: dict[str, None] = {}
-            for part, _ in groupby(event.parts):
-                reasons |= dict.fromkeys(unprotected(part))
-            return tuple(reasons)
-        case PerRecordAssignment() | Subsampled():
-            return unprotected(event.part)
-        case _:
-            return ()
+    ranged = isinstance(step, BoundedRange)
+    total, rho = mu_squared_of_pure(step.epsilon, ranged=ranged), rho_of_pure(step.epsilon, ranged=ranged)
+    shown = (step.delta, False, step.records) if isinstance(step, Thresholded) else ()
+    return Cost(step.epsilon, NONE, total, rho, 0, True, *shown)

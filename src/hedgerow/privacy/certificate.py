@@ -18,33 +18,33 @@ from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.privacy.accounting import (
+    NONE,
     Adjacency,
     Cost,
     Event,
+    Gaussian,
     OneOf,
     Parallel,
     PerRecordAssignment,
+    Pure,
     Sequence,
     Subsampled,
+    Thresholded,
     Unprotected,
-    check_adjacency,
     cost,
     event_from_dict,
     event_to_dict,
-    unprotected,
 )
 from hedgerow.privacy.claim import (
-    CertificateLine,
     Claim,
     Start,
     Unit,
+    claim_from_dict,
     claim_in_words,
-    runs,
+    claim_to_dict,
     short_text,
-    steps,
-    whole_number,
 )
-from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
+from hedgerow.privacy.exact import decimal_text, upper_text
 from hedgerow.schema import Schema
 from hedgerow.texts import html_table, shortened
 
@@ -57,6 +57,7 @@ SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator
 PROMISE = "promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 LISTS = ("releases", "assumptions", "warnings")
 MOST_LISTED = 1000
+MOST_REASON = 400  # characters of a start's reason, which may name all features
 NAMED = re.compile(r"\bcertificate ([0-9a-f]{16})\b")
 NEXT_TO_NOTHING = 20  # an epsilon above this raises a warning
 
@@ -131,10 +132,11 @@ class Certificate:
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        if self.records_per_person < 1:
-            raise ValueError("a certificate is for one person of at least one record.")
-        if self.epsilon < 0 or not 0 <= self.delta < 1 or not isinstance(self.seeded, bool):
-            raise ValueError("a certificate claims an epsilon that is not negative and a delta from 0 to below 1.")
+        sound = self.epsilon >= 0 and 0 <= self.delta < 1 and self.records_per_person >= 1
+        if not sound or not isinstance(self.seeded, bool):
+            raise ValueError(
+                "a certificate claims an epsilon that is not negative and a delta from 0 to below 1, for at least one record."
+            )
 
     @property
     def claim(self) -> Claim:
@@ -143,12 +145,10 @@ class Certificate:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Every reason why the claim does not hold; empty if it does."""
-        return (*dict.fromkeys(ground for start in self.starts for ground in start.grounds), *self.own_reasons)
-
-    @property
-    def own_reasons(self) -> tuple[str, ...]:
-        """The reasons that are not those of a start."""
-        reasons = list(self.unprotected)
+        reasons: list[str] = []
+        for start in self.starts:
+            reasons += start.grounds
+        reasons = [*dict.fromkeys(reasons), *self.unprotected]
         if not self.ids_as_text:
             reasons.append(
                 "version 0.2 read ids of persons that are equal as numbers, such as 1.1 and 1.10, as one person; SECURITY.md "
@@ -164,12 +164,13 @@ class Certificate:
         return tuple(reasons)
 
     @lazy
-    def unprotected(self) -> tuple[str, ...]:
-        return unprotected(self.event)
-
-    @lazy
     def total(self) -> Cost:
+        """The cost of the steps under the adjacency, for one person."""
         return cost(self.event).under(self.adjacency, self.records_per_person)
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        return self.total.reasons
 
     @property
     def covers_its_steps(self) -> bool:
@@ -180,29 +181,6 @@ class Certificate:
         return not self.reasons
 
     @property
-    def private_starts(self) -> tuple[Start, ...]:
-        """The starts whose records nobody stated to be public, so that their costs add to this one if the records are shared."""
-        return tuple(start for start in self.starts if not start.public)
-
-    @property
-    def shared(self) -> Claim | None:
-        """The guarantee for records that this fit and its starts all read: the sum of their claims, by basic composition.
-
-        None if a start has no guarantee, or one under another adjacency or for another unit, with which no sum is stated.
-        """
-        epsilon, delta = self.epsilon, self.delta
-        for start in self.private_starts:
-            if (
-                start.reasons
-                or start.claim is None
-                or start.unit != self.unit
-                or start.claim.adjacency != self.adjacency
-            ):
-                return None
-            epsilon, delta = epsilon + start.claim.epsilon, delta + start.claim.delta
-        return Claim(epsilon, delta, self.adjacency, self.records_per_person)
-
-    @property
     def spent(self) -> Fraction | None:
         """The pure epsilon that the steps cost under the adjacency, exact; None where some step has no bound."""
         return self.total.epsilon if self.total.protected else None
@@ -210,7 +188,8 @@ class Certificate:
     @property
     def lines(self) -> tuple[CertificateLine, ...]:
         """The protected steps, each kind once, by level."""
-        return tuple(sorted(dict.fromkeys(steps(self.event)), key=lambda line: line.level))
+        lines = dict.fromkeys(part for part in steps(self.event) if isinstance(part, CertificateLine))
+        return tuple(sorted(lines, key=lambda line: line.level))
 
     @property
     def unit(self) -> Unit:
@@ -223,53 +202,47 @@ class Certificate:
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    @property
-    def _title(self) -> str:
-        return f"Privacy certificate of {self.system} ({self.variant})"
+    def _rows(self, *, whole: bool) -> list[str]:
+        rows = [f"Privacy certificate of {self.system} ({self.variant})", *([""] if whole else [])]
+        for name, texts in facts(self, whole=whole):
+            rows += [f"  {name if place == 0 else '':<9}  {text}" for place, text in enumerate(texts)]
+        return rows
 
     def __str__(self) -> str:
-        rows = [self._title]
-        for name, texts in facts(self):
-            if name == "rests on":  # it decides, so it is cut short only beyond two lines
-                texts = textwrap.wrap(
-                    texts[0], LONGEST_LINE - MARGIN, max_lines=2, placeholder="...", break_on_hyphens=False
-                )
-            rows += _rows(name, texts)
-        return "\n".join(shortened(row, LONGEST_LINE) for row in rows)
+        return "\n".join(shortened(row, LONGEST_LINE) for row in self._rows(whole=False))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self._title, ((name, "\n".join(texts)) for name, texts in facts(self)))
+        rows = ((name, "\n".join(texts)) for name, texts in facts(self))
+        return html_table(f"Privacy certificate of {self.system} ({self.variant})", rows)
 
     def details(self) -> str:
         """Return the whole page: every reason, every step with its cost, and everything that the guarantee rests on."""
-        rows = [self._title, ""]
-        for name, texts in facts(self, whole=True):
-            rows += _rows(name, texts)
-        rows += _table_of_steps(self)
+        rows, lines = self._rows(whole=True), self.lines
+        if lines:
+            title = "what was released" if self.spent is not None else "the budgets that it states"
+            title += "" if self.records_per_person == 1 else ", and what each step costs for one record"
+            rules = dict.fromkeys(rule for rule in steps(self.event) if isinstance(rule, str))
+            rows += ["", f"  {title}", *(f"  {rule}" for rule in rules)]
+            width, width_of_cost = (max(len(getattr(line, name)) for line in lines) for name in ("purpose", "cost"))
+            for line in lines:
+                where = f"level {line.level}" if line.level else ""
+                rows.append(f"    {where:<9}{line.purpose:<{width}}  {line.cost:<{width_of_cost}}  {line.mechanism}")
         if self.spent is not None:
             rows += ["", "  rests on", *(f"    - {text}" for _, text in _foundations(self) if text)]
         return "\n".join(rows)
 
-    def to_json(self) -> str:
-        """Return the certificate, with every event that was charged, as JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain values for JSON."""
+        """Return the certificate, with every event that was charged, as plain values for JSON."""
         return {
             "system": self.system,
             "variant": self.variant,
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "adjacency": self.adjacency,
+            **claim_to_dict(self.claim, self.person),
             "seeded": self.seeded,
             "event": event_to_dict(self.event),
             **{name: list(getattr(self, name)) for name in LISTS if getattr(self, name)},
             **({"starts": [start.to_dict() for start in self.starts]} if self.starts else {}),
-            **({} if self.records_per_person == 1 else {"records_per_person": self.records_per_person}),
-            **({} if self.person is None else {"person": self.person}),
             **({} if self.person is None or not self.ids_as_text else {"ids": "text"}),
         }
 
@@ -277,49 +250,39 @@ class Certificate:
     def from_dict(cls, data: dict[str, Any]) -> Certificate:
         """Return the certificate that ``to_dict`` wrote, or raise FileFormatError."""
         try:
+            claim, person = claim_from_dict(data)
+            starts = data.get("starts", [])
+            if len(starts) > MOST_LISTED:  # one that is left out could be the one without a guarantee
+                raise ValueError("more starts than a certificate has")
             return cls(
                 system=short_text(data["system"]),
                 variant=short_text(data["variant"]),
-                epsilon=exact(data["epsilon"]),
-                delta=exact_delta(data["delta"]),
-                adjacency=check_adjacency(data["adjacency"]),
+                epsilon=claim.epsilon,
+                delta=claim.delta,
+                adjacency=claim.adjacency,
                 event=event_from_dict(data["event"]),
                 seeded=data["seeded"],
                 **{name: tuple(short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
-                starts=_read_starts(data.get("starts", [])),
-                records_per_person=whole_number(data.get("records_per_person", 1)),
-                person=None if data.get("person") is None else short_text(data["person"]),
-                ids_as_text=data.get("person") is None or data.get("ids") == "text",
+                starts=tuple(map(Start.from_dict, starts)),
+                records_per_person=claim.records_per_person,
+                person=person,
+                ids_as_text=person is None or data.get("ids") == "text",
             )
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error
 
 
-def _read_starts(values: list[Any]) -> tuple[Start, ...]:
-    if len(values) > MOST_LISTED:  # one that is left out could be the one without a guarantee
-        raise ValueError("more starts than a certificate has")
-    return tuple(map(Start.from_dict, values))
-
-
 def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
-    """Return the starts of a fit that starts from a model with this certificate: the model, then its own starts.
-
-    ``public`` says that the caller states the records of all of them to be public. ConfigurationError if they are too many to
-    list.
-    """
+    """Return the starts of a fit from a model of this certificate: the model, then its own; ``public`` as the caller states."""
     if len(certificate.starts) >= MOST_LISTED:
         raise ConfigurationError(
             f"init has {len(certificate.starts)} starts behind it, more than a certificate can list. Start from an earlier model."
         )
     more = [release[:16] for release in certificate.releases]
     more += [name for text in certificate.assumptions for name in NAMED.findall(text)]
-    own = Start.of_fit(
-        f"a {certificate.system} of certificate {certificate.digest[:16]}",
-        certificate.claim,
-        certificate.person,
-        certificate.own_reasons,
-        tuple(dict.fromkeys(more)),
-    )
+    reasons = tuple(shortened(reason, MOST_REASON) for reason in replace(certificate, starts=()).reasons)
+    model = f"a {certificate.system} of certificate {certificate.digest[:16]}"
+    own = Start(model, certificate.claim, certificate.person, reasons, more=tuple(dict.fromkeys(more)))
     return tuple(replace(start, public=public or start.public) for start in (own, *certificate.starts))
 
 
@@ -337,7 +300,6 @@ def certify(
 ) -> Certificate:
     """Return the certificate of a plan that is about to run; ``schema`` is None if no schema is used to read records.
 
-    ``person`` names the column of persons, None if there is none. ``starts`` are the models from which a fit starts.
     BudgetExceeded is a bug: the protected steps of the plan cost more than the claim.
     """
     if schema is not None and not schema.is_given:
@@ -364,30 +326,67 @@ def certify(
     return certificate
 
 
-def warn_of_delta(delta: Fraction, stacklevel: int) -> None:
+def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:
+    """Warn of a delta or an epsilon that is so large that the guarantee is almost meaningless."""
+    told = []
     if delta >= WEAK_DELTA:
-        warnings.warn(
+        told.append(
             f"delta is {decimal_text(delta)}, the probability with which the guarantee may fail: whoever published each record "
-            "with this probability would keep to it. Pass a delta far below one over the number of records, such as 1e-6.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "with this probability would keep to it. Pass a delta far below one over the number of records, such as 1e-6."
         )
-
-
-def warn_of_epsilon(epsilon: Fraction, stacklevel: int) -> None:
-    """Warn if epsilon is so large that the guarantee is almost meaningless."""
     if epsilon > NEXT_TO_NOTHING:
         factor = upper_text(math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf), 3)
-        warnings.warn(
+        told.append(
             f"epsilon is {decimal_text(epsilon)}, which promises next to nothing: the odds of a guess about one person may "
-            f"change by a factor of {factor}{' or more' if epsilon > 700 else ''}. Pass an epsilon of 10 or less, best about 1.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            f"change by a factor of {factor}{' or more' if epsilon > 700 else ''}. Pass an epsilon of 10 or less, best about 1."
         )
+    for text in told:
+        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
 
 
-def _rows(name: str, texts: list[str]) -> list[str]:
-    return [f"  {name if place == 0 else '':<9}  {text}" for place, text in enumerate(texts)]
+@dataclass(frozen=True)
+class CertificateLine:
+    """One kind of step: on which level (0 for none), what it released, by what, at what cost on each path."""
+
+    level: int
+    purpose: str
+    mechanism: str
+    cost: str
+
+
+def steps(event: Event) -> Iterator[CertificateLine | str]:
+    """Yield the protected steps, of equal ones in a row the first, and as text how the costs of parts combine."""
+    match event:
+        case Pure():
+            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, Thresholded) else ""
+            amount = f"epsilon {decimal_text(event.epsilon, 4)}{delta}"
+            yield CertificateLine(event.level, event.purpose, event.mechanism, amount)
+        case Gaussian():
+            mu_squared = decimal_text(event.mu_squared, 4)
+            yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
+        case OneOf(parts, label):
+            several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
+            yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
+            for part in parts[:1]:
+                yield from steps(part)
+        case Parallel(parts, label):
+            yield from (label,) if label else ()
+            for part, _ in groupby(parts):
+                yield from steps(part)
+        case Sequence(parts):
+            for part, run in groupby(parts):  # rounds are equal, and there may be many
+                times, within = sum(1 for _ in run), list(steps(part))
+                what = dict.fromkeys(line.purpose for line in within if isinstance(line, CertificateLine))
+                if times > 1 and what:
+                    yield f"{times} times on the same records, each time at the cost below: {'; '.join(what)}"
+                yield from within
+        case PerRecordAssignment(part, count):
+            if count > 1:
+                yield f"{count} trees; every record is in one of them, by its own coin"
+            yield from steps(part)
+        case Subsampled(part, inclusion):
+            yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
+            yield from steps(part)
 
 
 def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
@@ -412,8 +411,10 @@ def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[st
     if whole:
         yield from (("WARNING", [warning]) for warning in warnings)
         return
-    if certificate.spent is not None:
-        yield "rests on", ["; ".join(text for text, _ in _foundations(certificate) if text)]
+    if certificate.spent is not None:  # it decides, so it is cut short only beyond two lines
+        rests_on = "; ".join(text for text, _ in _foundations(certificate) if text)
+        width = LONGEST_LINE - MARGIN
+        yield "rests on", textwrap.wrap(rests_on, width, max_lines=2, placeholder="...", break_on_hyphens=False)
     if warnings:
         yield "WARNING", [warnings[0] + (f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else "")]
     page = "certificate.details(), or hedgerow inspect MODEL --details: every step, its cost, and what the guarantee rests on"
@@ -422,37 +423,23 @@ def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[st
 
 def shared_in_words(certificate: Certificate) -> str | None:
     """Return what records cost that this fit and its starts share; None if no start has a cost of its own to add."""
-    starts = certificate.private_starts
+    starts = [start for start in certificate.starts if not start.public]
     if not starts or any(start.reasons for start in starts):
         return None
-    shared, name = certificate.shared, "its start" if len(starts) == 1 else "its starts"
-    if shared is None:
-        return (
-            f"{name} may have read the same records, under another adjacency or for another unit, so no sum of the costs is "
-            "stated: details() names each"
-        )
-    costs = [(certificate.epsilon, certificate.delta)]
-    costs.append((shared.epsilon - certificate.epsilon, shared.delta - certificate.delta))
-    own, before = (f"epsilon = {decimal_text(epsilon)}, delta = {decimal_text(delta)}" for epsilon, delta in costs)
+    name, before = "its start" if len(starts) == 1 else "its starts", [NONE, NONE]
+    for start in starts:
+        if start.claim is None or (start.unit, start.claim.adjacency) != (certificate.unit, certificate.adjacency):
+            return (
+                f"{name} may have read the same records, under another adjacency or for another unit, so no sum of the costs is "
+                "stated: details() names each"
+            )
+        before = [before[0] + start.claim.epsilon, before[1] + start.claim.delta]
+    own = certificate.epsilon, certificate.delta
+    sums = own, before, (own[0] + before[0], own[1] + before[1])
+    this, those, both = (f"epsilon = {decimal_text(epsilon)}, delta = {decimal_text(delta)}" for epsilon, delta in sums)
     more = " and ".join(dict.fromkeys(one for start in starts for one in start.more))
     besides = f", besides the cost of certificate {more}" if more else ""
-    both = f"epsilon = {decimal_text(shared.epsilon)}, delta = {decimal_text(shared.delta)}"
-    return f"this fit costs {own}; {name} {before}; records that both read, the sum: {both}{besides}"
-
-
-def _table_of_steps(certificate: Certificate) -> list[str]:
-    lines = certificate.lines
-    if not lines:
-        return []
-    title = "what was released" if certificate.spent is not None else "the budgets that it states"
-    title += "" if certificate.records_per_person == 1 else ", and what each step costs for one record"
-    width = max(len(line.purpose) for line in lines)
-    width_of_cost = max(len(line.cost) for line in lines)
-    rows = ["", f"  {title}", *(f"  {rule}" for rule in dict.fromkeys(_rules(certificate.event)))]
-    for line in lines:
-        where = f"level {line.level}" if line.level else ""
-        rows.append(f"    {where:<9}{line.purpose:<{width}}  {line.cost:<{width_of_cost}}  {line.mechanism}")
-    return rows
+    return f"this fit costs {this}; {name} {those}; records that both read, the sum: {both}{besides}"
 
 
 def _meaning(certificate: Certificate) -> Iterator[str]:
@@ -472,14 +459,16 @@ def _meaning(certificate: Certificate) -> Iterator[str]:
 
 def _spent(certificate: Certificate, *, whole: bool) -> str:
     spent, epsilon, total = certificate.spent, certificate.epsilon, certificate.total
+    records = certificate.records_per_person  # the steps state the cost of one record
+    group = "" if records == 1 else f" for {records} records of a person"
     if spent is None:
         return "no finite amount: see the reasons above"
     if total.thresholds and total.mu_squared == 0:
         by_thresholds = upper_text(total.delta(epsilon))
-        return f"epsilon {decimal_text(spent)} on the costliest path{_group(certificate)}, delta {by_thresholds} by thresholds"
+        return f"epsilon {decimal_text(spent)} on the costliest path{group}, delta {by_thresholds} by thresholds"
     if total.mu_squared == 0 and spent <= epsilon:
         gap = epsilon - spent
-        text = f"{decimal_text(spent)} on the costliest path{_group(certificate)}; {decimal_text(gap, 2)} unspent"
+        text = f"{decimal_text(spent)} on the costliest path{group}; {decimal_text(gap, 2)} unspent"
         if certificate.delta > 0:
             text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
         return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
@@ -487,15 +476,9 @@ def _spent(certificate: Certificate, *, whole: bool) -> str:
     if not whole and total.mu_squared:
         return text
     return (
-        f"{text}: the steps below add up{_group(certificate)} as rho = {upper_text(total.rho)} of zero-concentrated DP, or as "
+        f"{text}: the steps below add up{group} as rho = {upper_text(total.rho)} of zero-concentrated DP, or as "
         f"mu^2 = {upper_text(total.total_mu_squared)} of Gaussian DP"
     )
-
-
-def _group(certificate: Certificate) -> str:
-    """Return the number of records for which a sum is stated if it is not one; the steps state the cost of one record."""
-    records = certificate.records_per_person
-    return "" if records == 1 else f" for {records} records of a person"
 
 
 def _foundations(certificate: Certificate) -> Iterator[tuple[str, str]]:
@@ -531,7 +514,7 @@ def _foundations(certificate: Certificate) -> Iterator[tuple[str, str]]:
         )
         if any(start.public for start in starts):
             yield "records of a start being public, as the caller stated", ""
-    if certificate.private_starts:
+    if not all(start.public for start in starts):
         yield (
             "",
             "the cost of a start adds to this one's for records that both read. It is not in this fit's charge to a ledger: a "
@@ -549,35 +532,8 @@ def _foundations(certificate: Certificate) -> Iterator[tuple[str, str]]:
         "",
         f"the types of X, its columns{ids} and y being public: where a reader inferred one, a single cell can change it",
     )
-    in_full = unit.rests_on(ids_as_text=certificate.ids_as_text)
-    yield unit.in_short, f"{in_full}; every further fit on the same records adds its own epsilon (see Ledger)"
+    in_short, in_full = unit.rests_on(ids_as_text=certificate.ids_as_text)
+    yield in_short, f"{in_full}; every further fit on the same records adds its own epsilon (see Ledger)"
     yield "", "outside the guarantee: running time, memory use, and that there is at least one record"
     if certificate.adjacency == "replace-one":
         yield "", f"the number of {unit.who}s being public, as it is for one {unit.who} replaced"
-
-
-def _rules(event: Event) -> Iterator[str]:
-    """Yield how the costs of parallel parts combine."""
-    match event:
-        case OneOf(parts, label):
-            several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
-            yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
-            yield from _rules(parts[0])
-        case Parallel(parts, label):
-            yield from (label,) if label else ()
-            for part in runs(parts):
-                yield from _rules(part)
-        case Sequence(parts):
-            for part, run in groupby(parts):
-                times = sum(1 for _ in run)
-                what = dict.fromkeys(line.purpose for line in steps(part))
-                if times > 1 and what:
-                    yield f"{times} times on the same records, each time at the cost below: {'; '.join(what)}"
-                yield from _rules(part)
-        case PerRecordAssignment(part, count):
-            if count > 1:
-                yield f"{count} trees; every record is in one of them, by its own coin"
-            yield from _rules(part)
-        case Subsampled(part, inclusion):
-            yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
-            yield from _rules(part)

@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 
 from scipy.optimize import brenth
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
-from hedgerow.privacy.accounting import (
-    Adjacency,
-    Event,
-    Gaussian,
-    OneOf,
-    Parallel,
-    PerRecordAssignment,
-    Pure,
-    Sequence,
-    Subsampled,
-    Thresholded,
-    check_adjacency,
-    concentrated_rho,
-    cost,
-)
+from hedgerow.privacy.accounting import Adjacency, Event, check_adjacency, concentrated_rho, cost
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
-from hedgerow.texts import shortened
+from hedgerow.texts import counted
 
 SEARCH_PLACES = 1 << 20  # between an amount and twice as much
 TINY, HUGE = 1e-300, 1e300  # deltas whose logarithms can be compared
 RHO_GUARD = Fraction(1, 2**24)  # relative: what the search for an order, and logarithms, may miss
 NEARER, SECANTS = Fraction(101, 100), 3
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
+NO_AMOUNT = (
+    "no plan of this kind keeps to delta {} at epsilon {}. Either epsilon is so large that the samplers' own error, times "
+    "e^epsilon, is above delta, or both are so small that the noise would be larger than the sampler draws. Pass another "
+    "epsilon, a larger delta, fewer rounds, or delta=0."
+)
 
 
 class NoAmountError(ConfigurationError):
@@ -85,93 +75,64 @@ class Claim:
         ``build(rho)`` must cost at most rho. The result is computed in floats and verified exactly.
         """
         group = self.records_per_person * (1 if self.adjacency == "add-remove" else 2)
-        sampler = cost(build(Fraction(1))).delta_of_draws(self.epsilon)
-        left = float(self.delta) - sampler
+        left = float(self.delta) - cost(build(Fraction(1))).delta_of_draws(self.epsilon)
         estimate = concentrated_rho(float(self.epsilon), left) / group**2 if left > 0 else 0.0
-        amount = Fraction(max(estimate, 0.0)) * (1 - RHO_GUARD)
-        while amount >= LEAST_AMOUNT:
-            if self.covers(build(amount)):
-                return self._nearer(build, amount)
-            amount *= 1 - RHO_GUARD
-        raise NoAmountError(self._no_amount)
-
-    def _nearer(self, build: Callable[[Fraction], Event], amount: Fraction) -> Fraction:
-        """Return the largest amount that the claim covers, among this one and those at which secants predict delta spent.
-
-        Another accountant may say less of the event than its rho does.
-        """
-        if not self.delta:
-            return amount
-
-        def excess(tried: Fraction) -> float:
-            spent = cost(build(tried)).under(self.adjacency, self.records_per_person)
-            return math.log(max(spent.delta(self.epsilon), TINY)) - math.log(float(self.delta))
-
-        tried, best = [amount, amount * NEARER], amount
-        above = list(map(excess, tried))
-        for _ in range(SECANTS):
-            slope = (above[-1] - above[-2]) / math.log(tried[-1] / tried[-2])
-            if not slope > 0:
-                break
-            tried.append(tried[-1] * Fraction(math.exp(-above[-1] / slope)) * (1 - RHO_GUARD))
-            above.append(excess(tried[-1]))
-            if tried[-1] > best and self.covers(build(tried[-1])):
-                best = tried[-1]
+        best = Fraction(max(estimate, 0.0)) * (1 - RHO_GUARD)
+        while best >= LEAST_AMOUNT and not self.covers(build(best)):
+            best *= 1 - RHO_GUARD
+        if best < LEAST_AMOUNT:
+            raise NoAmountError(NO_AMOUNT.format(decimal_text(self.delta), decimal_text(self.epsilon)))
+        # Another accountant may say less of the event than its rho does: secants predict where delta is spent.
+        tried, above = [best, best * NEARER], list[float]()
+        for step in range(2 + SECANTS if self.delta else 0):
+            if step >= 2:
+                slope = (above[-1] - above[-2]) / math.log(tried[-1] / tried[-2])
+                if not slope > 0:
+                    break
+                tried.append(tried[-1] * Fraction(math.exp(-above[-1] / slope)) * (1 - RHO_GUARD))
+            delta = cost(build(tried[step])).under(self.adjacency, self.records_per_person).delta(self.epsilon)
+            above.append(math.log(max(delta, TINY)) - math.log(float(self.delta)))
+            if step >= 2 and delta <= self.delta:
+                best = max(best, tried[step])
         return best
 
     def largest(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.
 
-        Or raise NoAmountError.
-
-        It is the last of 2**20 amounts that are evenly between one that the claim covers and its double, which it does not.
-        The event's cost must grow with the amount.
+        NoAmountError if there is none. The amount is the last of 2**20 that are evenly between one that the claim covers and its
+        double, which it does not. The event's cost must grow with the amount.
         """
         build(Fraction(1))  # an error that no amount mends is raised as it is, not as NoAmountError
 
         @cache
         def excess(amount: Fraction) -> float:
             """Return by how much the log of delta is above the claim's; below 0 where the claim covers the amount."""
-            spent = cost(build(amount)).under(self.adjacency, self.records_per_person)
-            delta = max(min(spent.delta(self.epsilon), HUGE), TINY)
-            above = math.log(delta) - math.log(max(float(self.delta), TINY))
-            # The sign is what ``within`` says, however logarithms round.
-            return min(above, -TINY) if spent.within(self.epsilon, self.delta) else max(above, TINY)
+            delta = cost(build(amount)).under(self.adjacency, self.records_per_person).delta(self.epsilon)
+            above = math.log(max(min(delta, HUGE), TINY)) - math.log(max(float(self.delta), TINY))
+            # The sign is that of the exact comparison, however logarithms round.
+            return min(above, -TINY) if delta <= self.delta else max(above, TINY)
 
+        # A guess for normal noise: epsilon is nearly rho + 2 sqrt(rho log(1 / delta)), or delta is sqrt(rho / pi).
+        epsilon, delta = float(self.epsilon), max(float(self.delta), TINY)
+        root = epsilon / (math.sqrt(epsilon - math.log(delta)) + math.sqrt(-math.log(delta)))
+        low = Fraction(2) ** (math.floor(2 * math.log2(max(root, 2 * delta))) + 1)
+        mended = None
         try:
-            low, high = self._around(excess)
+            while excess(low) < 0:
+                low *= 2
+            while low >= LEAST_AMOUNT and excess(low) > 0:
+                low /= 2
         except ConfigurationError as error:
-            raise NoAmountError(self._no_amount) from error
-        unit = (high - low) / SEARCH_PLACES
+            mended = error
+        if mended is not None or low < LEAST_AMOUNT:
+            raise NoAmountError(NO_AMOUNT.format(decimal_text(self.delta), decimal_text(self.epsilon))) from mended
+        unit = low / SEARCH_PLACES
         place = int(brenth(lambda at: excess(low + round(at) * unit), 0, SEARCH_PLACES, xtol=0.5))
         while excess(low + place * unit) > 0:
             place -= 1
         while excess(low + (place + 1) * unit) < 0:
             place += 1
         return low + place * unit
-
-    @property
-    def _no_amount(self) -> str:
-        return (
-            f"no plan of this kind keeps to delta {decimal_text(self.delta)} at epsilon {decimal_text(self.epsilon)}. Either "
-            "epsilon is so large that the samplers' own error, times e^epsilon, is above delta, or both are so small that "
-            "the noise would be larger than the sampler draws. Pass another epsilon, a larger delta, fewer rounds, or "
-            "delta=0."
-        )
-
-    def _around(self, excess: Callable[[Fraction], float]) -> tuple[Fraction, Fraction]:
-        """Return two amounts, the second twice the first, of which the claim covers the first only."""
-        # A guess for normal noise: epsilon is nearly rho + 2 sqrt(rho log(1 / delta)), or delta is sqrt(rho / pi).
-        epsilon, delta = float(self.epsilon), max(float(self.delta), TINY)
-        root = epsilon / (math.sqrt(epsilon - math.log(delta)) + math.sqrt(-math.log(delta)))
-        amount = Fraction(2) ** (math.floor(2 * math.log2(max(root, 2 * delta))) + 1)
-        while excess(amount) < 0:
-            amount *= 2
-        while excess(amount) > 0:
-            amount /= 2
-            if amount < LEAST_AMOUNT:
-                raise ConfigurationError("the noise would be larger than the sampler draws.")
-        return amount, 2 * amount
 
 
 CHANGE = {"add-remove": "added or removed", "replace-one": "replaced by another"}
@@ -201,37 +162,27 @@ class Unit:
         change = f"one {self.who} {CHANGE[adjacency]}"
         if self.who == "record":
             return change
-        return f"{change}, {'with at most' if self.person is None else 'of whom at most'} {self._few}" + (
-            "" if self.person is None else " counts" if self.records == 1 else " count"
-        )
-
-    def rests_on(self, *, ids_as_text: bool = True) -> str:
-        """Return what makes a record, or a person; version 0.2 did not compare ids as text."""
-        if self.person is not None:
-            column = f"column {self.person!r}" if self.person else "groups="
-            read = (
-                "as it is written (1.1 and 1.10 are two)"
-                if ids_as_text
-                else "as version 0.2 read it (1.1 and 1.10 are one)"
-            )
-            return (
-                f"a person being one id in {column}, {read}: of each at most {self._few} drawn at random, "
-                "and none without an id"
-            )
-        if self.records > 1:
-            return f"nobody having more than {self._few}, as the owner promises"
-        return "one record being one row"
-
-    @property
-    def in_short(self) -> str:
-        """What makes a record, or a person, in few words."""
-        if self.person is not None:
-            return f"column {self.person!r} telling persons apart" if self.person else "groups= telling persons apart"
-        return "one record being one row" if self.records == 1 else "the owner's promise"
+        if self.person is None:
+            return f"{change}, with at most {self._few}"
+        return f"{change}, of whom at most {self._few} {'counts' if self.records == 1 else 'count'}"
 
     @property
     def _few(self) -> str:
-        return "1 record" if self.records == 1 else f"{self.records} records"
+        return counted(self.records, "record")
+
+    def rests_on(self, *, ids_as_text: bool = True) -> tuple[str, str]:
+        """Return what makes a record, or a person, in few words and in full; version 0.2 did not compare ids as text."""
+        if self.person is None:
+            if self.records == 1:
+                return ("one record being one row",) * 2
+            return "the owner's promise", f"nobody having more than {self._few}, as the owner promises"
+        column = f"column {self.person!r}" if self.person else "groups="
+        read = "as version 0.2 read it (1.1 and 1.10 are one)"
+        if ids_as_text:
+            read = "as it is written (1.1 and 1.10 are two)"
+        return f"{column} telling persons apart", (
+            f"a person being one id in {column}, {read}: of each at most {self._few} drawn at random, and none without an id"
+        )
 
     def __str__(self) -> str:
         if self.person is not None:
@@ -255,12 +206,12 @@ class Unit:
 RECORD = Unit()
 
 
-MOST_REASON = 400  # characters of a reason, which may name all features
 MOST_NAMED = 1000
 WRITTEN = re.compile(  # what version 0.3 wrote of a start
     r"(a \w+ of certificate [0-9a-f]{16}), which promises (?:nothing: (.+)|epsilon = (\S+), delta = (\S+), for (.+))",
     re.DOTALL,
 )
+UNREADABLE = "the certificate of an earlier version describes it in words that cannot be read"
 PUBLIC = "whose records, and those of every model that it started from, are public, as the caller stated with public_start=True"
 
 
@@ -301,12 +252,6 @@ class Start:
         """The reasons why a fit that starts from it has no guarantee; empty if its records are public."""
         return () if self.public else tuple(f"it starts from {self.model}: {reason}" for reason in self.reasons)
 
-    @classmethod
-    def of_fit(
-        cls, model: str, claim: Claim, person: str | None, reasons: tuple[str, ...], more: tuple[str, ...]
-    ) -> Start:
-        return cls(model, claim, person, tuple(shortened(reason, MOST_REASON) for reason in reasons), more=more)
-
     def to_dict(self) -> dict[str, Any] | str:
         """Return the start as plain values for JSON, or the text of version 0.3."""
         if self.text is not None:
@@ -314,11 +259,7 @@ class Start:
         assert self.claim is not None
         return {
             "model": self.model,
-            "epsilon": str(self.claim.epsilon),
-            "delta": str(self.claim.delta),
-            "adjacency": self.claim.adjacency,
-            **({} if self.claim.records_per_person == 1 else {"records_per_person": self.claim.records_per_person}),
-            **({} if self.person is None else {"person": self.person}),
+            **claim_to_dict(self.claim, self.person),
             **{name: list(getattr(self, name)) for name in ("reasons", "more") if getattr(self, name)},
             **({"public": True} if self.public else {}),
         }
@@ -326,40 +267,23 @@ class Start:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | str) -> Start:
         """Return the start that ``to_dict`` wrote, or raise KeyError, TypeError or ValueError."""
-        if isinstance(data, str):
-            return cls._written(data)
-        public = data.get("public", False)
+        values = {"text": data} if isinstance(data, str) else data
+        public = values.get("public", False)
         if not isinstance(public, bool):
             raise TypeError("a start's records are public or not.")
-        if "text" in data:
-            return cls._written(data["text"], public=public)
-        claim = Claim(
-            exact(data["epsilon"]),
-            exact_delta(data["delta"]),
-            check_adjacency(data["adjacency"]),
-            whole_number(data.get("records_per_person", 1)),
-        )
-        reasons, more = (tuple(map(short_text, data.get(name, []))) for name in ("reasons", "more"))
+        if "text" in values:  # of version 0.3
+            text = short_text(values["text"])
+            match = WRITTEN.fullmatch(text)
+            model, reason, epsilon, delta, neighbors = match.groups() if match else ("a model", UNREADABLE, "", "", "")
+            claim = None
+            for adjacency in get_args(Adjacency):
+                if RECORD.neighbors(adjacency) == neighbors and "..." not in epsilon + delta:
+                    claim = Claim(exact(epsilon), exact_delta(delta), adjacency)
+            return cls(model, claim, None, () if reason is None else (reason,), public, text=text)
+        reasons, more = (tuple(map(short_text, values.get(name, []))) for name in ("reasons", "more"))
         if max(len(reasons), len(more)) > MOST_NAMED:
             raise ValueError("more than a start has.")
-        person = None if data.get("person") is None else short_text(data["person"])
-        return cls(short_text(data["model"]), claim, person, reasons, public, more)
-
-    @classmethod
-    def _written(cls, text: str, *, public: bool = False) -> Start:
-        """Return the start that version 0.3 described. One that it described in other words has no guarantee."""
-        match = WRITTEN.fullmatch(short_text(text))
-        if match is None:
-            reason = "the certificate of an earlier version describes it in words that cannot be read"
-            return cls("a model", None, None, (reason,), public, text=text)
-        model, reason, epsilon, delta, neighbors = match.groups()
-        if reason is not None:
-            return cls(model, None, None, (reason,), public, text=text)
-        claim = None
-        for adjacency in ("add-remove", "replace-one"):
-            if RECORD.neighbors(adjacency) == neighbors and not (epsilon + delta).count("..."):
-                claim = Claim(exact(epsilon), exact_delta(delta), adjacency)
-        return cls(model, claim, None, (), public, text=text)
+        return cls(short_text(values["model"]), *claim_from_dict(values), reasons, public, more)
 
 
 def claim_in_words(claim: Claim, unit: Unit) -> str:
@@ -372,41 +296,18 @@ def short_text(value: object) -> str:
     return value
 
 
-def whole_number(value: object) -> int:
-    if type(value) is not int or not 1 <= value < LARGEST_INTEGER:
+def claim_to_dict(claim: Claim, person: str | None) -> dict[str, Any]:
+    records = {} if claim.records_per_person == 1 else {"records_per_person": claim.records_per_person}
+    column = {} if person is None else {"person": person}
+    amounts = {"epsilon": str(claim.epsilon), "delta": str(claim.delta), "adjacency": claim.adjacency}
+    return {**amounts, **records, **column}
+
+
+def claim_from_dict(data: Mapping[str, Any]) -> tuple[Claim, str | None]:
+    """Return the claim of a certificate or a start, and its column of persons, or raise KeyError, TypeError or ValueError."""
+    amounts = exact(data["epsilon"]), exact_delta(data["delta"])
+    records = data.get("records_per_person", 1)
+    if type(records) is not int or not 1 <= records < LARGEST_INTEGER:
         raise TypeError("no number of records")
-    return value
-
-
-@dataclass(frozen=True)
-class CertificateLine:
-    """One kind of step: on which level (0 for none), what it released, by what, at what cost on each path."""
-
-    level: int
-    purpose: str
-    mechanism: str
-    cost: str
-
-
-def steps(event: Event) -> Iterator[CertificateLine]:
-    """Yield the protected steps; of equal ones in a row, the first."""
-    match event:
-        case Pure():
-            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, Thresholded) else ""
-            amount = f"epsilon {decimal_text(event.epsilon, 4)}{delta}"
-            yield CertificateLine(event.level, event.purpose, event.mechanism, amount)
-        case Gaussian():
-            mu_squared = decimal_text(event.mu_squared, 4)
-            yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
-        case OneOf():
-            yield from steps(event.parts[0])
-        case Sequence() | Parallel():
-            for part in runs(event.parts):
-                yield from steps(part)
-        case PerRecordAssignment() | Subsampled():
-            yield from steps(event.part)
-
-
-def runs(parts: Iterable[Event]) -> Iterator[Event]:
-    """Yield each run of equal parts once: rounds are equal, and there may be many."""
-    return (part for part, _ in groupby(parts))
+    claim = Claim(*amounts, check_adjacency(data["adjacency"]), records)
+    return claim, None if data.get("person") is None else short_text(data["person"])

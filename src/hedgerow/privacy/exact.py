@@ -141,17 +141,16 @@ def upper_text(value: Fraction | float, digits: int = 4) -> str:
     if value == 0 or value == math.inf:
         return "0" if value == 0 else "infinity"
     number = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
-    while (raised := _raised(number, digits)) == 1 > number:
+    while True:
+        unit = Fraction(10) ** (_exponent(number) - digits + 1)
+        raised = math.ceil(number / unit) * unit
+        if raised != 1 or number >= 1:
+            break
         digits += 1
     exponent = _exponent(raised)
     if exponent <= LONGEST_WHOLE:
         return decimal_text(raised, digits)
     return f"{decimal_text(raised / 10**exponent, digits)}e{exponent}"
-
-
-def _raised(number: Fraction, digits: int) -> Fraction:
-    unit = Fraction(10) ** (_exponent(number) - digits + 1)
-    return math.ceil(number / unit) * unit
 
 
 def _exponent(size: Fraction) -> int:

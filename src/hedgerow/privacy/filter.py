@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.privacy.accounting import NONE, Cost
 
@@ -32,21 +31,19 @@ class Roots:
     """
 
     inclusion: Fraction | None = None
-    unit: int = 1
     costliest: Cost = field(default_factory=Cost)
     before: Cost = field(default_factory=Cost)
-
-    @lazy
-    def together(self) -> Cost:
-        """What it and those before it cost together, amplified where a record may be in no root."""
-        return self.before + (self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion))
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The charges of the nodes of one generation: node i, on its path from the root, has ``costs[path[i]]``."""
+    """The charges of the nodes of one generation: node i, on its path from the root, has ``costs[path[i]]``.
+
+    ``unit`` is the largest weight of a record in them.
+    """
 
     assignment: int
+    unit: int
     costs: tuple[Cost, ...]
     path: Index
 
@@ -69,19 +66,20 @@ class PrivacyFilter:
     generations: Mapping[int, Paths] = field(default_factory=dict)
     made: int = 0
     assignments: tuple[Roots, ...] = (Roots(),)  # the first is of the queries about all records
+    together: Cost = field(default_factory=Cost)  # of the costliest path of each assignment
     approximate: Cost = field(default_factory=Cost)
 
     @property
     def total(self) -> Cost:
-        """What has been charged: the costliest path of each assignment, added up, and everything approximate."""
-        return self.assignments[-1].together + self.approximate
+        """What has been charged."""
+        return self.together + self.approximate
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
-        paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
+        paths = Paths(len(self.assignments), unit, (Cost(),), np.zeros(roots, dtype=np.intp))
         return replace(
             self,
-            assignments=(*self.assignments, Roots(inclusion, unit, before=self.assignments[-1].together)),
+            assignments=(*self.assignments, Roots(inclusion, before=self.together)),
             generations={**self.generations, self.made: paths},
             made=self.made + 1,
         )
@@ -107,10 +105,6 @@ class PrivacyFilter:
         if paths is None or (paths.path[index] == PARTITIONED).any():
             raise ConfigurationError("a node that was partitioned is closed; query its children.")
 
-    def unit(self, generation: int) -> int:
-        """Return the largest weight of a record in the nodes of a generation."""
-        return self.assignments[self.generations[generation].assignment].unit
-
     def charged(self, amount: Cost, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
         """Return the filter after a query about some nodes of a generation, or about all records; or raise BudgetExceeded."""
         of_path, number, generations = replace(amount, draws=0, thresholds=NONE), 0, self.generations
@@ -122,13 +116,16 @@ class PrivacyFilter:
             old = np.flatnonzero(np.bincount(of_nodes)).tolist()  # few: the charge of a path depends on its level alone
             costs = [paths.costs[i] + of_path for i in old]
             path[index] = len(paths.costs) + np.searchsorted(old, of_nodes)
-            generations = {**self.generations, generation: Paths(number, (*paths.costs, *costs), path)}
-        own = self.assignments[number]
-        assignments = [*self.assignments[:number], replace(own, costliest=reduce(Cost.__or__, costs, own.costliest))]
-        for later in self.assignments[number + 1 :]:
-            assignments.append(replace(later, before=assignments[-1].together))
+            generations = {**self.generations, generation: replace(paths, costs=(*paths.costs, *costs), path=path)}
+        assignments, before = list(self.assignments), self.assignments[number].before
+        for place in range(number, len(assignments)):
+            roots = assignments[place]
+            costliest = reduce(Cost.__or__, costs, roots.costliest) if place == number else roots.costliest
+            assignments[place] = Roots(roots.inclusion, costliest, before)
+            # Amplified where a record may be in no root.
+            before += costliest if roots.inclusion is None else costliest.sampled(roots.inclusion)
         approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
-        after = replace(self, generations=generations, assignments=tuple(assignments), approximate=approximate)
+        after = PrivacyFilter(self.ceiling, generations, self.made, tuple(assignments), before, approximate)
         if not after.total.at_most(self.ceiling):
             raise BudgetExceeded(
                 "this query would take a path of the tree above the curator's budget; it was not answered and nothing was "
@@ -140,44 +137,37 @@ class PrivacyFilter:
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, eq=False)
-class _Link(Generic[Value]):
-    """A value and its successor, under the key 0.
+class Atomic(Generic[Value]):
+    """Holds one immutable value, that of the last link of a chain.
 
-    ``dict.setdefault`` stores the first of two competing successors in one step.
+    ``dict.setdefault`` stores the first of two competing successors of a link in one step.
     """
 
-    value: Value
-    after: dict[int, _Link[Value]] = field(default_factory=dict)
-
-
-class Atomic(Generic[Value]):
-    """Holds one immutable value."""
-
     def __init__(self, value: Value) -> None:
-        self._link = _Link(value)
+        self._link: dict[str, Any] = {"value": value}
 
     @property
     def value(self) -> Value:
-        return self._last().value
+        link = self._link
+        while "after" in link:
+            link = link["after"]
+        value: Value = link["value"]
+        return value
 
     def update(self, change: Callable[[Value], Value]) -> Value:
         """Replace the value by ``change(value)``, and return the result; if ``change`` raises, the value stays the same.
 
         ``change`` must have no effects: it is called again if somebody else replaced the value first.
         """
-        while True:
-            before = self._last()
-            after = _Link(change(before.value))
-            if before.after.setdefault(0, after) is after:
-                return after.value
-
-    def _last(self) -> _Link[Value]:
         link = self._link
-        while link.after:
-            link = link.after[0]
-        self._link = link
-        return link
+        while True:
+            while "after" in link:
+                link = link["after"]
+            self._link = link
+            value = change(link["value"])
+            after = {"value": value}
+            if link.setdefault("after", after) is after:
+                return value
 
 
 _watching: list[Watch] = []

@@ -1,12 +1,12 @@
-"""Disagreements between records and a schema, counted without protection. No fit calls this.
+"""Disagreements between records and a schema, counted without protection: for the records' owner, and in predictions.
 
-``SchemaReport`` is for the data owner. ``UnreadColumns`` warns of columns of which nothing is read in records to be predicted:
-these are the caller's own, so they may be read.
+No fit calls this. Records to be predicted are the caller's own, so they may be read.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import shown
-from hedgerow.schema.cells import CategoryReader, Cells, known_key
-from hedgerow.schema.columns import Columns, read_columns, read_records
+from hedgerow.reading.cells import CategoryReader, Cells, known_key
+from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Feature, Numeric, Value
-from hedgerow.schema.persons import split_target, without_column
 from hedgerow.texts import listed, printable, short_repr
 
 FIRST_ROWS, BLOCK_ROWS = 512, 65_536
 FEW = 10  # records; fewer do not show that a column is wrong, since a category may be new or a number out of range
 NEARLY_ALL = 0.95
 HARDLY_ANY = 0.05  # of the present cells
-IN_ORDER = 0.2  # of the present cells of the first rows; if more are in order, the column is not read further
+IN_ORDER = 0.2  # of the present cells so far; if more are in order, a prediction reads the column no further
 MOST_SPELLINGS = 10  # spellings that a finding lists
 KINDS = ("missing", "undeclared", "below", "above")
 
@@ -114,29 +114,30 @@ class SchemaReport:
 class _Tally:
     """Count the cells of one column, of features or labels, block by block. The column has a range or values."""
 
-    def __init__(self, feature: Feature, missing: Sequence[str], *, spellings: bool = True) -> None:
+    def __init__(self, feature: Feature, missing: Sequence[str], *, spellings: bool) -> None:
         self.range = feature if isinstance(feature, Numeric) else None
         self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
         self._reader = CategoryReader(self.values, missing)
-        self._folds = _folds(self.values) if spellings else {}
-        self._counts = np.zeros(len(self.values) + 2, dtype=np.int64)
+        texts = [value for value in self.values if spellings and isinstance(known_key(value), str)]
+        counts = Counter(map(_fold, texts))
+        self._folds = {fold: value for value in texts if (fold := _fold(value)) and counts[fold] == 1}
+        self.codes = np.zeros(len(self.values) + 2, dtype=np.int64)  # of values, then missing, then undeclared
         self.cells = self.below = self.above = 0
         self._spellings: dict[str, Value] = {}
 
     @property
-    def seen(self) -> list[int]:
-        counts: list[int] = self._counts[: len(self.values)].tolist()
-        return counts
-
-    @property
     def unread(self) -> int:
         """The number of cells that are not of a declared form."""
-        return int(self._counts[len(self.values) :].sum())
+        return int(self.codes[len(self.values) :].sum())
 
     @property
     def present(self) -> int:
-        return self.cells - int(self._counts[self._reader.missing])
+        return self.cells - int(self.codes[self._reader.missing])
+
+    @property
+    def in_order(self) -> bool:
+        return self.cells - self.unread - self.below - self.above > IN_ORDER * self.present
 
     def add(self, cells: Cells) -> None:
         self.cells += len(cells)
@@ -146,230 +147,131 @@ class _Tally:
             self.above += int(np.count_nonzero(values > self.range.high))
             cells = cells[np.isnan(values)]
         codes = self._reader.codes(cells)
-        self._counts += np.bincount(codes, minlength=len(self._counts))
-        for cell in cells[codes == self._reader.undeclared] if self._folds else ():
-            if len(self._spellings) >= MOST_SPELLINGS:
-                return
-            key = known_key(cell)
-            if isinstance(key, str) and (value := self._folds.get(_fold(key))) is not None:
-                self._spellings[key] = value
+        self.codes += np.bincount(codes, minlength=len(self.codes))
+        if self._folds:
+            odd = cells[codes == self._reader.undeclared]
+            for cell in odd.distinct()[0] if isinstance(odd, Texts) else odd:
+                key = known_key(cell)
+                if isinstance(key, str) and len(self._spellings) < MOST_SPELLINGS and _fold(key) in self._folds:
+                    self._spellings[key] = self._folds[_fold(key)]
 
     def report(self, malformed: int) -> ColumnReport:
         """Return the counts, given the number of lines that have no cells at all."""
-        missing, undeclared = self._counts[len(self.values) :].tolist()
+        missing, undeclared = self.codes[len(self.values) :].tolist()
         return ColumnReport(missing - malformed, undeclared, self.below, self.above, tuple(self._spellings.items()))
 
+    def coverage(self, column: str, fewest: int = 1) -> Iterator[str]:
+        """Yield what is wrong with the whole column, if it has the fewest cells that show it."""
+        known, few = self.cells - self.unread, "hardly any" if self.cells > self.unread else "no"
+        if self.cells and known <= HARDLY_ANY * self.present:
+            if self.range is not None and self.present:
+                yield (
+                    f"{few} cell of {column} could be read as the schema declares it; the others are read as missing. Is the "
+                    "text in another format? Declare decimal, thousands or date_format in the schema, or convert it."
+                )
+            elif self.cells >= fewest:
+                what = "is a declared value" if self.present else "holds anything"
+                yield f"{few} cell of {column} {what}, so a model does without it. Is it the right column?"
+        elif known >= fewest and self.below + self.above >= NEARLY_ALL * known:
+            yield (
+                f"nearly all numbers of {column} lie outside the range that the schema declares, and are read as its ends. Are "
+                "they in another unit, or scaled?"
+            )
 
-def _fold(text: str) -> str:
+    def spelled(self, column: str) -> Iterator[str]:
+        if self._spellings:
+            pairs = ", ".join(f"{text!r} for {value!r}" for text, value in self._spellings.items())
+            yield f"{column} has values in another spelling than the schema's, which are undeclared: {pairs}. Spell them alike."
+
+
+def _fold(value: Value) -> str:
     """Return a text without case, white space, punctuation and differences of Unicode form, to compare spellings."""
-    alike = unicodedata.normalize("NFKC", text).casefold()
+    alike = unicodedata.normalize("NFKC", str(value)).casefold()
     return "".join(character for character in alike if character not in " \t\r\n\u00a0_-.,;:'\"")
 
 
-def _folds(values: Sequence[Value]) -> dict[str, Value]:
-    """Return the declared texts by their folded form, without those that share one."""
-    folds: dict[str, list[Value]] = {}
-    for value in values:
-        key = known_key(value)
-        if isinstance(key, str):
-            folds.setdefault(_fold(key), []).append(value)
-    return {fold: alike[0] for fold, alike in folds.items() if fold and len(alike) == 1}
-
-
 class Checker:
-    """Counts the disagreements of blocks of records with a schema's declarations.
+    """Counts the disagreements of records with a schema's declarations, table by table.
 
-    ``labels`` are None if the records have none. Findings name their source as ``place``, such as "y", and suggest ``remedy`` if
-    they are not the classes, besides correcting the classes.
+    ``labels`` are None if the records have none. With ``quick``, a column is read until some of its cells so far are in order.
     """
 
     def __init__(
         self,
         features: Mapping[str, Feature],
         missing: Sequence[str],
+        labels: Feature | None = None,
         *,
-        labels: Feature | None,
-        place: str,
-        remedy: str,
+        quick: bool = False,
     ) -> None:
-        self._features = {name: _Tally(feature, missing) for name, feature in features.items()}
-        self._labels = None if labels is None else _Tally(labels, missing)
-        self._place, self._remedy = place, remedy
+        self._features, self._quick = features, quick
+        self._tallies = {name: _Tally(feature, missing, spellings=not quick) for name, feature in features.items()}
+        self._labels = None if labels is None else _Tally(labels, missing, spellings=True)
         self._records = 0
 
-    def add(self, columns: Mapping[str, Cells], labels: Cells | None) -> None:
-        for name, tally in self._features.items():
-            tally.add(columns[name])
-        if self._labels is not None and labels is not None:
-            self._labels.add(labels)
-        self._records += len(labels if labels is not None else columns[next(iter(self._features))])
-
-    def report(self, malformed: int = 0) -> SchemaReport:
-        """Return the counts and findings; ``malformed`` is the number of records that have no cells at all."""
-        unread = tuple(name for name, tally in self._features.items() if 0 < self._records <= tally.unread)
-        features = {name: tally.report(malformed) for name, tally in self._features.items()}
-        labels = None if self._labels is None else self._labels.report(malformed)
-        return SchemaReport(
-            records=self._records,
-            features=MappingProxyType(features),
-            labels=labels,
-            unread=unread,
-            unlabeled=self._labels is not None and 0 < self._records <= self._labels.unread,
-            findings=self._findings(malformed, labels, unread, features),
-        )
-
-    def _findings(
-        self, malformed: int, labels: ColumnReport | None, unread: Sequence[str], features: Mapping[str, ColumnReport]
-    ) -> tuple[str, ...]:
-        if 0 < self._records <= malformed:
-            return (
-                "NO LINE has as many cells as the header, so nothing could be read. Is there a separator too many at the lines' "
-                "ends, or is another character the separator?",
-            )
-        return (*self._about_labels(labels), *self._about_features(unread, features))
-
-    def _about_features(self, unread: Sequence[str], features: Mapping[str, ColumnReport]) -> Iterator[str]:
-        for name in unread:
-            yield (
-                f"NO CELL of the column {name!r} is what the schema declares: all are missing or undeclared. Correct its entry."
-            )
-        for name, column in features.items():
-            yield from _about_spellings(f"the column {name!r}", column)
-            if name not in unread:
-                yield from self._about_range(f"the column {name!r}", column)
-
-    def _about_range(self, place: str, column: ColumnReport) -> Iterator[str]:
-        for side, count in (("below", column.below), ("above", column.above)):
-            if count and count == self._records - column.missing:
-                yield (
-                    f"NO NUMBER of {place} is within its range: all are {side} it, so a fit reads one number for all. Are they "
-                    "in another unit? Correct its range, or the numbers."
-                )
-
-    def _about_labels(self, labels: ColumnReport | None) -> Iterator[str]:
-        if self._labels is None or labels is None or not self._records:
-            return
-        if self._labels.range is not None:
-            yield from self._about_outcomes(labels)
-            return
-        classes, declared = self._labels.values, sum(self._labels.seen)
-        if not declared:
-            yield (
-                f"NO LABEL in {self._place} is one of the declared classes, {listed(classes)}. A fit would leave out every "
-                f"record, and its budget would be spent on nothing. Correct the classes, or {self._remedy}."
-            )
-        elif 2 * declared < self._records:
-            yield (
-                f"ONLY {declared} OF {self._records} RECORDS have a label, in {self._place}, that is one of the declared "
-                f"classes, {listed(classes)}. A fit would leave out the others. Correct the classes, or {self._remedy}."
-            )
-        absent = [value for value, count in zip(classes, self._labels.seen, strict=True) if not count]
-        if absent and declared:
-            yield f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so there?"
-        yield from _about_spellings(self._place, labels)
-
-    def _about_outcomes(self, labels: ColumnReport) -> Iterator[str]:
-        unread = labels.missing + labels.undeclared
-        if unread >= self._records:
-            yield (
-                f"NO OUTCOME in {self._place} is a number. A fit would leave out every record, and its budget would be spent on "
-                f"nothing. Pass numbers, or {self._remedy}."
-            )
-        elif 2 * unread > self._records:
-            yield (
-                f"ONLY {self._records - unread} OF {self._records} RECORDS have an outcome, in {self._place}, that is a number. "
-                f"A fit would leave out the others. Pass numbers, or {self._remedy}."
-            )
-        else:
-            yield from self._about_range(self._place, labels)
-
-
-def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
-    if column.spellings:
-        pairs = ", ".join(f"{text!r} for {value!r}" for text, value in column.spellings)
-        yield f"{place} has values in another spelling than the schema's, which are undeclared: {pairs}. Spell them alike."
-
-
-def check_records(
-    X: Any,
-    y: Any,
-    features: Mapping[str, Feature],
-    labels: Feature,
-    missing: Sequence[str],
-    person: str | None,
-    target: str | None,
-) -> SchemaReport:
-    X, _ = without_column(X, person)
-    X, own = split_target(X, target)
-    y = own if y is None else y
-    if y is None:
-        columns, cells = read_columns(X, features, allow_empty=False), None
-    else:
-        columns, cells = read_records(X, y, features, labels)
-    checker = Checker(
-        features, missing, labels=None if y is None else labels, place="y", remedy="pass the right labels"
-    )
-    for start in range(0, columns.n_rows, BLOCK_ROWS):
-        rows = slice(start, min(start + BLOCK_ROWS, columns.n_rows))
-        block = {name: columns.cells(i, rows.start, rows.stop) for i, name in enumerate(columns.names)}
-        checker.add(block, None if cells is None else cells[rows])
-    return checker.report()
-
-
-class UnreadColumns:
-    """Reads columns of records to be predicted, to warn of those of which nothing is read.
-
-    A column is read until a fifth of its present cells so far are in order: hardly any of valid records.
-    """
-
-    def __init__(self, features: Mapping[str, Feature], missing: Sequence[str]) -> None:
-        self._features = features
-        self._tallies = {name: _Tally(feature, missing, spellings=False) for name, feature in features.items()}
-
-    def add(self, X: Any) -> None:
-        if all(map(_in_order, self._tallies.values())):
-            return
-        columns = read_columns(X, self._features)
-        for place, tally in enumerate(self._tallies.values()):
-            for cells in () if _in_order(tally) else _blocks(columns, place):
-                tally.add(cells)
-                if _in_order(tally):
-                    break
+    def add(self, X: Any, y: Any = None) -> None:
+        labels = None if y is None else read_labels(y)
+        columns = read_columns(X, self._features, check_types=False) if self._tallies else None
+        count = columns.n_rows if columns is not None else 0 if labels is None else len(labels)
+        stop = 0
+        while stop < count:
+            start, stop = stop, min(stop + (BLOCK_ROWS if stop or not self._quick else FIRST_ROWS), count)
+            if self._labels is not None and labels is not None:
+                self._labels.add(labels[start:stop])
+            wanted = [tally for tally in self._tallies.values() if not self._quick or not tally.in_order]
+            for place, tally in enumerate(self._tallies.values()):
+                if columns is not None and tally in wanted:
+                    tally.add(columns.cells(place, start, stop))
+            if self._quick and not wanted:
+                return
+        self._records += count
 
     def findings(self) -> list[str]:
         """Return a sentence for each column of which no cell could be read, or nearly all cells are outside the range."""
-        warnings = (_unread(name, tally) for name, tally in self._tallies.items() if not _in_order(tally))
-        return [warning for warning in warnings if warning is not None]
+        tallies = ((name, tally) for name, tally in self._tallies.items() if not tally.in_order)
+        return [text for name, tally in tallies for text in tally.coverage(f"the column {shown(name)}", FEW)]
 
+    def report(self, place: str, remedy: str, malformed: int = 0) -> SchemaReport:
+        """Return the counts and findings; ``malformed`` is the number of records that have no cells at all.
 
-def _in_order(tally: _Tally) -> bool:
-    return tally.cells - tally.unread - tally.below - tally.above > IN_ORDER * tally.present
-
-
-def _unread(name: str, tally: _Tally) -> str | None:
-    known = tally.cells - tally.unread
-    column, few = shown(name), "hardly any" if known else "no"
-    if tally.cells and known <= HARDLY_ANY * tally.present:
-        if tally.range is not None and tally.present:
-            return (
-                f"{few} cell of the column {column} could be read as the schema declares it; the others are read as missing. "
-                "Is the text in another format? Declare decimal, thousands or date_format in the schema, or convert it."
-            )
-        if tally.cells < FEW:
-            return None
-        what = "is a declared value" if tally.present else "holds anything"
-        return f"{few} cell of the column {column} {what}, so predictions are made without it. Is it the right column?"
-    if known >= FEW and tally.below + tally.above >= NEARLY_ALL * known:
-        return (
-            f"nearly all numbers of the column {column} lie outside the range that the schema declares, and are read as its "
-            "ends. Are they in another unit, or scaled?"
+        Findings name the source of labels as ``place``, such as "y", and suggest ``remedy`` besides correcting the schema.
+        """
+        findings: tuple[str, ...] = (
+            "NO LINE has as many cells as the header, so nothing could be read. Is there a separator too many at the lines' "
+            "ends, or is another character the separator?",
         )
-    return None
+        if not 0 < self._records <= malformed:
+            columns = [(f"the column {name!r}", tally) for name, tally in self._tallies.items()]
+            about = [text for name, tally in columns for text in (*tally.coverage(name), *tally.spelled(name))]
+            findings = (*self._about_labels(place, remedy), *about)
+        return SchemaReport(
+            records=self._records,
+            features=MappingProxyType({name: tally.report(malformed) for name, tally in self._tallies.items()}),
+            labels=None if self._labels is None else self._labels.report(malformed),
+            unread=tuple(name for name, tally in self._tallies.items() if 0 < self._records <= tally.unread),
+            unlabeled=self._labels is not None and 0 < self._records <= self._labels.unread,
+            findings=findings,
+        )
 
-
-def _blocks(columns: Columns, place: int) -> Iterator[Cells]:
-    start = 0
-    while start < columns.n_rows:
-        stop = min(start + (BLOCK_ROWS if start else FIRST_ROWS), columns.n_rows)
-        yield columns.cells(place, start, stop)
-        start = stop
+    def _about_labels(self, place: str, remedy: str) -> Iterator[str]:
+        labels = self._labels
+        if labels is None or not self._records:
+            return
+        what = f"one of the declared classes, {listed(labels.values)}" if labels.range is None else "a number"
+        declared = self._records - labels.unread
+        if not declared:
+            yield (
+                f"NO LABEL in {place} is {what}. A fit would leave out every record, and its budget would be spent on nothing. "
+                f"Correct the schema, or {remedy}."
+            )
+        elif 2 * declared < self._records:
+            yield (
+                f"ONLY {declared} OF {self._records} RECORDS have a label, in {place}, that is {what}. A fit would leave out the "
+                f"others. Correct the schema, or {remedy}."
+            )
+        absent = [value for value, count in zip(labels.values, labels.codes.tolist(), strict=False) if not count]
+        if absent and declared:
+            yield f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so there?"
+        if labels.range is not None and 2 * declared >= self._records:
+            yield from labels.coverage(place)
+        yield from labels.spelled(place)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -14,13 +13,12 @@ from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import Allowance
-from hedgerow.schema.cells import CategoryReader, CellCache, Cells, numeric_markers
-from hedgerow.schema.columns import Columns, label_part, read_columns
-from hedgerow.schema.features import Categorical, Feature, Numeric
-from hedgerow.schema.kernels import bin_columns
-from hedgerow.schema.parts import read_through
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers, numeric_markers
+from hedgerow.reading.columns import Columns, read_columns, read_labels
+from hedgerow.reading.kernels import bin_columns
+from hedgerow.reading.text_cells import Texts
+from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.types import OutcomeReader
 
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
@@ -28,7 +26,7 @@ BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 BLOCK_VALUES = 1 << 20  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
-NO_MARKERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
+NO_NUMBERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
 SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
 MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
 USUAL_BINS, MOST_BINS = 16, 1024  # bins if no parameter gives their number, and the most that estimators allow
@@ -68,15 +66,33 @@ class Encoder:
     def __init__(self, schema: Schema, max_bins: int) -> None:
         self.schema = schema
         self.max_bins = max_bins
-        entries = [_codes_and_edges(name, feature, max_bins) for name, feature in schema.features.items()]
-        self.n_codes: npt.NDArray[np.int64] = np.array([count for count, _ in entries], dtype=np.int64)
+        counts, edges = [], []
+        for name, feature in schema.features.items():
+            if isinstance(feature, Categorical):
+                count, inner = len(feature.values) + 2, NO_NUMBERS
+            elif feature.cuts is None and max_bins >= MOST_CODES:  # refused before the edges take memory
+                count, inner = max_bins + 1, NO_NUMBERS
+            else:
+                inner = feature.bin_edges(max_bins)
+                count = len(inner) + 2
+            if count > MOST_CODES:
+                raise SchemaError(
+                    f"feature {name!r} needs {count} codes, and a feature has at most {MOST_CODES}, so that counts of all its "
+                    "codes fit memory. Declare fewer values, or lower max_bins."
+                )
+            counts.append(count)
+            edges.append(inner)
+        self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
         self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
-        self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges for _, edges in entries)
+        self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._markers = numeric_markers(schema.missing)
-        self._readers = category_readers(schema)
-        self._label_reader = label_reader(schema)
+        self._readers = [
+            CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
+            for feature in schema.features.values()
+        ]
+        self._classes = CategoryReader(schema.classes, schema.missing)
 
     @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
@@ -98,34 +114,12 @@ class Encoder:
         }
         return Encoder(self.schema.cut_at(merged), self.max_bins)
 
-    def transform(self, X: Any, *, threads: int | None = None, allow_empty: bool = True) -> Codes:
+    def transform(self, X: Any) -> Codes:
         """Return the codes of all records, as a C-ordered array of shape (records, features).
 
-        Parameters
-        ----------
-        X
-            See ``read_columns``.
-        threads
-            How many threads read columns that hold no Python objects. The default is one per core, at most 8, and one for
-            few records. The result is the same for any number of threads.
-        allow_empty
-            Whether there may be no records.
-
-        Raises
-        ------
-        SchemaError, ConfigurationError
-            If the columns of ``X`` are not those of the schema. No content of a cell is an error.
+        ``X`` is whatever ``read_columns`` reads; errors are those of that function. No content of a cell is an error.
         """
-        columns = read_columns(X, self.schema.features, allow_empty=allow_empty)
-        one_pass, n_rows = _Pass(self, columns), columns.n_rows
-        codes: Codes = np.empty((n_rows, len(columns.names)), dtype=self.dtype)
-
-        def fill(first: int) -> None:
-            last = min(first + BLOCK_ROWS, n_rows)
-            one_pass.fill(first, last, codes[first:last])
-
-        few = threads is None and n_rows * one_pass.n_parallel < SMALL_CELLS
-        for_each(range(0, n_rows, BLOCK_ROWS), fill, threads=1 if few else threads)
+        codes: Codes = self.answers(X, lambda codes: codes)
         return codes
 
     def answers(
@@ -153,23 +147,24 @@ class Encoder:
             Whether the codes of a feature are contiguous in memory. If not, those of a record are.
         """
         columns = read_columns(X, self.schema.features)
-        one_pass, features = _Pass(self, columns, reads), len(columns.names)
+        n_rows, one_pass = columns.n_rows, _Pass(self, columns, reads)
 
         def answered(first: int, last: int) -> npt.NDArray[Any]:
-            codes: Codes = np.empty((last - first, features), dtype=self.dtype, order="F" if by_column else "C")
+            codes: Codes = np.empty((last - first, len(columns.names)), self.dtype, "F" if by_column else "C")
             one_pass.fill(first, last, codes)
             return answer(codes)
 
         def write(first: int) -> None:
-            last = min(first + size, columns.n_rows)
+            last = min(first + size, n_rows)
             out[first:last] = answered(first, last)
 
-        if columns.n_rows <= min(FEW_ROWS, BLOCK_ROWS):
-            return answered(0, columns.n_rows)
+        if n_rows <= min(FEW_ROWS, BLOCK_ROWS):
+            return answered(0, n_rows)
         none = answered(0, 0)
-        out = np.empty((columns.n_rows, *none.shape[1:]), dtype=none.dtype)
+        out = np.empty((n_rows, *none.shape[1:]), dtype=none.dtype)
         size = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, out[:1].size)))
-        for_each(range(0, columns.n_rows, size), write, threads=1 if columns.n_rows * features < SMALL_CELLS else None)
+        few = n_rows * one_pass.n_parallel < SMALL_CELLS
+        for_each(range(0, n_rows, size), write, threads=1 if few else None)
         return out
 
     def labels(self, y: Any) -> npt.NDArray[np.signedinteger]:
@@ -178,90 +173,56 @@ class Encoder:
         A label that is missing, undeclared or (for an outcome) not a number has -1. Fits drop such records, by a public rule
         that depends on each record alone.
         """
-        part = label_part(y, self.schema.labels)
-        return read_through(part, 0, len(part), self._label_reader.labels)
-
-
-def _codes_and_edges(name: str, feature: Feature, max_bins: int) -> tuple[int, npt.NDArray[np.float64]]:
-    if isinstance(feature, Categorical):
-        count, edges = len(feature.values) + 2, np.empty(0, dtype=np.float64)
-    elif feature.cuts is None and max_bins >= MOST_CODES:  # refused before the edges take memory
-        count, edges = max_bins + 1, np.empty(0, dtype=np.float64)
-    else:
-        edges = feature.bin_edges(max_bins)
-        count = len(edges) + 2
-    if count > MOST_CODES:
-        raise SchemaError(
-            f"feature {name!r} needs {count} codes, and a feature has at most {MOST_CODES}, so that counts of all its codes fit "
-            "memory. Declare fewer values, or lower max_bins."
-        )
-    return count, edges
+        cells, schema = read_labels(y, self.schema.labels), self.schema
+        if schema.outcome is not None:
+            return schema.outcome_grid.codes(schema.outcome.reader(schema.missing)(cells)).astype(np.int32)
+        codes = self._classes.codes(cells)
+        codes[codes >= self._classes.missing] = -1
+        return codes.astype(np.int16) if self._classes.missing <= np.iinfo(np.int16).max else codes
 
 
 class _Pass:
     """One pass over records: how each column is read, and the caches, which last for the pass."""
 
-    def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None = None) -> None:
-        self._encoder = encoder
-        self._columns = columns
-        read = range(len(columns.names)) if reads is None else reads
-        self._codes = [
-            None if reader is None else partial(reader.codes, cache=CellCache(reader.code))
-            for reader in encoder._readers
-        ]
+    def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
+        self._encoder, self._columns = encoder, columns
+        self._codes = [None if reader is None else reader.cached() for reader in encoder._readers]
         self._own = [
             feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
             for feature in encoder.schema.features.values()
         ]
-        machine = [i for i in read if columns.holds_machine_numbers(i) and self._own[i] is None]
-        self._texts = [i for i in read if columns.holds_text(i)]
-        self.n_parallel = len(machine) + len(self._texts)
-        self._objects = sorted({*read} - {*machine, *self._texts})
+        read = range(len(columns.names)) if reads is None else reads
+        none = {i: columns.cells(i, 0, 0) for i in read}
+        self._objects = [
+            i for i in read if not isinstance(none[i], Texts) and none[i].dtype.kind not in MACHINE_NUMBERS
+        ]
+        together = [i for i in read if columns.matrix is not None and self._own[i] is None and self._codes[i] is None]
+        self._together = np.array(together, dtype=np.int64)
+        self._single = sorted({*read} - {*self._objects, *together})
+        self.n_parallel = len(none) - len(self._objects)
         self._reading_objects = Lock()
-        self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
-        self._categorical = [i for i in machine if encoder._readers[i] is not None]
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
-                self._encode_cells(self._objects, first, last, codes)
-        self._encode_cells(self._texts, first, last, codes)
-        if self._numeric.size or self._categorical:
-            self._encode_numbers(first, last, codes)
-
-    def _encode_numbers(self, first: int, last: int, codes: Codes) -> None:
-        matrix = self._columns.matrix
-        if matrix is not None:
+                self._encode(self._objects, first, last, codes)
+        self._encode(self._single, first, last, codes)
+        if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
-                block = np.ascontiguousarray(matrix[first:last], dtype=np.float64)
-            self._bin(block, self._numeric, self._numeric, codes)
-        else:
-            for i in self._numeric.tolist():
-                self._bin_one(self._columns.numbers(i, first, last), i, codes)
-        for i in self._categorical:
-            codes[:, i] = self._categories(i)(self._columns.cells(i, first, last))
+                block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
+            self._bin(block, self._together, self._together, codes, self._encoder._markers)
 
-    def _encode_cells(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
+    def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
-            own = self._own[i]
-            if own is not None:  # which knows the markers
-                self._bin_one(own(self._columns.cells(i, first, last)), i, codes, NO_MARKERS)
-            elif self._codes[i] is None:
-                self._bin_one(self._columns.numbers(i, first, last), i, codes)
-            else:
-                codes[:, i] = self._columns.read_through(i, first, last, self._categories(i))
-
-    def _categories(self, i: int) -> Callable[[Cells], npt.NDArray[Any]]:
-        codes = self._codes[i]
-        assert codes is not None
-        return codes
-
-    def _bin_one(
-        self, values: npt.NDArray[np.float64], i: int, codes: Codes, markers: npt.NDArray[np.float64] | None = None
-    ) -> None:
-        block = np.ascontiguousarray(values).reshape(-1, 1)
-        self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes, markers)
+            cells, own, of_values = self._columns.cells(i, first, last), self._own[i], self._codes[i]
+            if of_values is not None:
+                codes[:, i] = of_values(cells)
+                continue
+            # A reader of its own knows the markers.
+            values, markers = (numbers(cells), self._encoder._markers) if own is None else (own(cells), NO_NUMBERS)
+            block = np.ascontiguousarray(values).reshape(-1, 1)
+            self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes, markers)
 
     def _bin(
         self,
@@ -269,10 +230,8 @@ class _Pass:
         sources: npt.NDArray[np.int64],
         targets: npt.NDArray[np.int64],
         codes: Codes,
-        markers: npt.NDArray[np.float64] | None = None,
+        markers: npt.NDArray[np.float64],
     ) -> None:
-        encoder = self._encoder
-        markers = encoder._markers if markers is None else markers
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
@@ -306,29 +265,6 @@ def slots_of(
     return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 
-def label_reader(schema: Schema) -> ClassReader | OutcomeReader:
-    if schema.outcome is None:
-        return ClassReader(schema.classes, schema.missing)
-    return OutcomeReader(schema.outcome, schema.missing)
-
-
-class ClassReader:
-    def __init__(self, classes: Sequence[object], missing: Sequence[object]) -> None:
-        self._reader = CategoryReader(classes, missing)
-
-    def labels(self, cells: Cells) -> npt.NDArray[np.signedinteger]:
-        codes = self._reader.codes(cells)
-        codes[codes >= self._reader.missing] = -1
-        return codes.astype(np.int16) if self._reader.missing <= np.iinfo(np.int16).max else codes
-
-
-def category_readers(schema: Schema) -> list[CategoryReader | None]:
-    return [
-        CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
-        for feature in schema.features.values()
-    ]
-
-
 def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     """Return records as float64 for learners without a guarantee, as an array of shape (records, features).
 
@@ -337,15 +273,11 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     """
     columns = read_columns(X, schema.features)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
-    for i, (feature, reader) in enumerate(zip(schema.features.values(), category_readers(schema), strict=True)):
+    for i, feature in enumerate(schema.features.values()):
         if isinstance(feature, Numeric):
-            read: Callable[[Cells], npt.NDArray[Any]] = feature.reader(schema.missing)
+            result[:, i] = feature.reader(schema.missing)(columns.cells(i))
         else:
-            assert reader is not None
-            read = partial(reader.codes, cache=CellCache(reader.code))
-        for first in range(0, columns.n_rows, BLOCK_ROWS):
-            last = min(first + BLOCK_ROWS, columns.n_rows)
-            result[first:last, i] = read(columns.cells(i, first, last))
+            result[:, i] = CategoryReader(feature.values, schema.missing).codes(columns.cells(i))
     return result
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import NUMBER, Cells, Key, category_key
-from hedgerow.schema.formats import NumberFormat
+from hedgerow.reading.cells import NUMBER, Cells, Key, category_key
+from hedgerow.reading.column import Holds
+from hedgerow.reading.formats import NumberFormat
 from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]
@@ -62,7 +63,36 @@ def _finite(value: Any, what: str) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Numeric:
+class _Entry:
+    origin: Origin = field(default="given", kw_only=True)
+    release: str | None = field(default=None, kw_only=True)
+
+    def entry(self) -> dict[str, Any]:
+        """Return the arguments that make this feature, without defaults, as values that JSON and TOML hold."""
+        known = sorted((one for one in fields(self) if one.init), key=lambda one: one.name in ("origin", "release"))
+        return {one.name: self._plain(one.name) for one in known if getattr(self, one.name) != one.default}
+
+    def _plain(self, name: str) -> Any:
+        value = getattr(self, name)
+        return list(value) if isinstance(value, tuple) else value
+
+    def replaced(self, **changes: Any) -> Self:
+        """Return the same feature with other arguments."""
+        return type(self)(**{**self.entry(), **changes})
+
+    def given(self) -> Self:
+        """Return the same feature with the origin "given"."""
+        return self.replaced(origin="given", release=None)
+
+    def __repr__(self) -> str:
+        entry = self.entry()
+        first = [_short(entry.pop(name)) for name in ("low", "high", "cuts", "values") if name in entry]
+        rest = [f"{name}={value!r}" for name, value in entry.items()]
+        return shortened(f"{type(self).__name__}({', '.join([*first, *rest])})", LONGEST_REPR)
+
+
+@dataclass(frozen=True, repr=False)
+class Numeric(_Entry):
     """A numeric feature with a public range.
 
     Parameters
@@ -98,8 +128,6 @@ class Numeric:
     cuts: Sequence[float] | None = None
     decimal: str = field(default=".", kw_only=True)
     thousands: str = field(default="", kw_only=True)
-    origin: Origin = field(default="given", kw_only=True)
-    release: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_origin(self.origin, self.release)
@@ -209,32 +237,13 @@ class Numeric:
 
         return read
 
-    def cell(self, value: float) -> float | str:
-        """Return a cell that is read as this value of the range."""
-        return value
-
-    def with_cuts(self, cuts: Sequence[float] | None) -> Self:
-        """Return the same feature with other cut points, which are public or released, or with none."""
-        return replace(self, cuts=cuts)
-
-    def given(self) -> Self:
-        """Return the same feature with the origin "given"."""
-        return replace(self, origin="given", release=None)
-
-    def __repr__(self) -> str:
-        return shortened(self._written(), LONGEST_REPR)
-
-    def _written(self) -> str:
-        parts = [_short(self.low), _short(self.high)]
-        if self.cuts is not None:
-            parts.append(f"[{', '.join(map(_short, self.cuts))}]")
-        parts += [f"decimal={self.decimal!r}"] * (self.decimal != ".")
-        parts += [f"thousands={self.thousands!r}"] * (self.thousands != "")
-        return f"{type(self).__name__}({', '.join(parts)}{origin_text(self.origin, self.release)})"
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold such numbers."""
+        return holds in ("anything", "numbers")
 
 
 @dataclass(frozen=True, repr=False)
-class Categorical:
+class Categorical(_Entry):
     """A categorical feature with its public list of values.
 
     Parameters
@@ -257,8 +266,6 @@ class Categorical:
     """
 
     values: Sequence[Value]
-    origin: Origin = field(default="given", kw_only=True)
-    release: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_origin(self.origin, self.release)
@@ -275,21 +282,16 @@ class Categorical:
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
 
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold one of the values."""
+        kind = {"anything": object, "numbers": float, "times": str}.get(holds, ())
+        return any(isinstance(category_key(value), kind) for value in self.values)
+
     def in_words(self) -> str:
         """Return the values, in quotes if one has a comma; of more than twelve, the first twelve."""
         more, shown = len(self.values) - MOST_VALUES, self.values[:MOST_VALUES]
         spell = repr if any("," in str(value) for value in shown) else str
         return ", ".join(map(spell, shown)) + (f" and {more} more" if more > 0 else "")
-
-    def given(self) -> Self:
-        """Return the same feature with the origin "given"."""
-        return replace(self, origin="given", release=None)
-
-    def __repr__(self) -> str:
-        return shortened(self._written(), LONGEST_REPR)
-
-    def _written(self) -> str:
-        return f"Categorical({list(self.values)!r}{origin_text(self.origin, self.release)})"
 
 
 Feature = Numeric | Categorical
@@ -346,10 +348,11 @@ def _check_code(code: int, n_codes: int) -> None:
         raise ConfigurationError(f"Code {code} names nothing: this feature has the codes 0 to {n_codes - 1}.")
 
 
-def _short(value: float) -> str:
-    """Return a float without a needless decimal point, and exactly."""
-    text = repr(float(value))
-    return text.removesuffix(".0")
+def _short(value: Any) -> str:
+    """Return floats, also those of a list, exactly and without a needless decimal point, other values as Python writes them."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_short, value))}]"
+    return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
 
 
 def _texts(ends: list[float]) -> list[str]:
@@ -359,9 +362,3 @@ def _texts(ends: list[float]) -> list[str]:
         if len(set(texts)) == len(ends):
             return texts
     return [_short(end) for end in ends]
-
-
-def origin_text(origin: Origin, release: str | None) -> str:
-    if origin == "given":
-        return ""
-    return f", origin={origin!r}" + ("" if release is None else f", release={release!r}")

@@ -2,271 +2,214 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
+    HASHABLE,
     MACHINE_NUMBERS,
     SPACE,
-    Array,
     CategoryReader,
     Cells,
     as_objects,
     count_values,
     known_key,
-    numbers,
     object_array,
     public_value,
 )
+from hedgerow.reading.formats import SECONDS, DateFormat, DateReader, NumberFormat, Unit, date_text, microseconds
+from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
-from hedgerow.schema.formats import NO_MOMENT, SECONDS, DateFormat, NumberFormat, Unit, date_text, microseconds
 from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 
-LAST = "9999-12-31 23:59:59"
+LAST = microseconds("9999-12-31 23:59:59") // 10**6  # in seconds
 FEW_NUMBERS = 10  # text of at most this many different numbers is read as categories
+IN_MOSTLY = 10  # one in this many cells of a column of numbers may be something else
+SAMPLE = 1000  # texts that decide which forms are tried further
+SHARE = 0.9  # the share of the distinct cells that a recognized form must read
 
 Form = NumberFormat | DateFormat
+Floats = npt.NDArray[np.float64]
 
 # If several forms read as many cells, the first is taken: if all fractions have three digits, they are more likely groups.
-NUMBERS: tuple[Form, ...] = tuple(
-    NumberFormat(*marks)
-    for marks in ((".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'"))
-)
-DATES: tuple[Form, ...] = tuple(
+NUMBERS = tuple(NumberFormat(*marks) for marks in (".,", (",", ""), ",.", ", ", ". ", ".'", ",'"))
+DATES = tuple(
     DateFormat(day + time)
-    for day in (
-        "%d.%m.%Y",
-        "%d/%m/%Y",
-        "%m/%d/%Y",
-        "%d-%m-%Y",
-        "%m-%d-%Y",
-        "%Y/%m/%d",
-        "%Y.%m.%d",
-        "%d.%m.%y",
-        "%d/%m/%y",
-    )
+    for day in "%d.%m.%Y %d/%m/%Y %m/%d/%Y %d-%m-%Y %m-%d-%Y %Y/%m/%d %Y.%m.%d %d.%m.%y %d/%m/%y".split()
     for time in ("", " %H:%M", " %H:%M:%S")
 )
-SAMPLE = 1000  # texts that decide which forms are tried further
-SHARE = 0.9  # the share of the present cells that a recognized form must read
 
 
-def guess_feature(cells: Cells, max_categories: int) -> Feature:
-    """Return the entry that the cells of a column suggest.
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The cells of a column that are not missing, text once, and how many records have each.
 
-    Truth values and words for them give ``Boolean``. Dates, and text of dates, give their range. Numbers give their range, of
-    whole numbers if all are whole. Another column is numeric if each cell is missing or a number, and more than 10 are distinct.
-    Otherwise the entry is the sorted values, at most the ``max_categories`` most frequent ones. Numbers with a decimal comma or
-    thousands separators, and dates in formats other than ISO 8601, are read if all cells of the column have the same format.
+    ``numbers`` and ``seconds`` since 1970 are NaN where a cell is no number, or no date. ``forms`` are the ways in which text may
+    be written, of which the first is taken; none if it is plain.
     """
-    form = written(cells, share=1.0)
-    if form is not None:
-        feature = guess_feature(form.plain(cells), max_categories)
-        if isinstance(feature, Numeric):
-            return form.put_on(feature)
-    kind = cells.dtype.kind
-    if _are_truths(cells):
-        return Boolean(origin="inferred")
-    moments = _moments(cells)
-    if moments:
-        return _dates(moments)
-    counts = {} if kind in MACHINE_NUMBERS + "M" else count_values(cells)
-    if not counts or (len(counts) > FEW_NUMBERS and all(isinstance(key, float) for key in counts)):
-        return guess_range(cells)
-    frequent = set(sorted(counts, key=lambda key: -counts[key])[:max_categories])
-    return Categorical([public_value(key) for key in counts if key in frequent], origin="inferred")
 
-
-def is_truth(cell: Any) -> bool:
-    if type(cell) in (str, np.str_):
-        return cell.strip(SPACE).lower() in ("true", "false")
-    return type(cell) in (bool, np.bool_)
-
-
-def _are_truths(cells: Cells) -> bool:
-    """Return whether the column has cells that are not missing and all of these are truth values or words for them."""
-    if cells.dtype.kind in MACHINE_NUMBERS + "M":
-        return cells.dtype.kind == "b"
-    any_truth = False
-    for cell in cells.tolist():
-        if is_truth(cell):
-            any_truth = True
-        elif known_key(cell) is not None:
-            return False
-    return any_truth
-
-
-def plain_values(cells: Cells) -> Array:
-    """Return each cell as the simplest value of the same category, whatever the type of its column; None if it is missing."""
-    as_bool = _are_truths(cells)
-
-    def plain(cell: Any) -> Value | None:
-        key = known_key(cell)
-        return None if key is None else bool(key) if as_bool else public_value(key)
-
-    return object_array(map(plain, cells.tolist()), len(cells))
-
-
-def guess_range(cells: Cells) -> Numeric:
-    values = numbers(cells)
-    values = values[np.isfinite(values)]
-    if not values.size:
-        return Numeric(0, 1, origin="inferred")
-    low, high = float(values.min()), float(values.max())
-    if max(-low, high) < LARGEST and (values == np.rint(values)).all():
-        return Integer(low, max(high, low + 1), origin="inferred")
-    if high <= low:  # a single value: any range around it is valid
-        low, high = low - max(abs(low) * 1e-6, 0.5), high + max(abs(high) * 1e-6, 0.5)
-        largest = float(np.finfo(np.float64).max)
-        low, high = max(low, -largest), min(high, largest)
-    return Numeric(low, high, origin="inferred")
-
-
-def _moments(cells: Cells) -> set[int]:
-    """Return the distinct moments of a column, in microseconds since 1970; empty unless all present cells are dates."""
-    if cells.dtype.kind in MACHINE_NUMBERS:
-        return set()
-    moments: set[int] = set()
-    seen: set[str] = set()
-    for cell in as_objects(cells).tolist():
-        if type(cell) is str:
-            if cell in seen:
-                continue
-            seen.add(cell)
-        if known_key(cell) is None:
-            continue
-        moment = microseconds(cell)
-        if moment == NO_MOMENT:
-            return set()
-        moments.add(moment)
-    return moments
-
-
-def _dates(moments: set[int]) -> Date:
-    unit: Unit = "day" if all(moment % (10**6 * SECONDS["day"]) == 0 for moment in moments) else "second"
-    low, high, last = (moment // (10**6 * SECONDS[unit]) for moment in (min(moments), max(moments), microseconds(LAST)))
-    if high <= low:  # a single value: any range with it is valid
-        low, high = (low, low + 1) if low < last else (low - 1, low)
-    ends = (date_text(end, unit) for end in (low, high))
-    return Date(*ends, origin="inferred")  # type: ignore[arg-type]
-
-
-def guess_classes(labels: Cells) -> list[Value]:
-    """Return the sorted distinct labels, as ``numpy.unique`` does, without missing ones."""
-    if labels.dtype.kind in MACHINE_NUMBERS:
-        classes: list[Value] = [label for label in np.unique(labels).tolist() if np.isfinite(label)]
-    else:
-        first: dict[float | str, Value] = {}
-        for label in labels.astype(object).tolist():
-            key = known_key(label)
-            if key is not None and not (isinstance(key, float) and np.isinf(key)):
-                first.setdefault(key, label if isinstance(label, bool | int | float | str) else public_value(key))
-        classes = [first[key] for key in sorted(first, key=lambda key: (isinstance(key, str), key))]
-        if all(isinstance(label, str) for label in classes):
-            classes.sort()
-    if not classes:
-        raise ConfigurationError("y holds no label, so there is no class to learn. Pass one label per record.")
-    return classes
-
-
-@dataclass(frozen=True)
-class WrittenForm:
-    """A form in which text is written, and the other forms that read as many cells of the column."""
-
-    form: Form
-    others: tuple[Form, ...]
-
-    def plain(self, cells: Cells) -> Array:
-        """Return cells as they would be written in plain numbers or ISO 8601 dates. Cells in another form do not change."""
-        if isinstance(self.form, NumberFormat):
-            values = self.form.numbers(cells)
-            pairs = zip(cells.tolist(), values.tolist(), strict=True)
-            return object_array((cell if value != value else value for cell, value in pairs), len(cells))
-        form = self.form
-        return object_array((_iso(cell, form) for cell in cells.tolist()), len(cells))
-
-    def put_on(self, feature: Numeric) -> Numeric:
-        """Return a guessed entry with the form declared, if it is a form of the entry's kind."""
-        if isinstance(self.form, DateFormat):
-            if not isinstance(feature, Date):
-                return feature
-            return Date(*feature.ends, date_format=self.form.text, origin=feature.origin)  # type: ignore[arg-type]
-        if isinstance(feature, Date):
-            return feature
-        return replace(feature, decimal=self.form.decimal, thousands=self.form.thousands)
+    cells: Cells
+    counts: npt.NDArray[np.int64]
+    numbers: Floats
+    seconds: Floats
+    are_truths: npt.NDArray[np.bool_]
+    forms: tuple[Form, ...]
 
     @property
-    def question(self) -> str | None:
-        """The owner's question, if other forms read the same cells as other values."""
-        if not self.others:
-            return None
-        names = ", ".join(_named(form) for form in self.others)
-        return f"taken for {_named(self.form)}, but all its cells could be {names}, too: which is it?"
+    def present(self) -> int:
+        return int(self.counts.sum())
+
+    def records_with(self, values: Sequence[Value]) -> npt.NDArray[np.int64]:
+        """Return how many records have each of these values."""
+        codes = CategoryReader(values).codes(self.cells)
+        return np.bincount(codes, self.counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
 
 
-def written(cells: Cells, missing: Iterable[str] = (), share: float = SHARE) -> WrittenForm | None:
-    """Return how a column of text is written; None if it is surely plain, no text, or in no known form.
+def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> Column:
+    """Return a column; a form of its text is recognized if it reads this share of the distinct texts."""
+    if isinstance(cells, Texts):
+        cells, places = cells.distinct()
+        counts = np.bincount(places, minlength=len(cells))
+    elif cells.dtype.kind in MACHINE_NUMBERS:
+        counts = np.ones(len(cells), dtype=np.int64)
+    else:
+        number: Counter[tuple[type, Any]] = Counter()
+        for cell in as_objects(cells).tolist():
+            plain = cell if id(type(cell)) in HASHABLE else known_key(cell)
+            number[type(plain), None if plain != plain else plain] += 1
+        cells = object_array((cell for _, cell in number), len(number))
+        counts = np.array([*number.values()], dtype=np.int64)
+    absent = CategoryReader((), missing)
+    there = absent.codes(cells) != absent.missing
+    cells, counts = cells[there], counts[there].astype(np.int64)
+    forms = _forms(cells, share)
+    form = forms[0] if forms else NumberFormat()
+    values = _read(cells, form if isinstance(form, NumberFormat) else NumberFormat())
+    seconds = _read(cells, form if isinstance(form, DateFormat) else None)
+    truths = np.full(len(cells), cells.dtype.kind == "b")
+    if cells.dtype.kind not in MACHINE_NUMBERS:
+        for place in np.flatnonzero((values == 0) | (values == 1)).tolist():
+            cell = cells[place : place + 1].tolist()[0]
+            word = isinstance(cell, str) and cell.strip(SPACE).lower() in ("true", "false")
+            truths[place] = word or isinstance(cell, bool | np.bool_)
+    return Column(cells, counts, values, seconds, truths, forms)
 
-    A form is recognized if it reads a large enough share of the present cells. A plain form takes precedence.
-    """
-    if cells.dtype.kind != "O":
-        return None
-    absent = CategoryReader((), tuple(missing))
-    there = as_objects(cells[absent.codes(cells) != absent.missing])
-    if not len(there) or not all(isinstance(cell, str) for cell in there.tolist()):
-        return None
-    distinct = dict.fromkeys(cell.strip() for cell in there.tolist())
-    texts = object_array(distinct, len(distinct))
-    plain = max(int(np.isfinite(numbers(texts)).sum()), _count(texts, microseconds))
-    sample = texts[:SAMPLE]
-    likely = [form for form in NUMBERS + DATES if _read(sample, form) >= share * len(sample) / 2]
-    counts = [_read(texts, form) for form in likely]
+
+def _read(cells: Cells, form: Form | None) -> Floats:
+    """Return cells as numbers, or as seconds since 1970 by a format of dates, or by none but ISO 8601."""
+    if isinstance(form, NumberFormat):
+        return form.numbers(cells)
+    return DateReader("second", (), form)(cells)
+
+
+def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
+    """Return the forms that read the most distinct texts, each of them other values; none if the text is surely plain."""
+    if not len(cells) or not (isinstance(cells, Texts) or all(isinstance(cell, str) for cell in cells.tolist())):
+        return ()
+
+    def count(texts: Cells, form: Form | None) -> int:
+        return int(np.isfinite(_read(texts, form)).sum())
+
+    plain = max(count(cells, NumberFormat()), count(cells, None))
+    sample = cells[:SAMPLE]
+    likely = [form for form in NUMBERS + DATES if count(sample, form) >= share * len(sample) / 2]
+    counts = [count(cells, form) for form in likely]
     most = max([plain, *counts])
-    alike = [form for form, count in zip(likely, counts, strict=True) if count == most]
-    if not alike or most < share * len(texts):
-        return None
-    first = NumberFormat() if plain == most else alike[0]
-    others: tuple[Form, ...] = ()
-    for form in alike:
-        if not any(_same(texts, known, form) for known in (first, *others)):
-            others = (*others, form)
-    return None if plain == most and not others else WrittenForm(first, others)
+    if most < share * len(cells):
+        return ()
+    forms: list[Form] = [NumberFormat()] * (plain == most)
+    known = [_read(cells, form if count(cells, form) else None) for form in forms]
+    for form, number in zip(likely, counts, strict=True):
+        values = _read(cells, form)
+        if number == most and not any(np.array_equal(values, other, equal_nan=True) for other in known):
+            forms.append(form)
+            known.append(values)
+    return () if plain == most and len(forms) == 1 else tuple(forms)
 
 
-def _count(texts: Cells, read: Callable[[Any], int]) -> int:
-    return sum(read(text) != NO_MOMENT for text in texts.tolist())
-
-
-def _read(texts: Cells, form: Form) -> int:
-    if isinstance(form, NumberFormat):
-        return int(np.isfinite(form.numbers(texts)).sum())
-    return _count(texts, lambda text: microseconds(text, form))
-
-
-def _values(texts: Cells, form: Form) -> npt.NDArray[Any]:
-    if isinstance(form, NumberFormat):
-        return form.numbers(texts)
-    return np.array([microseconds(text, form) for text in texts.tolist()])
-
-
-def _same(texts: Cells, one: Form, other: Form) -> bool:
-    """Return whether two forms read the same values from all texts. A plain form also reads ISO dates."""
-    if type(one) is not type(other):
-        return one == NumberFormat() and not np.isfinite(numbers(texts)).any()
-    return np.array_equal(_values(texts, one), _values(texts, other), equal_nan=True)
-
-
-def _iso(cell: Any, form: DateFormat) -> Any:
-    text = form.iso(cell.strip()) if isinstance(cell, str) else None
-    return cell if text is None else text.removesuffix(" 00:00:00")
+def question_of(column: Column) -> list[str]:
+    """Return the owner's question, if several forms read all cells, but as other values."""
+    if len(column.forms) < 2:
+        return []
+    taken, *others = map(_named, column.forms)
+    return [f"taken for {taken}, but all its cells could be {', '.join(others)}, too: which is it?"]
 
 
 def _named(form: Form) -> str:
     if isinstance(form, DateFormat):
         return f"dates {form.text}"
     return f"numbers with decimal {form.decimal!r}" + (f" and thousands {form.thousands!r}" if form.thousands else "")
+
+
+def guess_feature(column: Column, max_categories: int, *, lenient: bool = False) -> Feature:
+    """Return the entry that a column suggests.
+
+    Numbers give their range, of whole numbers if all are whole; text must have more than 10 different ones. Truth values and
+    words for them give ``Boolean``. Dates give their range. Otherwise the entry is the sorted values, at most the
+    ``max_categories`` most frequent ones. If ``lenient``, few numbers of text are enough, and one in ten cells of a range
+    may be something else, which is read as missing.
+    """
+    stray = int(column.counts[np.isnan(column.numbers) | column.are_truths].sum())
+    undated = int(column.counts[np.isnan(column.seconds)].sum())
+    values = {} if column.cells.dtype.kind in MACHINE_NUMBERS else count_values(column.cells, (), column.counts)
+    few = bool(values) and len(np.unique(column.numbers)) <= FEW_NUMBERS
+    if IN_MOSTLY * stray <= column.present if lenient else not (stray or few):
+        return guess_range(column)
+    if column.are_truths.all():
+        return Boolean(origin="inferred")
+    if IN_MOSTLY * undated <= column.present if lenient else not undated:
+        return _guess_dates(column)
+    if not (values and (few or np.isnan(column.numbers).any())):
+        return guess_range(column)
+    frequent = set(sorted(values, key=lambda key: -values[key])[:max_categories])
+    return Categorical([public_value(key) for key in values if key in frequent], origin="inferred")
+
+
+def guess_range(column: Column) -> Numeric:
+    values = column.numbers[np.isfinite(column.numbers)]
+    form = column.forms[0] if column.forms and isinstance(column.forms[0], NumberFormat) else NumberFormat()
+    told: dict[str, Any] = {"decimal": form.decimal, "thousands": form.thousands, "origin": "inferred"}
+    if not values.size:
+        return Numeric(0, 1, **told)
+    low, high = float(values.min()), float(values.max())
+    if max(-low, high) < LARGEST and (values == np.rint(values)).all():
+        return Integer(low, max(high, low + 1), **told)
+    if high <= low:  # a single value: any range around it is valid
+        low, high = low - max(abs(low) * 1e-6, 0.5), high + max(abs(high) * 1e-6, 0.5)
+        largest = float(np.finfo(np.float64).max)
+        low, high = max(low, -largest), min(high, largest)
+    return Numeric(low, high, **told)
+
+
+def _guess_dates(column: Column) -> Date:
+    seconds = column.seconds[~np.isnan(column.seconds)]
+    unit: Unit = "day" if (seconds % SECONDS["day"] == 0).all() else "second"
+    low, high, last = (int(one // SECONDS[unit]) for one in (seconds.min(), seconds.max(), LAST))
+    if high <= low:  # a single value: any range with it is valid
+        low, high = (low, low + 1) if low < last else (low - 1, low)
+    form = column.forms[0].text if column.forms and isinstance(column.forms[0], DateFormat) else None
+    ends: Any = (date_text(end, unit) for end in (low, high))
+    return Date(*ends, date_format=form, origin="inferred")
+
+
+def guess_classes(column: Column, *, plain: bool = False) -> list[Value]:
+    """Return the sorted distinct labels as ``numpy.unique`` does, or each as the ``plain`` value of its category."""
+    cells = np.unique(column.cells) if column.cells.dtype.kind in MACHINE_NUMBERS else column.cells
+    first: dict[float | str, Any] = {}
+    for label in cells.tolist():
+        key = known_key(label)
+        if key is not None and not (isinstance(key, float) and np.isinf(key)):
+            as_it_is = isinstance(label, bool | int | float | str) and not plain
+            first.setdefault(key, label if as_it_is else public_value(key))
+    if not first:
+        raise ConfigurationError("y holds no label, so there is no class to learn. Pass one label per record.")
+    if plain and column.are_truths.all():
+        first = {key: bool(key) for key in first}
+    classes = [first[key] for key in sorted(first, key=lambda key: (isinstance(key, str), key))]
+    return sorted(classes) if all(isinstance(label, str) for label in classes) else classes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -14,8 +14,10 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.schema.check import SchemaReport, check_records
-from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.reading.columns import read_columns, read_labels, read_records
+from hedgerow.reading.formats import check_delimiter, checked_encoding
+from hedgerow.reading.persons import without_column
+from hedgerow.schema.check import Checker, SchemaReport
 from hedgerow.schema.features import (
     NO_RANGE,
     Categorical,
@@ -26,8 +28,7 @@ from hedgerow.schema.features import (
     check_origin,
     distinct_values,
 )
-from hedgerow.schema.formats import check_delimiter, checked_encoding
-from hedgerow.schema.infer import guess_classes, guess_feature, guess_range
+from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
 from hedgerow.schema.toml import (
     check_keys,
     dump_toml,
@@ -39,10 +40,11 @@ from hedgerow.schema.toml import (
     read_toml,
 )
 from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
-from hedgerow.texts import LONGEST_REPR, MOST_ROWS, html_table, shortened
+from hedgerow.texts import LONGEST_REPR, shortened
 
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
 COLUMNS = ("target", "person", "records_per_person", "delimiter", "encoding")
+ORIGINS = ("classes_origin", "classes_release")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,23 +114,22 @@ class Schema:
 
     def __post_init__(self) -> None:
         labels = _checked_labels(self.classes, self.outcome, self.classes_origin, self.classes_release)
-        features, target = _checked_features(self.features), self.target
-        missing = _checked_missing(self.missing)
-        if target is not None and (not isinstance(target, str) or target in features):
-            raise SchemaError(
-                f"The target {target!r} is {'a feature too' if isinstance(target, str) else 'no text'}, but it names "
-                "the column of the labels. Pass that column's name, and leave it out of the features."
-            )
-        _check_person(self.person, [*features, target])
+        features = _checked_features(self.features)
+        missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
+        for marker in missing:
+            if not isinstance(marker, str):
+                raise SchemaError(
+                    f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
+                    "Pass it as text; numbers equal to it are markers too."
+                )
+        _check_columns(self, features)
         check_delimiter(self.delimiter)
         values = {
             "features": MappingProxyType(features),
             "classes": labels.values if isinstance(labels, Categorical) else (),
             "missing": missing,
-            "records_per_person": _checked_number(self.records_per_person),
+            "records_per_person": int(self.records_per_person),
             "encoding": checked_encoding(self.encoding),
-            "classes_origin": labels.origin,
-            "classes_release": labels.release,
             "labels": labels,
         }
         for name, value in values.items():
@@ -146,13 +147,7 @@ class Schema:
 
     @property
     def outcome_grid(self) -> OutcomeGrid:
-        """The public grid on which outcomes are read as integers.
-
-        Raises
-        ------
-        SchemaError
-            If the schema has classes.
-        """
+        """The public grid on which outcomes are read as integers; SchemaError if the schema has classes."""
         if self.outcome is None:
             raise SchemaError("The schema has classes and no outcome, so it has no grid of outcomes.")
         return grid_of(self.outcome)
@@ -182,45 +177,23 @@ class Schema:
         """Whether all entries were given, or released at a cost of their own: none was read off the records unprotected."""
         return not self.inferred
 
-    def replace(
-        self,
-        features: Mapping[str, Feature] | None = None,
-        *,
-        classes: Sequence[Value] | None = None,
-        outcome: Numeric | None = None,
-        missing: Sequence[str] | None = None,
-        target: str | None = None,
-        person: str | None = None,
-        records_per_person: int | None = None,
-        delimiter: str | None = None,
-        encoding: str | None = None,
-    ) -> Schema:
-        """Return a schema with some entries replaced. New features come last; None keeps the present value.
+    def replace(self, features: Mapping[str, Feature] | None = None, **entries: Any) -> Schema:
+        """Return a schema with some entries replaced: arguments of ``Schema``, of which None keeps the present value.
+
+        New features come last. New classes, or a new outcome, take the place of the former ones and of their origin.
 
         Examples
         --------
         >>> Schema({"age": Numeric(17, 90)}, [0, 1]).replace({"age": Numeric(0, 120)})
         Schema({'age': Numeric(0, 120)}, classes=[0, 1])
         """
-        return self._with(
-            {**self.features, **(features or {})},
-            self.labels if classes is None and outcome is None else {"classes": classes, "outcome": outcome},
-            missing=missing,
-            target=target,
-            person=person,
-            records_per_person=records_per_person,
-            delimiter=delimiter,
-            encoding=encoding,
-        )
-
-    def _with(self, features: Mapping[str, Feature], labels: Feature | dict[str, Any], **columns: Any) -> Schema:
-        """Return a schema of these features and labels; what is None of the rest is this schema's."""
-        if isinstance(labels, Numeric):
-            labels = {"outcome": labels}
-        elif isinstance(labels, Categorical):
-            labels = {"classes": labels.values, "classes_origin": labels.origin, "classes_release": labels.release}
-        kept = {name: getattr(self, name) for name in ("missing", *COLUMNS) if columns.get(name) is None}
-        return Schema(features, **{**columns, **kept}, **labels)
+        changes = {name: value for name, value in entries.items() if value is not None}
+        kept = {one.name: getattr(self, one.name) for one in fields(Schema) if one.init}
+        if {"classes", "outcome"} & set(changes):
+            kept |= {"outcome": None, "classes_origin": "given", "classes_release": None}
+        if kept["outcome"] is not None or "outcome" in changes:
+            kept["classes"] = None
+        return Schema(**{**kept, **changes, "features": {**self.features, **(features or {})}})
 
     def confirm(self, *names: str) -> Schema:
         """Return a schema in which these inferred entries count as given; without arguments, all inferred entries.
@@ -236,16 +209,20 @@ class Schema:
                 "schema.inferred."
             )
         chosen = set(names) if names else known
-        features = {name: entry.given() if name in chosen else entry for name, entry in self.features.items()}
-        return self._with(features, self.labels.given() if self._labels_name in chosen else self.labels)
+        labels: dict[str, Any] = {}
+        if self._labels_name in chosen:
+            labels = {"classes": self.classes} if self.outcome is None else {"outcome": self.outcome.given()}
+        return self.replace({name: self.features[name].given() for name in chosen if name in self.features}, **labels)
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
-        features = {
-            name: entry.with_cuts(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
-            for name, entry in self.features.items()
-        }
-        return self._with(features, self.labels)
+        return self.replace(
+            {
+                name: entry.replaced(cuts=cuts[name])
+                for name, entry in self.features.items()
+                if isinstance(entry, Numeric) and name in cuts
+            }
+        )
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:
@@ -279,12 +256,15 @@ class Schema:
                 f"max_categories is {max_categories}, but a feature needs a value. Pass 1 or more."
             )
         columns = read_columns(X, allow_empty=False)
-        features = {name: guess_feature(columns.cells(i), max_categories) for i, name in enumerate(columns.names)}
+        features = {
+            name: guess_feature(column_of(columns.cells(i)), max_categories) for i, name in enumerate(columns.names)
+        }
         name = getattr(y, "name", None)
         target = name if isinstance(name, str) and name and name not in features else None
+        labels = column_of(read_labels(y))
         if outcome:
-            return cls(features, outcome=guess_range(read_labels(y)), target=target)
-        return cls(features, guess_classes(read_labels(y)), target=target, classes_origin="inferred")
+            return cls(features, outcome=guess_range(labels), target=target)
+        return cls(features, guess_classes(labels), target=target, classes_origin="inferred")
 
     def check_text(self) -> None:
         """Raise SchemaError if the schema contains text that cannot be encoded in UTF-8, and so cannot be written to a file."""
@@ -326,31 +306,33 @@ class Schema:
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
         """
-        return check_records(X, y, self.features, self.labels, self.missing, self.person, self.target)
+        X, own = without_column(without_column(X, self.person)[0], self.target)
+        y = own if y is None else y
+        if y is None:
+            columns, labels = read_columns(X, self.features, allow_empty=False), None
+        else:
+            columns, labels = read_records(X, y, self.features, self.labels)
+        checker = Checker(self.features, self.missing, None if labels is None else self.labels)
+        checker.add(columns, labels)
+        return checker.report("y", "pass the right labels")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, with the features as a list in order."""
-        entries = [{"name": name, **entry_of(feature)} for name, feature in self.features.items()]
-        result: dict[str, Any] = {} if self.target is None else {"target": self.target}
-        if self.person is not None:
-            result["person"] = self.person
-        if self.person is not None or self.records_per_person > 1:
-            result["records_per_person"] = self.records_per_person
-        result |= {name: value for name in ("delimiter", "encoding") if (value := getattr(self, name)) is not None}
+        result = {name: value for name in COLUMNS if (value := getattr(self, name)) is not None}
+        if self.person is None and self.records_per_person == 1:
+            del result["records_per_person"]
         result["missing"] = list(self.missing)
-        if self.outcome is not None:
-            return {**result, OUTCOME: entry_of(self.outcome), "features": entries}
-        result[CLASSES] = list(self.classes)
-        if self.classes_origin != "given":
-            result["classes_origin"] = self.classes_origin
-        if self.classes_release is not None:
-            result["classes_release"] = self.classes_release
-        return {**result, "features": entries}
+        if self.outcome is None:
+            result[CLASSES] = list(self.classes)
+            result |= {name: value for name in ORIGINS if (value := getattr(self, name)) not in (None, "given")}
+        else:
+            result[OUTCOME] = entry_of(self.outcome)
+        return {**result, "features": [{"name": name, **entry_of(one)} for name, one in self.features.items()]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Self:
         """Return the schema that ``to_dict`` wrote; errors name its source as ``place``."""
-        known = {"missing", *COLUMNS, "classes_origin", "classes_release"}
+        known = {"missing", *COLUMNS, *ORIGINS}
         labels = OUTCOME if OUTCOME in values else CLASSES
         check_keys(values, {"features", labels}, known, place)
         entries = values["features"]
@@ -371,6 +353,7 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
+        self.check_text()
         return dump_toml(self.to_dict())
 
     @classmethod
@@ -421,30 +404,14 @@ class Schema:
     def __reduce__(self) -> tuple[Any, ...]:
         return Schema.from_dict, (self.to_dict(),)
 
-    def _columns(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name in COLUMNS if (value := getattr(self, name)) not in (None, 1)]
-
     def __repr__(self) -> str:
         labels = f"classes={list(self.classes)!r}" if self.outcome is None else f"outcome={self.outcome!r}"
-        parts = [repr(dict(self.features)), labels]
-        parts += [f"missing={list(self.missing)!r}"] if self.missing else []
-        parts += [f"{name}={value!r}" for name, value in self._columns()]
-        if self.outcome is None and self.classes_origin != "given":
-            origin = {"classes_origin": self.classes_origin, "classes_release": self.classes_release}
-            parts += [f"{name}={value!r}" for name, value in origin.items() if value is not None]
+        rest = {"missing": list(self.missing)} if self.missing else {}
+        rest |= {name: value for name in COLUMNS if (value := getattr(self, name)) not in (None, 1)}
+        if self.outcome is None:
+            rest |= {name: value for name in ORIGINS if (value := getattr(self, name)) not in (None, "given")}
+        parts = [repr(dict(self.features)), labels, *(f"{name}={value!r}" for name, value in rest.items())]
         return shortened(f"Schema({', '.join(parts)})", LONGEST_REPR)
-
-    def _repr_html_(self) -> str:
-        entries = [*self.features.items(), (self._labels_name, self.labels)]
-        rows: list[tuple[str, ...]] = [
-            (name, type(entry).__name__, entry.in_words(), entry.origin) for name, entry in entries
-        ]
-        if len(rows) > MOST_ROWS:  # the entry of the labels is always shown
-            rows = [*rows[: MOST_ROWS - 2], (f"... {len(rows) - MOST_ROWS + 1} more features", "", "", ""), rows[-1]]
-        columns = [f"{name} = {value!r}" for name, value in self._columns()]
-        missing = [f"missing = {list(self.missing)!r}"] if self.missing else []
-        note = "; ".join([*missing, *columns])
-        return html_table("Schema", rows, ("feature", "type", "range or values", "origin"), note=note)
 
 
 def _checked_labels(classes: Any, outcome: Any, origin: Origin, release: str | None) -> Feature:
@@ -481,35 +448,24 @@ def _checked_features(features: Any) -> dict[str, Feature]:
     return dict(features)
 
 
-def _check_person(person: Any, others: Sequence[str | None]) -> None:
-    if person is None:
-        return
-    if not isinstance(person, str) or not person or len(person) > LONGEST_WORDS or person in others:
+def _check_columns(schema: Schema, features: Mapping[str, Feature]) -> None:
+    target, person, records = schema.target, schema.person, schema.records_per_person
+    if target is not None and (not isinstance(target, str) or target in features):
+        raise SchemaError(
+            f"The target {target!r} is {'a feature too' if isinstance(target, str) else 'no text'}, but it names "
+            "the column of the labels. Pass that column's name, and leave it out of the features."
+        )
+    others = [*features, target]
+    if person is not None and (
+        not isinstance(person, str) or not person or len(person) > LONGEST_WORDS or person in others
+    ):
         what = "also a feature or the target" if person in others else f"not a text of up to {LONGEST_WORDS} characters"
         raise SchemaError(
             f"person is {shown(person)}, which is {what}. Name a column of its own: nothing is learned from ids."
         )
-
-
-def _checked_number(records: Any) -> int:
-    if (
-        isinstance(records, bool)
-        or not isinstance(records, int | np.integer)
-        or not 1 <= records <= MOST_RECORDS_OF_ONE
-    ):
+    is_number = isinstance(records, int | np.integer) and not isinstance(records, bool)
+    if not is_number or not 1 <= records <= MOST_RECORDS_OF_ONE:
         raise SchemaError(
             f"records_per_person is {shown(records)}, but it is how many records of one person a guarantee covers. "
             f"Pass an integer from 1 to {MOST_RECORDS_OF_ONE}."
         )
-    return int(records)
-
-
-def _checked_missing(missing: Any) -> tuple[str, ...]:
-    markers = (missing,) if isinstance(missing, str) else tuple(missing)
-    for marker in markers:
-        if not isinstance(marker, str):
-            raise SchemaError(
-                f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
-                "Pass it as text; numbers equal to it are markers too."
-            )
-    return markers

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import io
-import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 from hedgerow.errors import FileFormatError, SchemaError
@@ -18,33 +18,16 @@ HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "miss
 ORIGINS = ("classes_origin", "classes_release")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
-# By the entry's type. Files leave it out if the other keys determine it.
-RANGES: dict[str, type[Numeric]] = {"numeric": Numeric, "integer": Integer, "date": Date}
-LISTS: dict[str, type[Categorical]] = {"categorical": Categorical, "boolean": Boolean}
-ORIGIN = {"origin", "release"}
-UNUSED = ("name", "type", "taxonomy")  # of an entry; versions up to 0.3 wrote taxonomies, which no learner reads
+# By the entry's type. Files leave out the first two, which the other keys determine.
+KINDS: dict[str, type[Feature]] = {
+    "numeric": Numeric,
+    "categorical": Categorical,
+    "integer": Integer,
+    "date": Date,
+    "boolean": Boolean,
+}
 
 LARGEST = 2**23  # characters; a schema of 100 000 features has half as many
-DEEPEST = 64  # brackets that are open at once, or names joined by dots; 0.3 wrote taxonomies, which are up to 32 deep
-LONGEST = 1000  # characters of a bare word, which is a name, a number or a date
-
-# The tokens of TOML that matter for nesting. No alternative is tried twice on the same text, so a scan takes linear time.
-TOKEN = re.compile(
-    r'''
-      """(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\\?\Z)
-    | \'{3}(?:[^']|'(?!\'\'))*+(?:'{3,5}|\Z)
-    | "(?:[^"\\\n]|\\.)*+"?
-    | '[^'\n]*+'?
-    | \#[^\n]*+
-    | (?P<word>[^\s.,=#"'\[\]{}]++)
-    | (?P<open>[\[{])
-    | (?P<close>[\]}])
-    | (?P<dot>\.)
-    | (?P<space>[ \t]++)
-    | .
-    ''',
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def dump_toml(schema: Mapping[str, Any]) -> str:
@@ -62,18 +45,11 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _quoted(value)
+        letters = (ESCAPES.get(c) or (c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}") for c in value)
+        return f'"{"".join(letters)}"'
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value)  # Python writes integers and finite floats as TOML does
-
-
-def _quoted(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise SchemaError(f"The schema holds the text {text!a}, which no file can hold as UTF-8. Rename it.") from None
-    return '"' + "".join(ESCAPES.get(c) or (c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}") for c in text) + '"'
 
 
 def read_toml(path: Place) -> str:
@@ -91,10 +67,11 @@ def read_toml(path: Place) -> str:
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
     """Return a schema in the form of ``Schema.to_dict``; ``place`` names the file in errors."""
-    _check_size(text, place)
+    if len(text) > LARGEST:
+        raise FileFormatError(f"{place} has {len(text)} characters, more than any schema needs. Correct it.")
     try:
         document = tomllib.loads(text)
-    except ValueError as error:  # of the parser's own kind, or a number of more digits than Python reads
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads, and deep brackets
         raise FileFormatError(
             f"{place} is not TOML: {error}. A schema must be read without guessing. Correct the file there."
         ) from error
@@ -114,74 +91,20 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
     return {**document, "features": entries}
 
 
-def _check_size(text: str, place: str) -> None:
-    """Raise FileFormatError if a text is larger or nested deeper than any schema. The parser has no limits of its own."""
-    if len(text) > LARGEST:
-        raise _no_schema(place, f"has {len(text)} characters, more than {LARGEST}")
-    depth = dots = 0
-    for token in TOKEN.finditer(text):
-        kind = token.lastgroup
-        if kind == "open":
-            depth += 1
-        elif kind == "close":
-            depth -= 1
-        elif kind == "word" and token.end() - token.start() > LONGEST:
-            raise _no_schema(place, f"has a name or a number of more than {LONGEST} characters without quotes")
-        # A name, a dot and white space continue a dotted name. Everything else begins a new one.
-        if kind == "dot":
-            dots += 1
-        elif kind in ("open", "close") or (kind is None and token[0] in ",=\n"):
-            dots = 0
-        if max(depth, dots) > DEEPEST:
-            raise _no_schema(place, f"is nested more than {DEEPEST} levels deep")
-
-
-def _no_schema(place: str, what: str) -> FileFormatError:
-    return FileFormatError(f"{place} {what}, which no schema needs, and reading it might take all memory. Correct it.")
-
-
 def entry_of(feature: Feature) -> dict[str, Any]:
-    entry: dict[str, Any] = {}
-    if isinstance(feature, Date):
-        low, high = feature.ends
-        entry = {"type": "date", "low": low, "high": high}
-        if feature.cuts is not None:
-            entry["cuts"] = [feature.cut_value(cut) for cut in feature.cuts]
-        if feature.date_format is not None:
-            entry["date_format"] = feature.date_format
-    elif isinstance(feature, Numeric):
-        whole = isinstance(feature, Integer)
-        ends = (int(feature.low), int(feature.high)) if whole else (feature.low, feature.high)
-        entry = {"type": "integer"} if whole else {}
-        entry |= {"low": ends[0], "high": ends[1]}
-        if feature.cuts is not None:
-            entry["cuts"] = list(feature.cuts)
-        entry |= {"decimal": feature.decimal} if feature.decimal != "." else {}
-        entry |= {"thousands": feature.thousands} if feature.thousands else {}
-    elif isinstance(feature, Boolean):
-        entry = {"type": "boolean"}
-    else:
-        entry = {"values": list(feature.values)}
-    if feature.origin != "given":
-        entry["origin"] = feature.origin
-    return entry if feature.release is None else {**entry, "release": feature.release}
+    kind = type(feature)
+    return ({} if kind in (Numeric, Categorical) else {"type": kind.__name__.lower()}) | feature.entry()
 
 
 def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
     """Return the feature that ``entry_of`` wrote; ``place`` names it in errors."""
     kind = entry.get("type", "categorical" if "values" in entry else "numeric")
-    made: type[Feature]
-    if isinstance(kind, str) and kind in RANGES:
-        written = {"date_format"} if kind == "date" else {"decimal", "thousands"}
-        check_keys(entry, {"name", "low", "high"}, {"type", "cuts", *written, *ORIGIN}, place)
-        made = RANGES[kind]
-    elif isinstance(kind, str) and kind in LISTS:
-        own = {"values"} if kind == "categorical" else set()
-        check_keys(entry, {"name", *own}, {"type", *ORIGIN, *(own and {"taxonomy"})}, place)
-        made = LISTS[kind]
-    else:
-        raise SchemaError(f"{place} has the type {kind!r}; write one of {[*RANGES, *LISTS]}.")
-    feature: Feature = made_at(place, made, **{key: value for key, value in entry.items() if key not in UNUSED})
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SchemaError(f"{place} has the type {kind!r}; write one of {list(KINDS)}.")
+    known = {one.name: one.default is MISSING for one in fields(KINDS[kind]) if one.init}
+    unused = {"type", "taxonomy"} if kind == "categorical" else {"type"}  # 0.3 wrote taxonomies, which no learner reads
+    check_keys(entry, {"name", *(name for name in known if known[name])}, {*known, *unused}, place)
+    feature: Feature = made_at(place, KINDS[kind], **{name: entry[name] for name in known if name in entry})
     return feature
 
 
@@ -206,5 +129,5 @@ def made_at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:
         return make(*args, **kwargs)
     except SchemaError as error:
         raise SchemaError(f"{place}: {error}") from error
-    except TypeError as error:
+    except (TypeError, RecursionError) as error:
         raise SchemaError(f"{place} holds a value of the wrong type ({error}). Correct it.") from error

@@ -10,15 +10,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.cells import Cells
-from hedgerow.schema.features import Categorical, Feature, Numeric, Value, origin_text
-from hedgerow.schema.formats import (
+from hedgerow.reading.cells import Cells
+from hedgerow.reading.column import Holds
+from hedgerow.reading.formats import (
     NO_MOMENT,
     SECONDS,
     DateFormat,
@@ -27,6 +27,7 @@ from hedgerow.schema.formats import (
     date_text,
     microseconds,
 )
+from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 
 LARGEST = 2**51  # halves between whole numbers are exact up to here
 # Of the grid of an outcome at most: a millionth of the range is below any noise, and sums of 2**31 residuals fit 64 bits.
@@ -106,6 +107,10 @@ class Integer(_Whole):
     def count_text(self, count: int) -> str:
         """Return a whole number as text for labels."""
         return str(count)
+
+    def _plain(self, name: str) -> Any:
+        value = super()._plain(name)
+        return int(value) if name in ("low", "high") else value
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,33 +198,21 @@ class Date(_Whole):
         """Whether columns need the feature's own ``reader``: always, because a date is not a number."""
         return True
 
-    def cell(self, value: float) -> str:
-        """Return a cell that is read as this value of the range."""
-        return self.count_text(math.floor(value))
+    def takes(self, holds: Holds) -> bool:
+        """Return whether a column whose type says that all its cells are of one kind can hold dates."""
+        return holds != "unreadable"
 
     @property
     def ends(self) -> tuple[str, str]:
         """The ends as text."""
         return self.count_text(int(self.low)), self.count_text(int(self.high))
 
-    def with_cuts(self, cuts: Sequence[float] | None) -> Self:
-        """Return the same feature with other cut points, which are public or released, or with none."""
-        kept: dict[str, Any] = {"date_format": self.date_format, "origin": self.origin, "release": self.release}
-        return type(self)(*self.ends, cuts, **kept)  # type: ignore[arg-type]
-
-    def given(self) -> Self:
-        """Return the same feature with the origin "given"."""
-        return type(self)(*self.ends, self.cuts, date_format=self.date_format)  # type: ignore[arg-type]
-
-    def _written(self) -> str:
-        cuts = "" if self.cuts is None else f", {[self.cut_value(cut) for cut in self.cuts]!r}"
-        low, high = self.ends
-        form = "" if self.date_format is None else f", date_format={self.date_format!r}"
-        return f"Date({low!r}, {high!r}{cuts}{form}{origin_text(self.origin, self.release)})"
-
-    def cut_value(self, cut: float) -> str | float:
-        """Return a cut point as stored in files: a date or a moment, or the number itself if it is within a day or second."""
-        return self.count_text(int(cut)) if float(cut).is_integer() else cut
+    def _plain(self, name: str) -> Any:
+        if name in ("low", "high"):
+            return self.count_text(int(getattr(self, name)))
+        if name == "cuts":  # a cut point within a day or a second stays a number
+            return [self.count_text(int(cut)) if float(cut).is_integer() else cut for cut in self.cuts or ()]
+        return super()._plain(name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,9 +233,6 @@ class Boolean(Categorical):
     """
 
     values: Sequence[Value] = field(default=(False, True), init=False)
-
-    def __repr__(self) -> str:
-        return f"Boolean({origin_text(self.origin, self.release).removeprefix(', ')})"
 
 
 def _moment(value: Any, what: str) -> tuple[int, bool]:
@@ -304,18 +294,6 @@ class OutcomeGrid:
         """Return the values of codes, of the same shape. A code may be beyond the ends, or between two points."""
         share = np.asarray(codes, dtype=np.float64) / self.steps
         return np.asarray(self.low * (1 - share) + self.high * share)
-
-
-@dataclass(frozen=True)
-class OutcomeReader:
-    """Read the cells of an outcome as codes of its grid; -1 if a cell holds no number. Each cell is read by itself."""
-
-    outcome: Numeric
-    missing: Sequence[str]
-
-    def labels(self, cells: Cells) -> npt.NDArray[np.int32]:
-        values = self.outcome.reader(self.missing)(cells)
-        return grid_of(self.outcome).codes(values).astype(np.int32)
 
 
 def grid_of(outcome: Numeric) -> OutcomeGrid:

@@ -2,16 +2,15 @@
 
 from hedgerow.scores.scores import (
     BRANCH_SCORES,
+    CLASS_COUNTS,
     SCORES,
     BranchScore,
     Candidates,
-    ClassCount,
     Error,
     Gini,
     InformationGain,
     Majority,
     Max,
-    Minority,
     Purity,
     Score,
     Specializations,
@@ -19,5 +18,4 @@ from hedgerow.scores.scores import (
     mixed,
     most_concerned,
     multiway,
-    multiway_or_binary,
 )

@@ -146,16 +146,3 @@ def narrow(children, offsets, feature, kind, at, arity, chosen):
                 if taken != branch:
                     children[child + branch, start + code] = False
         child += arity[test]
-
-
-@compiled
-def minority(counts, out):
-    """Write how many records of each node are not of its largest class.  IN counts (nodes, classes)  OUT out (nodes,)."""
-    nodes, classes = counts.shape
-    for node in range(nodes):
-        size = np.int64(0)
-        largest = np.int64(0)
-        for label in range(classes):
-            size += counts[node, label]
-            largest = max(largest, counts[node, label])
-        out[node] = size - largest

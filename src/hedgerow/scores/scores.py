@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,60 +16,52 @@ from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 
 MOST_WEIGHT = 1 << 62
-KINDS = {
-    "n_codes": np.int64,
-    "feature": np.int32,
-    "kind": np.int8,
-    "at": np.int32,
-    "weight": np.int64,
-}
+FRACTION_BITS = 10  # of the steps of scores; a branch of 2**31 records then scores above -2**42
+ROW = npt.NDArray[np.signedinteger]
+KINDS = {"n_codes": np.int64, "feature": np.int32, "kind": np.int8, "at": np.int32, "weight": np.int64}
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """A public list of tests; each reads the code of one feature."""
 
-    n_codes: Integers  # (features,): how many codes each feature has
-    feature: npt.NDArray[np.int32]  # (tests,): the feature that each test reads
+    n_codes: ROW  # (features,): how many codes each feature has
+    feature: ROW  # (tests,): the feature that each test reads
     # (tests,): EACH: a branch for every code. CUT: branch 0 for codes up to one, else 1. VALUE: branch 0 for one
     # code, else 1
-    kind: npt.NDArray[np.int8]
-    at: npt.NDArray[np.int32]  # (tests,): the last code of a cut's branch 0, the code of a VALUE; 0 for the others
+    kind: ROW
+    at: ROW  # (tests,): the last code of a cut's branch 0, the code of a VALUE; 0 for the others
     # (tests,): Public base weights, for mechanisms that take them; cuts of one feature may weigh as much as one other
     # test
-    weight: Integers
+    weight: ROW
+    arity: ROW = field(init=False)  # (tests,): how many branches each test has
+    # (features + 1,): where each feature's codes begin when all stand one after another, and their number
+    offsets: Integers = field(init=False)
+    arrays: tuple[npt.NDArray[Any], ...] = field(init=False, repr=False)  # what kernels read
 
     def __post_init__(self) -> None:
-        # Copies that nobody can write to, here and below: a record must stay in one branch of each test.
-        for name, kind in KINDS.items():
-            object.__setattr__(self, name, _immutable(getattr(self, name), kind))
-        tests = (self.feature, self.kind, self.at, self.weight)
-        if not len(self.feature) or any(array.shape != self.feature.shape for array in tests):
-            raise ConfigurationError("the candidates' arrays do not describe tests: their lengths do not fit.")
-        known = (self.feature >= 0) & (self.feature < len(self.n_codes))
-        if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
-            raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
-        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or sum(self.weight.tolist()) >= MOST_WEIGHT:
+        tests = [getattr(self, name) for name in KINDS]
+        if any(array.dtype.kind not in "iu" or array.ndim != 1 for array in tests):
+            raise ConfigurationError(f"{NO_TESTS} they must hold integers.")
+        n_codes, feature, kind, at, weight = tests
+        if not len(feature) or any(len(array) != len(feature) for array in (kind, at, weight)):
+            raise ConfigurationError(f"{NO_TESTS} their lengths do not fit.")
+        known = (
+            (feature >= 0) & (feature < len(n_codes)) & np.isin(kind, (EACH, CUT, VALUE)) & (at >= 0) & (weight >= 1)
+        )
+        if not known.all() or np.any(at >= n_codes[feature]) or sum(weight.tolist()) >= MOST_WEIGHT:
             raise ConfigurationError(
-                "the candidates' arrays do not describe tests: a kind is none, or weights are too large."
+                f"{NO_TESTS} a code, place or kind is none, or weights are too small or too large."
             )
+        arity, offsets = np.where(kind == EACH, n_codes[feature], 2), np.concatenate(([0], np.cumsum(n_codes)))
+        # Copies that nobody can write to: a record must stay in one branch of each test.
+        kinds = zip(("arity", "offsets", *KINDS), (np.int32, np.int64, *KINDS.values()), strict=True)
+        for array, (name, dtype) in zip((arity, offsets, *tests), kinds, strict=True):
+            object.__setattr__(self, name, frozen_copy(array, dtype))
+        object.__setattr__(self, "arrays", (self.offsets, self.feature, self.kind, self.at))
 
     def __len__(self) -> int:
         return len(self.feature)
-
-    @lazy
-    def arity(self) -> npt.NDArray[np.int32]:
-        """How many branches each test has, of shape (tests,)."""
-        return _immutable(np.where(self.kind == EACH, self.n_codes[self.feature], 2), np.int32)
-
-    @lazy
-    def offsets(self) -> Integers:
-        """Where each feature's codes begin when all stand one after another, and their number, of shape (features + 1,)."""
-        return _immutable(np.concatenate(([0], np.cumsum(self.n_codes))), np.int64)
-
-    @property
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.offsets, self.feature, self.kind, self.at
 
     def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
         """Return the branch of each code for some of the tests, of shape (tests, codes)."""
@@ -82,53 +73,39 @@ class Candidates:
             row[:] = code if kind == EACH else code > at if kind == CUT else code != at
         return out
 
-    def every_code(self, nodes: int) -> Truth:
-        """Return what may come to a root: every code of every feature, of shape (nodes, codes of all features)."""
-        return np.ones((nodes, int(self.offsets[-1])), dtype=np.bool_)
-
     def undecided(self, alive: Truth, widest: Integers) -> Truth:
         """Return which tests could still tell records of a node apart, and have at most so many branches.
 
         ``alive`` (nodes, codes of all features) says which codes the tests above a node leave; ``widest`` is of shape
         (nodes,). The answer is of shape (nodes, tests) and depends on tests only, never on records.
         """
-        check_shape(alive, (len(widest), int(self.offsets[-1])), "alive (nodes, codes)")
         out = np.empty((len(alive), len(self)), dtype=np.bool_)
         kernels.undecided(alive, *self.arrays, self.arity, widest, out)
         return out
 
     def narrowed(self, alive: Truth, chosen: Integers) -> Truth:
         """Return which codes are left in the children of nodes that were split by the chosen tests."""
-        check_shape(alive, (len(chosen), int(self.offsets[-1])), "alive (nodes, codes)")
         children = np.repeat(alive, self.arity[chosen], axis=0)
         kernels.narrow(children, *self.arrays, self.arity, chosen)
         return children
 
 
-def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
-    """Return a copy of an integer array that cannot be made writeable again."""
-    if array.dtype.kind not in "iu":
-        raise ConfigurationError("the candidates' arrays do not describe tests: they must hold integers.")
-    return frozen_copy(array, kind)
+NO_TESTS = "the candidates' arrays do not describe tests:"
 
 
-def _listed(n_codes: Integers, feature: Integers, kind: Integers, at: Integers, weight: Integers) -> Candidates:
-    return Candidates(
-        n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64)
-    )
-
-
-def _repeated(counts: Integers) -> tuple[Integers, Integers]:
-    """Return each feature as often as it has tests, and the tests of each, counted from 0."""
-    feature = np.repeat(np.arange(len(counts)), counts)
-    return feature, np.arange(len(feature)) - np.repeat(np.cumsum(counts) - counts, counts)
+def _of_kinds(n_codes: npt.ArrayLike, kinds: npt.ArrayLike, weight_of_each: int = 1) -> Candidates:
+    """Return one EACH test of a feature, every CUT, or the VALUE of every code but the last, by the kinds of the features."""
+    codes = np.array(n_codes, dtype=np.int64)
+    kind = np.broadcast_to(kinds, codes.shape)
+    counts = np.where(kind == EACH, 1, codes - 1)
+    feature = np.repeat(np.arange(len(codes)), counts)
+    at = np.arange(len(feature)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return Candidates(codes, feature, kind[feature], at, np.where(kind[feature] == EACH, weight_of_each, 1))
 
 
 def multiway(n_codes: npt.ArrayLike) -> Candidates:
     """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
-    codes = np.array(n_codes, dtype=np.int64)
-    none = np.zeros_like(codes)
-    return _listed(codes, np.arange(len(codes)), none + EACH, none, none + 1)
+    return _of_kinds(n_codes, EACH)
 
 
 def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
@@ -137,19 +114,7 @@ def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
     The last code of a numeric feature means missing, so its last cut asks for that. Of the last two codes of a categorical
     feature, missing and undeclared, the first has a test too.
     """
-    codes = np.array(n_codes, dtype=np.int64)
-    feature, at = _repeated(codes - 1)
-    return _listed(codes, feature, np.where(np.asarray(is_cut)[feature], CUT, VALUE), at, np.ones_like(at))
-
-
-def multiway_or_binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
-    """Return the tests of ``multiway``, one for each feature, and behind them those of ``binary``."""
-    first, second = multiway(n_codes), binary(n_codes, is_cut)
-    columns = [
-        np.concatenate([getattr(tests, name) for tests in (first, second)])
-        for name in ("feature", "kind", "at", "weight")
-    ]
-    return _listed(first.n_codes, *columns)
+    return _of_kinds(n_codes, np.where(np.asarray(is_cut), CUT, VALUE))
 
 
 def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
@@ -157,14 +122,11 @@ def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
 
     A test with a branch for each code weighs as much as all cuts of a feature on the finest grid, and a cut weighs 1.
     """
-    codes, cut = np.array(n_codes, dtype=np.int64), np.asarray(is_cut, dtype=np.bool_)
-    most = int((codes[cut] - 1).max(initial=1))
-    feature, at = _repeated(np.where(cut, codes - 1, 1))
-    return _listed(codes, feature, np.where(cut[feature], CUT, EACH), at, np.where(cut[feature], 1, most))
+    cut = np.asarray(is_cut, dtype=np.bool_)
+    most = int((np.array(n_codes)[cut] - 1).max(initial=1))
+    return _of_kinds(n_codes, np.where(cut, CUT, EACH), most)
 
 
-MOST_FRACTION_BITS = 28  # a branch of 2**31 records then scores above -2**60, and 8 such branches fit 64 bits
-MOST_GAIN_BITS = 20  # 2**31 records times a slope below 2**5 then stay below 2**56
 NO_TABLE = np.zeros(2, dtype=np.int64)
 
 
@@ -183,9 +145,9 @@ class Score(ABC):
         """R under add/remove adjacency: the largest spread of the changes that one record makes, in steps of the score."""
 
     @property
+    @abstractmethod
     def detail(self) -> str:
         """The score's name, with the size of its steps where they are no whole records, for certificates."""
-        return self.name
 
     def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
         """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
@@ -193,58 +155,38 @@ class Score(ABC):
             histogram, (len(out), int(candidates.offsets[-1]), histogram.shape[-1]), "histogram (nodes, codes, classes)"
         )
         check_shape(out, (len(histogram), len(candidates)), "out (nodes, tests)")
-        kernels.scores(histogram, *candidates.arrays, self.measure, getattr(self, "fraction_bits", 0), self.table, out)
+        kernels.scores(histogram, *candidates.arrays, self.measure, FRACTION_BITS, self.table, out)
 
 
 @dataclass(frozen=True)
 class Gini(Score):
-    """The Gini score, -sum over branches of (n - sum of n_k**2 / n), in steps of 2**-fraction_bits.
+    """The Gini score, -sum over branches of (n - sum of n_k**2 / n), in steps of 2**-FRACTION_BITS.
 
     One record added lowers one branch's score by a value in [0, 2), in steps by an integer from 0 to ``range``, since each
     branch is rounded down and the interval's ends are whole steps. So the score is one-sided and its range is 2, not 4
     (docs/proofs/gini.md).
     """
 
-    fraction_bits: int = field(default=10, repr=False)
-
     name = "Gini score"
     measure = kernels.GINI
-
-    def __post_init__(self) -> None:
-        _check_fraction_bits(self.fraction_bits)
-
-    @property
-    def range(self) -> int:
-        return 2 << self.fraction_bits
-
-    @property
-    def detail(self) -> str:
-        return f"{self.name} in steps of 1/{1 << self.fraction_bits}"
+    range = 2 << FRACTION_BITS
+    detail = f"{name} in steps of 1/{1 << FRACTION_BITS}"
 
 
 @dataclass(frozen=True)
 class InformationGain(Score):
     """Information gain, sum over branches and classes of n_k log2(n_k / n), up to a constant of the node.
 
-    n log2 n is read from a public table of integers in steps of 2**-fraction_bits, whose increments ascend; beyond ``cap``
+    n log2 n is read from a public table of integers in steps of 2**-FRACTION_BITS, whose increments ascend; beyond ``cap``
     records it goes on along its last step. One record added lowers one branch's score by a value from 0 to the last step,
     so the score is one-sided, with range log2(cap) + 1.4427 at most (docs/proofs/information-gain.md). Branches of more than
     ``cap`` records are told apart less well; the cap is public, never the number of records.
     """
 
-    cap: int = 1 << 16
-    fraction_bits: int = field(default=10, repr=False)
+    cap: int = 1 << 16  # at least 2
 
     name = "information gain"
     measure = kernels.GAIN
-
-    def __post_init__(self) -> None:
-        _check_fraction_bits(self.fraction_bits, MOST_GAIN_BITS)
-        if not 2 <= self.cap <= MOST_CAP:
-            raise ConfigurationError(
-                f"the cap of the information gain is {self.cap}, but it must be from 2 to {MOST_CAP}; "
-                "pass a public bound on the number of records."
-            )
 
     @property
     def range(self) -> int:
@@ -252,32 +194,22 @@ class InformationGain(Score):
 
     @property
     def detail(self) -> str:
-        return f"{self.name} of up to {self.cap} records in steps of 1/{1 << self.fraction_bits}"
+        return f"{self.name} of up to {self.cap} records in steps of 1/{1 << FRACTION_BITS}"
 
-    @property
+    @lazy
     def table(self) -> Integers:  # type: ignore[override]
-        return _entropy_table(self.cap, self.fraction_bits)
-
-
-MOST_CAP = 1 << 24  # a table of 128 MiB
-
-
-@lru_cache(maxsize=4)
-def _entropy_table(cap: int, fraction_bits: int) -> Integers:
-    """Return t(0..cap): t(n) is n log2 n in steps of 2**-fraction_bits, with increments that never descend."""
-    n = np.arange(1, cap, dtype=np.float64)
-    increments = (n + 1) * np.log2(n + 1) - n * np.log2(n)
-    steps = np.maximum.accumulate(np.floor(increments * (1 << fraction_bits)).astype(np.int64))
-    table = np.concatenate(([0, 0], np.cumsum(steps)))
-    table.flags.writeable = False
-    return table
+        """The steps of n log2 n, for n from 0 to the cap, with increments that never descend."""
+        n = np.arange(1, self.cap, dtype=np.float64)
+        increments = (n + 1) * np.log2(n + 1) - n * np.log2(n)
+        steps = np.maximum.accumulate(np.floor(increments * (1 << FRACTION_BITS)).astype(np.int64))
+        return frozen_copy(np.concatenate(([0, 0], np.cumsum(steps))), np.int64)
 
 
 @dataclass(frozen=True)
 class Max(Score):
     """How many records a majority label in each branch would get right: one-sided, with range 1 (docs/proofs/gini.md)."""
 
-    name = "majority score"
+    name = detail = "majority score"
     weighs = True
     measure = kernels.MAJORITY
     range = 1
@@ -290,40 +222,14 @@ class Error(Max):
     It is the majority score less the node's records, the same number for all tests, so selections have the same law.
     """
 
-    name = "error score"
+    name = detail = "error score"
 
     def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
         super().score(histogram, candidates, out)
         out -= histogram[:, : candidates.n_codes[0]].sum(axis=(1, 2))[:, None]
 
 
-def _check_fraction_bits(fraction_bits: int, most: int = MOST_FRACTION_BITS) -> None:
-    if not 0 <= fraction_bits <= most:
-        raise ConfigurationError(
-            f"fraction_bits is {fraction_bits}, but above {most} the score would not fit 64 bits; keep the default."
-        )
-
-
-@dataclass(frozen=True)
-class ClassCount:
-    """The number of records of each class, as the score of a leaf's label: one-sided, with range 1."""
-
-    name = "class counts"
-    range = 1
-
-
-@dataclass(frozen=True)
-class Minority:
-    """How many records of a node are not of its largest class: it changes by 0 or 1 with one record (docs/proofs/gini.md)."""
-
-    name = "minority count"
-    sensitivity = 1
-
-    def of(self, counts: Integers) -> Integers:
-        out = np.empty(len(counts), dtype=np.int64)
-        kernels.minority(counts, out)
-        return out
-
+CLASS_COUNTS = "class counts"  # the score of a leaf's label: one-sided, with range 1
 
 SCORES: Mapping[str, Score] = {
     "gini": Gini(),
@@ -333,15 +239,11 @@ SCORES: Mapping[str, Score] = {
 }  # under the names that every parameter has for them
 
 
-FRACTION_BITS = 10
-
-
 @dataclass(frozen=True)
 class Majority:
     """The largest class count: one record more adds 0 or 1, so the score is one-sided with range 1."""
 
-    name = "majority score"
-    detail = name
+    name = detail = "majority score"
     range = 1
 
     def of(self, counts: Integers) -> Integers:
@@ -380,39 +282,15 @@ class Specializations:
     line: Integers  # (places,): the code, counted through all features, that stands at each place of the line
     # For each specialization the places where its branches begin, ascending, and the place where the last one ends
     edges: Sequence[tuple[int, ...]]
-    weight: Integers = field(repr=False)  # (specializations,): public base weights, for mechanisms that take them
-
-    def __post_init__(self) -> None:
-        flat = self.flat
-        if not len(self.edges) or min(map(len, self.edges)) < 3 or len(self.weight) != len(self.edges):
-            raise ConfigurationError(
-                "a selection needs a specialization, each with two branches or more, and a weight."
-            )
-        inner = np.diff(flat)[~self._joints]
-        if flat.min() < 0 or flat.max() > len(self.line) or inner.min() <= 0 or self.weight.min() < 1:
-            raise ConfigurationError("the specializations do not ascend along the line of codes.")
-
-    def __len__(self) -> int:
-        return len(self.edges)
-
-    @property
-    def flat(self) -> Integers:
-        return np.array([place for edges in self.edges for place in edges], dtype=np.int64)
-
-    @property
-    def _joints(self) -> npt.NDArray[np.bool_]:
-        """Which steps between flat edges lead from one specialization to the next."""
-        ends = np.cumsum([len(edges) for edges in self.edges])
-        joints = np.zeros(int(ends[-1]) - 1, dtype=np.bool_)
-        joints[ends[:-1] - 1] = True
-        return joints
+    weight: Integers  # (specializations,): public base weights, for mechanisms that take them
 
     def scores(self, histogram: Integers, score: BranchScore) -> Integers:
         """Return the score of each specialization on counts by code and class (codes of all features, classes)."""
         up_to = np.zeros((len(self.line) + 1, histogram.shape[1]), dtype=np.int64)
         np.cumsum(histogram[self.line], axis=0, out=up_to[1:])
-        counts = np.diff(up_to[self.flat], axis=0)[~self._joints]
-        first = np.cumsum([0, *(len(edges) - 1 for edges in self.edges[:-1])])
+        ends = np.cumsum([len(edges) for edges in self.edges])
+        counts = np.delete(np.diff(up_to[np.concatenate(self.edges)], axis=0), ends[:-1] - 1, axis=0)
+        first = np.append(0, ends[:-1] - np.arange(1, len(ends)))
         return np.asarray(np.add.reduceat(score.of(counts), first))
 
 

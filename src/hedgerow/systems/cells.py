@@ -1,7 +1,5 @@
 """DiffGen and DT-Diff: they release a table of cells, public generalizations that are chosen privately, with noisy class counts.
 
-DiffGen: Mohammed, Chen, Fung and Yu, KDD 2011. DT-Diff: Zhu, Xiong, Xiang and Zhou, TrustCom 2013, as reconstructed.
-
 The codes of all features stand in one line. A group of codes of a feature is a run of places in it, and a cell is one group of
 each feature. A division of a run is a tuple of edges: where its parts begin, and where the last one ends.
 """
@@ -9,7 +7,7 @@ each feature. A division of a run is a tuple of edges: where its parts begin, an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -26,11 +24,9 @@ from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins
 from hedgerow.export import Mean, ScoringForm, Trees
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Selection
 from hedgerow.parameters import Choice, WholeNumber, parameter
-from hedgerow.privacy.accounting import Event
-from hedgerow.privacy.accounting import Sequence as Steps
+from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Numeric, Schema
-from hedgerow.schema.features import Feature
 from hedgerow.scores import BRANCH_SCORES, BranchScore, Specializations
 from hedgerow.systems.base import ENOUGH
 from hedgerow.table import CellCounts
@@ -43,15 +39,14 @@ WEIGHT = 1 << 20  # of a group in a selection, shared by the cuts of an interval
 UNIT = 1 << 52  # of a share
 TRUST = 4.0  # deviations of a block's noise that count as records of the block around it
 SURE = 3.0  # deviations above zero from which undeclared cells are taken to exist
-DAMAGED = "the file's cells are damaged; fit the model again."
 
 
 @dataclass(frozen=True, eq=False)
 class CellCut:
-    """A partition of the public line of codes into groups, the same for all records; ``edges`` (groups + 1,) are their ends.
+    """A public partition of the line of codes into groups; ``edges`` (groups + 1,) are their ends.
 
-    Feature i has the places from ``starts[i]`` to ``starts[i + 1]``. Every place between two bins of a numeric feature, behind
-    which missing cells stand, may be cut. A categorical feature is divided once, into values, missing and undeclared cells.
+    Feature i has the places from ``starts[i]`` to ``starts[i + 1]``. A numeric feature, behind whose bins missing cells stand,
+    may be cut at every place; a categorical one is divided once, into values, missing and undeclared cells.
     """
 
     starts: Integers
@@ -66,21 +61,19 @@ class CellCut:
     def feature(self, place: int) -> int:
         return int(np.searchsorted(self.starts, place, side="right")) - 1
 
-    def is_interval(self, run: Run) -> bool:
-        return self.is_numeric[self.feature(run[0])]
-
     def divisions(self, run: Run) -> list[Edges]:
         low, high = run
-        if self.is_interval(run):
+        if self.is_numeric[self.feature(low)]:
             return [(low, place, high) for place in range(low + 1, high)]
         return [tuple(range(low, high + 1))] if high - low > 1 else []
 
-    def all_runs(self) -> list[Run]:
+    def runs(self) -> list[Run]:
         return list(pairwise(self.edges.tolist()))
 
-    def runs(self, feature: int) -> list[Run]:
-        start, stop = np.searchsorted(self.edges, self.starts[feature : feature + 2])
-        return list(pairwise(self.edges[start : stop + 1].tolist()))
+    def begins(self, feature: int) -> Integers:
+        """Return the first place of each group of a feature."""
+        low, high = self.starts[feature : feature + 2]
+        return self.edges[(self.edges >= low) & (self.edges < high)]
 
     @lazy
     def shape(self) -> tuple[int, ...]:
@@ -95,7 +88,6 @@ class CellCut:
         return math.prod(self.shape)
 
     def specialized(self, edges: Edges) -> CellCut:
-        """Return the cut in which one group is divided."""
         return replace(self, edges=np.union1d(self.edges, np.array(edges)))
 
     def n_cells_with(self, edges: Edges) -> int:
@@ -104,15 +96,13 @@ class CellCut:
         return self.n_cells // groups * (groups + len(edges) - 2)
 
     def group_of_code(self, feature: int) -> Integers:
-        """Return the group of each code of a feature, counted from 0."""
-        return np.repeat(np.arange(self.shape[feature]), np.diff(self.runs(feature)).ravel())
+        return np.searchsorted(self.begins(feature), np.arange(*self.starts[feature : feature + 2]), side="right") - 1
 
     def cell(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
         """Return the cell of each record of ``codes`` (records, features): a record's cell depends on its codes alone."""
         cell = np.zeros(len(codes), dtype=np.int64)
         for feature in self.divided:
-            cell *= self.shape[feature]
-            cell += self.group_of_code(feature)[codes[:, feature]]
+            cell = cell * self.shape[feature] + self.group_of_code(feature)[codes[:, feature]]
         return cell
 
 
@@ -121,11 +111,8 @@ class CellsPlan:
 
     DiffGen (``separate``): a selection chooses where an interval would be cut, and later ones whether it is specialized there. A
     numeric features and h specializations make A + 2h selections; without numeric features there are h [our choice]. DT-Diff:
-    one selection for each specialization, over all cuts of all intervals and all groups that can be divided. The cuts of one
-    interval together weigh as much as one group of a categorical feature [our reconstruction].
-
-    All cells are released, also empty ones, so their number depends on the cut alone. ``max_cells`` bounds it: what would exceed
-    it is not offered.
+    one selection for each specialization, over all divisions; the cuts of one interval weigh what one group of a categorical
+    feature does [our reconstruction]. All cells are released, also empty ones: their number depends on the cut alone.
     """
 
     def __init__(
@@ -149,79 +136,56 @@ class CellsPlan:
         self._selection = selection(epsilon / (2 * selections), score.range)
         parts = [self._selection.event(f"each of {specializations} specializations", score.detail)] * specializations
         if self._cuts:
-            # Every numeric feature has a cut first, and the two halves of a divided interval, which share no record, have the
-            # next ones; none is needed after the last specialization.
+            # One at first for every numeric feature, then one for both halves of a divided interval, which share no record.
             asked = numeric + specializations - 1
             parts += [self._selection.event(f"cuts of intervals, {asked} in all on each path", score.detail)] * asked
         self._counts = Geometric(epsilon - sum((part.epsilon for part in parts), Fraction(0)))
-        self.event: Event = Steps((*parts, self._counts.event("class counts of all cells")))
+        rate = float(self._counts.rate.fraction)
+        self._deviation = math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)  # of two-sided geometric noise
+        self.event: Event = Sequence((*parts, self._counts.event("class counts of all cells")))
 
     def fit(self, curator: Queryable) -> CellsModel:
-        return self._model(*self.release(curator))
-
-    def release(self, curator: Queryable) -> tuple[list[Edges], Integers]:
-        """Return the specializations in their order, and noisy class counts (cells, classes), signed."""
         nodes, places = curator.assign(PerRecordCoin(1)), np.arange(self._root.starts[-1])
-        cut, steps, cut_of = self._root, list[Edges](), dict[Run, Edges]()
-
-        def ask(choices: list[Specializations]) -> list[int]:
-            chosen: list[int] = curator.answer(
-                SelectSpecializations(nodes, choices, self._score), self._selection
-            ).tolist()
-            return chosen
-
-        def choose_cuts(runs: Sequence[Run]) -> None:
-            """Choose where each interval among the runs would be cut, whether or not it has records."""
-            intervals = [run for run in runs if self._cuts and self._root.is_interval(run) and run[1] - run[0] > 1]
-            ways = [self._root.divisions(run) for run in intervals]
-            choices = [Specializations(places, edges, np.ones(len(edges), np.int64)) for edges in ways]
-            if choices:
-                cut_of.update({run: edges[i] for run, edges, i in zip(intervals, ways, ask(choices), strict=True)})
-
-        choose_cuts(self._root.all_runs())
+        cut, steps = self._root, list[Edges]()
+        ways: dict[Run, list[Edges]] = {}  # how each group may be divided
+        new_runs = cut.runs()
         while len(steps) < self._specializations:
+            ways |= {run: cut.divisions(run) for run in new_runs}
+            if self._cuts:  # an interval is cut at one place, which is chosen now, whether or not it has records
+                intervals = [run for run in new_runs if cut.is_numeric[cut.feature(run[0])] and ways[run]]
+                choices = [Specializations(places, ways[run], np.ones(len(ways[run]), np.int64)) for run in intervals]
+                if choices:
+                    chosen = curator.answer(SelectSpecializations(nodes, choices, self._score), self._selection)
+                    ways |= {run: [ways[run][i]] for run, i in zip(intervals, chosen.tolist(), strict=True)}
             offered = [
-                (edges, WEIGHT // len(ways))
-                for ways in (self._ways(run, cut_of) for run in cut.all_runs())
-                for edges in ways
+                (edges, WEIGHT // len(ways[run]))
+                for run in cut.runs()
+                for edges in ways[run]
                 if cut.n_cells_with(edges) <= self._max_cells
             ]
             if not offered:
                 break
             divisions, weight = zip(*offered, strict=True)
-            steps.append(divisions[ask([Specializations(places, divisions, np.array(weight))])[0]])
-            cut = cut.specialized(steps[-1])
-            if len(steps) < self._specializations:
-                choose_cuts(list(pairwise(steps[-1])))
-        return steps, curator.answer(CellCounts(nodes, cut), self._counts)
-
-    def _ways(self, run: Run, cut_of: Mapping[Run, Edges]) -> list[Edges]:
-        if self._cuts and self._root.is_interval(run):
-            return [cut_of[run]] if run in cut_of else []
-        return self._root.divisions(run)
+            choice = Specializations(places, divisions, np.array(weight))
+            chosen = curator.answer(SelectSpecializations(nodes, [choice], self._score), self._selection)
+            steps.append(divisions[int(chosen[0])])
+            cut, new_runs = cut.specialized(steps[-1]), list(pairwise(steps[-1]))
+        counts = curator.answer(CellCounts(nodes, cut), self._counts)
+        return CellsModel(self.encoder, tuple(steps), counts, self._deviation)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> CellsModel:
         """Return the model that ``to_arrays`` wrote, or raise FileFormatError where no fit could have made it."""
         branches = array_of(arrays, "branches", np.int32, (None,), 2).astype(np.int64)
         places = array_of(arrays, "edges", np.int32, (int(branches.sum()) + len(branches),))
-        ends = np.cumsum(branches + 1)
-        steps = [tuple(places[end - count - 1 : end].tolist()) for end, count in zip(ends, branches, strict=True)]
-        if len(steps) > self._specializations:
-            raise FileFormatError(DAMAGED)
-        cut = self._root
-        for edges in steps:
+        cut, steps = self._root, [tuple(part.tolist()) for part in np.split(places, np.cumsum(branches + 1))[:-1]]
+        for number, edges in enumerate(steps):
             run = (edges[0], edges[-1])
-            known = run in cut.all_runs() and edges in cut.divisions(run)
+            known = number < self._specializations and run in cut.runs() and edges in cut.divisions(run)
             if not known or cut.n_cells_with(edges) > self._max_cells:
-                raise FileFormatError(DAMAGED)
+                raise FileFormatError("the file's cells are damaged; fit the model again.")
             cut = cut.specialized(edges)
         counts = array_of(arrays, "counts", np.int64, (cut.n_cells, len(self.encoder.schema.classes)))
-        return self._model(steps, counts)
-
-    def _model(self, steps: list[Edges], counts: Integers) -> CellsModel:
-        rate = float(self._counts.rate.fraction)
-        deviation = math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)  # of two-sided geometric noise
-        return CellsModel(self.encoder, tuple(steps), counts, deviation)
+        return CellsModel(self.encoder, tuple(steps), counts, self._deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +193,8 @@ class CellsModel(Model):
     """Released cells that read raw records by their schema; ``deviation`` is that of the noise of one count."""
 
     encoder: Encoder
-    steps: tuple[Edges, ...]
-    counts: Integers
+    steps: tuple[Edges, ...]  # the specializations in their order
+    counts: Integers  # (cells, classes), signed
     deviation: float
 
     importance_rule: ClassVar[str] = "share of the specializations, each weighing what the divisions above leave to it"
@@ -239,48 +203,39 @@ class CellsModel(Model):
 
     @property
     def cut(self) -> CellCut:
-        """The cut that all specializations together make."""
         return self.cuts[-1]
 
     @lazy
     def cuts(self) -> list[CellCut]:
-        """The root, and the cut after each specialization."""
         cuts = [CellCut.root(self.encoder)]
         for edges in self.steps:
             cuts.append(cuts[-1].specialized(edges))
         return cuts
 
     @lazy
-    def votes(self) -> Integers:
-        """The class shares of every cell, (cells, classes), in units."""
-        return np.rint(class_shares(self.cuts, self.counts, self.deviation) * UNIT).astype(np.int64)
-
-    @lazy
     def form(self) -> ScoringForm:
-        """One tree that asks for the group of each divided feature in turn."""
+        # One tree that asks for the group of each divided feature in turn.
+        votes = np.rint(class_shares(self.cuts, self.counts, self.deviation) * UNIT).astype(np.int64)
         groups = [self.cut.shape[feature] for feature in self.cut.divided]
         widths = np.cumprod([1, *groups])  # nodes on each level, of which the last are the cells
-        starts = np.cumsum([0, *widths])
-        first_child = [starts[level + 1] + np.arange(widths[level]) * count for level, count in enumerate(groups)]
-        none = np.zeros((starts[len(groups)], self.votes.shape[1]), dtype=np.int64)
+        children = np.repeat([*groups, 0], widths)  # of each node, level by level
         branch = np.zeros((len(groups), int(self.encoder.n_codes.max())), dtype=np.int64)
         for row, feature in zip(branch, self.cut.divided, strict=True):
-            group = self.cut.group_of_code(feature)
-            row[: len(group)] = group
+            row[: self.encoder.n_codes[feature]] = self.cut.group_of_code(feature)
         trees = Trees(
             len(self.encoder.n_codes),
             np.zeros(1, dtype=np.int64),
             np.repeat([*range(len(groups)), -1], widths),
-            np.concatenate([*first_child, np.zeros(widths[-1], dtype=np.int64)]),
+            np.where(children > 0, 1 + np.cumsum(children) - children, 0),
             np.array(self.cut.divided, dtype=np.int64),
             np.array(groups, dtype=np.int64),
             branch,
         )
-        return trees.scoring(self.encoder, np.concatenate([none, self.votes]), Mean(UNIT))
+        return trees.scoring(self.encoder, np.pad(votes, ((len(children) - len(votes), 0), (0, 0))), Mean(UNIT))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the specializations; a part weighs what its group weighs, evenly divided."""
-        weight = dict.fromkeys(self.cuts[0].all_runs(), 1.0)
+        weight = dict.fromkeys(self.cuts[0].runs(), 1.0)
         sums = np.zeros(len(self.encoder.n_codes))
         for edges in self.steps:
             own = weight[edges[0], edges[-1]]
@@ -290,15 +245,19 @@ class CellsModel(Model):
 
     def columns(self, cells: Integers) -> dict[str, npt.NDArray[Any]]:
         """Return what stands for each of some cells in each feature that is divided."""
-        schema, columns = self.encoder.schema, {}
+        encoder, columns = self.encoder, {}
         for feature in reversed(self.cut.divided):  # the last feature's groups change fastest
             cells, group = np.divmod(cells, self.cut.shape[feature])
-            entry, start = schema.features[schema.names[feature]], int(self.cut.starts[feature])
-            values = [
-                _representative(entry, self.encoder.max_bins, low - start, high - start)
-                for low, high in self.cut.runs(feature)
-            ]
-            columns[schema.names[feature]] = np.array(values)[group]
+            name, start = encoder.schema.names[feature], self.cut.starts[feature]
+            first = (self.cut.begins(feature) - start).tolist()
+            entry, runs = encoder.schema.features[name], list(pairwise([*first, int(encoder.n_codes[feature])]))
+            if isinstance(entry, Numeric):
+                ends = [entry.low, *entry.bin_edges(encoder.max_bins).tolist(), entry.high]
+                last = len(ends) - 1  # the code of missing cells
+                values = [ends[i] / 2 + ends[min(j, last)] / 2 if i < last else np.nan for i, j in runs]
+            else:
+                values = [", ".join(entry.code_label(code, encoder.max_bins) for code in range(*run)) for run in runs]
+            columns[name] = np.array(values)[group]
         return dict(reversed(columns.items()))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -309,66 +268,37 @@ class CellsModel(Model):
         }
 
 
-def _representative(entry: Feature, max_bins: int, low: int, high: int) -> float | str:
-    """Return what stands for codes from ``low`` to below ``high``: the middle, NaN for missing cells alone, or the values."""
-    if not isinstance(entry, Numeric):
-        return ", ".join(entry.code_label(code, max_bins) for code in range(low, high))
-    edges = [entry.low, *entry.bin_edges(max_bins).tolist(), entry.high]
-    return edges[low] / 2 + edges[min(high, len(edges) - 1)] / 2 if low < len(edges) - 1 else np.nan
-
-
-def class_shares(cuts: Sequence[CellCut], counts: Integers, deviation: float) -> Floats:
+def class_shares(cuts: list[CellCut], counts: Integers, deviation: float) -> Floats:
     """Return the class shares of every cell of the last cut, (cells, classes), from noisy ``counts`` of this shape.
 
-    The cuts, root first, refine each other. A block's counts are the sums of its cells' signed, and so unbiased, ones; the noise
-    of a sum over m cells has the deviation ``deviation * sqrt(m * classes)``. Each block takes ``TRUST`` times that many records,
-    at least one, from the shares of the block around it: where the noise is larger than the records, it says what its
-    surroundings say.
+    The cuts, root first, refine each other. Sums of the signed counts of a block's m cells are unbiased, with noise of the
+    deviation ``deviation * sqrt(m * classes)``. To these, ``TRUST`` times that many records, at least one, are added with the
+    shares of the block around: where the noise is larger than the records, a block says what its surroundings say.
     """
     n_classes, last = counts.shape[1], cuts[-1]
     shape = tuple(last.shape[feature] for feature in last.divided)
     cells = counts.astype(np.float64).reshape(*shape, n_classes)
     noisy = np.ones((*shape, 1))
-    _clear_undeclared(last, cells, noisy, deviation)
-    shares: Floats = np.full((1,) * len(last.divided) + (n_classes,), 1 / n_classes)
+    for axis, feature in enumerate(last.divided):
+        # Every schema has groups of missing or undeclared cells, which are empty in most data. Sums over blocks have less noise
+        # without those whose sum does not show that they have records.
+        undeclared = last.starts[feature + 1] - (1 if last.is_numeric[feature] else 2)
+        for group in np.flatnonzero(last.begins(feature) >= undeclared):
+            block, counted = cells.take(group, axis), noisy.take(group, axis)
+            if block.sum() < SURE * deviation * np.sqrt(n_classes * counted.sum()):
+                np.moveaxis(cells, axis, 0)[group] = np.moveaxis(noisy, axis, 0)[group] = 0
+    shares: Floats = np.full((1,) * len(shape) + (n_classes,), 1 / n_classes)
     for around, cut in zip([cuts[0], *cuts], cuts, strict=False):
-        sums = np.maximum(_blocks(cells, last, cut), 0)
-        trust = np.maximum(TRUST * deviation * np.sqrt(n_classes * _blocks(noisy, last, cut)), 1)
-        for axis, feature in enumerate(last.divided):  # the shares of the blocks around the blocks of this cut
-            first = [*_first_groups(cut, around, feature), cut.shape[feature]]
-            shares = np.repeat(shares, np.diff(first), axis=axis)
-        shares = sums + trust * shares
+        sums, n_cells = cells, noisy
+        for axis, feature in enumerate(last.divided):
+            begins = cut.begins(feature)
+            first = np.searchsorted(last.begins(feature), begins)
+            sums, n_cells = np.add.reduceat(sums, first, axis=axis), np.add.reduceat(n_cells, first, axis=axis)
+            shares = shares.take(np.searchsorted(around.begins(feature), begins, side="right") - 1, axis)
+        trust = np.maximum(TRUST * deviation * np.sqrt(n_classes * n_cells), 1)
+        shares = np.maximum(sums, 0) + trust * shares
         shares /= shares.sum(axis=-1, keepdims=True)
     return shares.reshape(-1, n_classes)
-
-
-def _first_groups(fine: CellCut, coarse: CellCut, feature: int) -> list[int]:
-    """Return for each group of the coarse cut the first group of the fine one in it."""
-    place = {run[0]: group for group, run in enumerate(fine.runs(feature))}
-    return [place[low] for low, _ in coarse.runs(feature)]
-
-
-def _blocks(cells: Floats, fine: CellCut, coarse: CellCut) -> Floats:
-    """Return the sums over the cells of each block of a coarser cut."""
-    for axis, feature in enumerate(fine.divided):
-        cells = np.add.reduceat(cells, _first_groups(fine, coarse, feature), axis=axis)
-    return cells
-
-
-def _clear_undeclared(cut: CellCut, cells: Floats, noisy: Floats, deviation: float) -> None:
-    """Set the cells of a group of missing or undeclared cells to 0 where their noisy sum does not show that it has records.
-
-    Every schema has such groups, which are empty in most data: without them sums over blocks have less noise.
-    """
-    for axis, feature in enumerate(cut.divided):
-        start, stop = cut.starts[feature : feature + 2]
-        declared = stop - start - (1 if cut.is_numeric[feature] else 2)
-        for group, (low, _) in enumerate(cut.runs(feature)):
-            if low < start + declared:
-                continue
-            block, counted = cells.take(group, axis), noisy.take(group, axis)
-            if block.sum() < SURE * deviation * np.sqrt(cells.shape[-1] * counted.sum()):
-                np.moveaxis(cells, axis, 0)[group] = np.moveaxis(noisy, axis, 0)[group] = 0
 
 
 class DiffGenClassifier(PrivateClassifier):
@@ -378,8 +308,7 @@ class DiffGenClassifier(PrivateClassifier):
 
     Releases  a table: every combination of groups of values (a cell), with noisy class counts, including empty cells. Any
               learner can be trained on it (``released_cells``, docs/systems.md). ``predict`` uses a rule of our own.
-    Costs     ``epsilon``, pure: half of it to select cut points and specializations, the rest for the counts
-              (docs/proofs/cells.md).
+    Costs     ``epsilon``, pure: half of it for the selections, the rest for the counts (docs/proofs/cells.md).
     Departs   from the published steps where they read raw data. Classes and bins come from the schema, and
               intervals without records can be cut. It selects by permute-and-flip on scores at their one-sided range.
 
@@ -391,11 +320,10 @@ class DiffGenClassifier(PrivateClassifier):
         The score that ranks specializations: the purity of the branches (our choice; None), or the paper's Max, the number of
         records that majority labels classify correctly.
     max_cells : int or None
-        Maximum number of cells: a specialization that would exceed it is not a candidate. None: 4096 if the add/remove budget is
-        at least 0.5, otherwise 64 [our choice].
+        Maximum number of cells. None: 4096 if the add/remove budget is at least 0.5, otherwise 64 [our choice].
     max_bins : int or None
-        One more than the number of places where a numeric feature may be cut. None: 16 [our choice].
-
+        One more than the number of places where a numeric feature may be cut. None: 16; ``DTDiffClassifier`` takes 64 if the
+        add/remove budget is at least 1, since one selection over all cuts costs no more for many [our choice].
     """
 
     specializations: int | None = parameter(WholeNumber(1, 100, or_none=True), default=None)
@@ -408,33 +336,22 @@ class DiffGenClassifier(PrivateClassifier):
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         enough = claim.pure >= ENOUGH
-        max_cells = (1 << 12 if enough else 1 << 6) if self.max_cells is None else self.max_cells
         return CellsPlan(
             schema,
             claim.pure,
             separate=self._separate,
             selection=self._selection,
             score=BRANCH_SCORES[self.criterion or "gini"],
-            max_cells=max_cells,
+            max_cells=self.max_cells or (4096 if enough else 64),
             specializations=self.specializations or (10 if enough else 4),
-            max_bins=self.max_bins or self._default_bins(claim.pure),
+            max_bins=self.max_bins or (64 if not self._separate and claim.pure >= 1 else 16),
         )
 
-    def _default_bins(self, epsilon: Fraction) -> int:
-        return 16
-
-    def released_cells(
-        self, *, clip: bool = False
-    ) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any], npt.NDArray[Any]]:
+    def released_cells(self) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any], npt.NDArray[Any]]:
         """Return everything that was released as a weighted table, on which any other learner can be trained, at no cost.
 
-        The table has one row for each cell and class. ``generalize`` gives new records the same columns.
-
-        Parameters
-        ----------
-        clip : bool
-            Whether to omit the rows whose count is not positive. The signed counts of all rows are unbiased, and so are their
-            sums. Without the negative counts, sums over many empty cells are too large, but learners accept them.
+        The table has one row for each cell and class. ``generalize`` gives new records the same columns. The signed counts are
+        unbiased, and so are their sums; learners that accept no negative weight take the rows with ``weight > 0``.
 
         Returns
         -------
@@ -445,20 +362,15 @@ class DiffGenClassifier(PrivateClassifier):
         weight : ndarray of shape (rows,)
             The noisy number of records, an integer.
         """
-        model = self._cells
+        model = cast(CellsModel, self.model_)
         weight = self._order.columns(model.counts).ravel()
-        kept = np.flatnonzero(weight > 0) if clip else np.arange(len(weight))
-        cells, classes = np.divmod(kept, len(self.classes_))
-        return model.columns(cells), self.classes_[classes], weight[kept]
+        cells, classes = np.divmod(np.arange(len(weight)), len(self.classes_))
+        return model.columns(cells), self.classes_[classes], weight
 
     def generalize(self, X: Any) -> dict[str, npt.NDArray[Any]]:
         """Return records as the columns of ``released_cells``, by the released cuts alone."""
-        model = self._cells
+        model = cast(CellsModel, self.model_)
         return model.columns(model.encoder.answers(X, model.cut.cell))
-
-    @property
-    def _cells(self) -> CellsModel:
-        return cast(CellsModel, self.model_)
 
 
 class DTDiffClassifier(DiffGenClassifier):
@@ -469,15 +381,8 @@ class DTDiffClassifier(DiffGenClassifier):
 
     Releases  a table of cells with noisy class counts, as ``DiffGenClassifier`` does.
     Costs     ``epsilon``, pure: half of it for the specializations, the rest for the counts (docs/proofs/cells.md).
-    Departs   as ``DiffGenClassifier`` does, except that it selects by the exponential mechanism. All cuts of an
-              interval together have the same weight as one group of a categorical feature.
-
-    Parameters
-    ----------
-    max_bins : int or None
-        One more than the number of places where a numeric feature may be cut. None: 64 if the add/remove budget is at least 1,
-        otherwise 16 [our choice].
-
+    Departs   as ``DiffGenClassifier`` does, but selects by the exponential mechanism. All cuts of an interval together weigh
+              as much as one group of a categorical feature.
 
     Examples
     --------
@@ -486,13 +391,10 @@ class DTDiffClassifier(DiffGenClassifier):
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
     >>> model = hr.DTDiffClassifier(epsilon=1.0, schema=schema).fit(X, y)
-    >>> columns, labels, weight = model.released_cells(clip=True)
+    >>> columns, labels, weight = model.released_cells()
     >>> model.certificate_.holds, sorted(columns)
     (True, ['a', 'b'])
     """
 
     _separate = False
     _selection = Exponential
-
-    def _default_bins(self, epsilon: Fraction) -> int:
-        return 64 if epsilon >= 1 else 16  # one selection over all cuts costs no more for many

@@ -13,8 +13,8 @@ from hedgerow.arrays import Integers, check_shape
 from hedgerow.compiled import for_each, for_slices
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
-from hedgerow.schema.columns import read_columns
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.table.reading import Coded, Keep, Reading

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from hedgerow.arrays import Integers
 from hedgerow.errors import SchemaError
 from hedgerow.mechanisms import RandomBits, Randomness
+from hedgerow.reading.cells import Cells
+from hedgerow.reading.columns import Columns
+from hedgerow.reading.persons import Groups, Ids, person_ids
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.cells import Cells
-from hedgerow.schema.columns import Columns
-from hedgerow.schema.persons import Groups, Ids, person_ids
 
 Codes = npt.NDArray[np.unsignedinteger]
 Labels = npt.NDArray[np.signedinteger]

@@ -243,7 +243,8 @@ class Grower:
         """Sample the records once, grow the trees of the samples, and return the places of their roots."""
         nodes = self._curator.assign(self._schedule.sampling.coin, self._rule, self._weights)
         allowance = np.full(len(nodes), self._schedule.recipe.allowance)
-        frontier = self._add_layer(nodes, self._candidates.every_code(len(nodes)), allowance)
+        every_code = np.ones((len(nodes), int(self._candidates.offsets[-1])), dtype=np.bool_)
+        frontier = self._add_layer(nodes, every_code, allowance)
         roots = frontier.layer.start + frontier.row
         for level in self._schedule.levels:
             frontier = self._grow_level(frontier, level)

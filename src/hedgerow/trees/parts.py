@@ -41,7 +41,7 @@ from hedgerow.privacy.accounting import (
     Subsampled,
     before_amplification,
 )
-from hedgerow.scores import Candidates, ClassCount, Gini, Score, binary, mixed, multiway
+from hedgerow.scores import CLASS_COUNTS, Candidates, Gini, Score, binary, mixed, multiway
 from hedgerow.table import ClassCounts, Histogram, Sizes
 
 NOTHING = Budget(Fraction(0))
@@ -285,7 +285,7 @@ class NoisySize(Stop):
 
     @lazy
     def noise(self) -> Noise:
-        return self.budget.weighing(1).noise()
+        return replace(self.budget, unit=1).noise()
 
     def event(self, level: int) -> Event:
         return self.noise.event("noisy number of records, as a stop", level)
@@ -320,10 +320,10 @@ class SelectLabel(Leaf):
 
     @lazy
     def mechanism(self) -> Selection:
-        return self.budget.selection(self.selection, ClassCount.range)
+        return self.budget.selection(self.selection, 1)
 
     def event(self, level: int, cells: int) -> Pure:
-        return self.mechanism.event("leaf label", ClassCount.name, level)
+        return self.mechanism.event("leaf label", CLASS_COUNTS, level)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
         labels: Integers = curator.answer(SelectLabels(nodes), self.mechanism)

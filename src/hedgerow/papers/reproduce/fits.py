@@ -30,7 +30,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES, read_packed, write_packed
 from hedgerow.papers.reproduce.readings import READINGS
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.schema.encoder import category_readers, raw_columns
+from hedgerow.schema.encoder import raw_columns
 from hedgerow.systems import system_class
 from hedgerow.texts import Progress
 
@@ -142,9 +142,9 @@ def load_split(name: str) -> Split:
 def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
     """Return records as float64, column by column: text is read once, and not in every fit."""
     values = raw_columns(X, schema)
-    for place, reader in enumerate(category_readers(schema)):
-        if reader is not None:
-            values[values[:, place] == reader.missing, place] = np.nan
+    for place, feature in enumerate(schema.features.values()):
+        if isinstance(feature, Categorical):
+            values[values[:, place] == len(feature.values), place] = np.nan
     return dict(zip(schema.names, np.ascontiguousarray(values.T), strict=True))
 
 

@@ -15,7 +15,7 @@ from hedgerow.papers.reproduce.experiment import FORMS, Form, Results
 from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.papers.reproduce.statements import Paper, short_name
 from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, Verdict
-from hedgerow.privacy.accounting import unprotected
+from hedgerow.privacy.accounting import cost
 
 WIDTH = 130
 SHARED = "Notes on several experiments"
@@ -205,7 +205,7 @@ def guarantees(systems: Sequence[str]) -> tuple[list[list[str]], list[str]]:
         # A certificate depends on the schema and the parameters, and on no record: two will do.
         model = estimator(Fit("", system, form), TWO_FEATURES, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
         certificate = model.certificate_
-        own = unprotected(certificate.event)
+        own = cost(certificate.event).reasons
         reasons += [reason for reason in own if reason not in reasons]
         why = f"reasons {', '.join(map(str, sorted(1 + reasons.index(reason) for reason in own)))}"
         if not own:

@@ -37,11 +37,12 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.schema.text_cells import Texts
+from hedgerow.reading.text_cells import Texts
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
 Key = float | str | None
+Plain = float | Decimal | str | None  # a float also stands for an int
 
 MACHINE_NUMBERS = "biuf"  # dtype kinds that cast to float64 cell by cell
 NARROW = (np.float16, np.float32)  # as Python's floats, they would seem to hold more integers than they do
@@ -51,24 +52,17 @@ WHOLE: tuple[type, ...] = (
     *(np.int8, np.int16, np.int32, np.int64, np.intc, np.longlong),
     *(np.uint8, np.uint16, np.uint32, np.uint64, np.uintc, np.ulonglong),
 )
-BROKEN: tuple[type, ...] = (np.float16, np.float32, np.float64)
-
-
-def _ids(*types: type) -> frozenset[int]:
-    """Return the identities of types; comparing or hashing a cell's own type could run code of its class."""
-    return frozenset(map(id, types))
-
-
-# Types whose conversion by numpy runs no foreign code and never warns; only their exact instances take the fast paths.
-CASTABLE = _ids(bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.str_, *WHOLE, *BROKEN)
+# Types are known by their identities; comparing or hashing a cell's own type could run code of its class.
+# Those whose conversion by numpy runs no foreign code and never warns; only their exact instances are cast together.
+CASTABLE = frozenset(
+    map(id, (bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.str_, *WHOLE, *NARROW, np.float64))
+)
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
-HASHABLE: frozenset[type] = frozenset({bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64})
-HASHABLE_IDS = _ids(*HASHABLE)
-ZONES = _ids(type(None), timezone, ZoneInfo)
+HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
+ZONES = frozenset(map(id, (type(None), timezone, ZoneInfo)))
 
-CHUNK = 1024  # cells cast at once; if one of them does not cast, they are cast in smaller pieces
-PIECE = 32
+CHUNK = 256  # cells cast at once; if one of them does not cast, all are read one by one
 CACHE_CELLS = 65_536  # bounds on what a cache of distinct cells may hold
 CACHE_LENGTH = 256
 
@@ -96,52 +90,31 @@ def is_read(dtype: np.dtype[Any]) -> bool:
     return dtype.kind not in "cmV" and not (dtype.kind == "f" and dtype.itemsize > 8)
 
 
-def _nanoseconds(dtype: np.dtype[Any]) -> int:
-    """Return the unit of numpy's times; 0 for months, which have no fixed length, and for units below a nanosecond."""
-    unit, many = np.datetime_data(dtype)
-    return many * NANOSECONDS.get(unit, 0)
-
-
-def _time_text(count: int, unit: int, zone: tzinfo | None) -> str | None:
+def _time_text(count: int, dtype: np.dtype[Any], zone: tzinfo | None) -> str | None:
+    """Return one of numpy's times as text; None for NaT and beyond the years 1 to 9999."""
+    name, many = np.datetime_data(dtype)
+    unit = many * NANOSECONDS.get(name, 0)  # of months, which have no fixed length, and below a nanosecond: 0
     if count == NOT_A_TIME or not unit:
         return None
-    if unit % DAY == 0:
-        return str(EPOCH.date() + timedelta(days=count * unit // DAY))
-    microseconds, rest = divmod(count * unit, 1000)
-    moment = EPOCH + timedelta(microseconds=microseconds)
-    if zone is not None:
-        moment = moment.replace(tzinfo=UTC).astimezone(zone)
-    if not rest:
-        return str(moment)
+    try:
+        if unit % DAY == 0:
+            return str(EPOCH.date() + timedelta(days=count * unit // DAY))
+        microseconds, rest = divmod(count * unit, 1000)
+        moment = EPOCH + timedelta(microseconds=microseconds)
+        if zone is not None:
+            moment = moment.replace(tzinfo=UTC).astimezone(zone)
+    except Exception:
+        return None
     text = moment.isoformat(" ", "microseconds")
-    return f"{text[:26]}{rest:03d}{text[26:]}"
+    return f"{text[:26]}{rest:03d}{text[26:]}" if rest else str(moment)
 
 
 def time_cells(times: Array, zone: tzinfo | None = None) -> Array:
     """Return numpy's dates or moments as text, None for NaT and for cells without a text; in UTC if there is a ``zone``."""
-    unit = _nanoseconds(times.dtype)
-
-    def text(count: int) -> str | None:
-        try:
-            return _time_text(count, unit, zone)
-        except Exception:  # beyond the years 1 to 9999
-            return None
-
     counts, places = np.unique(times.astype(np.int64), return_inverse=True)
-    cells: Array = object_array(map(text, counts.tolist()), counts.shape[0])[places]
+    texts = (_time_text(count, times.dtype, zone) for count in counts.tolist())
+    cells: Array = object_array(texts, len(counts))[places]
     return cells
-
-
-def _of_int(cell: Any) -> float:
-    whole = int.__int__(cell)
-    try:
-        return float(whole)
-    except OverflowError:
-        return math.inf if whole > 0 else -math.inf
-
-
-def _of_bytes(cell: bytes) -> str:
-    return bytes.decode(cell, "utf-8", "replace")
 
 
 def _of_moment(cell: datetime) -> str | None:
@@ -149,15 +122,20 @@ def _of_moment(cell: datetime) -> str | None:
 
 
 def _of_numpy_time(cell: Any, zone: tzinfo | None = None) -> str | None:
-    return _time_text(int(cell.astype(np.int64)), _nanoseconds(cell.dtype), zone)
+    return _time_text(int(cell.astype(np.int64)), cell.dtype, zone)
 
 
-RULES: dict[int, Callable[[Any], Key]] = {
+def _of_bytes(cell: bytes) -> str:
+    return bytes.decode(cell, "utf-8", "replace")
+
+
+RULES: dict[int, Callable[[Any], Plain]] = {
     id(kind): rule
     for rule, kinds in (
         (lambda cell: None, [type(None)]),
-        (float, [bool, float, np.bool_, *WHOLE, *BROKEN, Decimal]),
-        (_of_int, [int]),
+        (int, [bool, int, np.bool_, *WHOLE]),
+        (float, [float, *NARROW, np.float64]),
+        (lambda cell: cell, [Decimal]),
         (str, [str, np.str_, date]),
         (_of_bytes, [bytes, np.bytes_]),
         (_of_moment, [datetime]),
@@ -166,16 +144,16 @@ RULES: dict[int, Callable[[Any], Key]] = {
     for kind in kinds
 }
 # The base types of derived classes. Their values are read without the derived class's own methods.
-BASES: tuple[tuple[type, Callable[[Any], Key]], ...] = (
+BASES: tuple[tuple[type, Callable[[Any], Plain]], ...] = (
     (str, str.__str__),
     (float, float.__float__),
-    (int, _of_int),
+    (int, int.__int__),
     (bytes, _of_bytes),
 )
 
 
-def plain_cell(cell: Any) -> Key:
-    """Return a cell as a number, a text or None; the conversion of some cells raises Python's error."""
+def plain_cell(cell: Any) -> Plain:
+    """Return a cell as a number, exactly, a text or None; the conversion of some cells raises Python's error."""
     rule = RULES.get(id(type(cell)))
     if rule is not None:
         return rule(cell)
@@ -183,25 +161,16 @@ def plain_cell(cell: Any) -> Key:
         if issubclass(type(cell), base):  # isinstance could run the cell's own code
             return base_rule(cell)
     pandas: Any = get_pandas()  # None unless it was imported, and without it nobody has such a cell
-    if pandas is not None and type(cell) is pandas.Timestamp:
-        return _of_numpy_time(cell.to_datetime64(), cell.tzinfo) if id(type(cell.tzinfo)) in ZONES else None
+    if pandas is not None and type(cell) is pandas.Timestamp and id(type(cell.tzinfo)) in ZONES:
+        return _of_numpy_time(cell.to_datetime64(), cell.tzinfo)
     return None
 
 
-def number(cell: object) -> float:
-    """Return the number that one cell holds, or NaN."""
-    return number_by(cell, _of_text)
-
-
-def number_by(cell: object, of_text: Callable[[str], float]) -> float:
-    """Return the number that one cell holds, or NaN; ``of_text`` reads text."""
+def _float(plain: float | Decimal) -> float:
     try:
-        plain = plain_cell(cell)
-        if isinstance(plain, str):
-            return of_text(plain)
-    except Exception:
-        return math.nan
-    return math.nan if plain is None else plain
+        return float(plain)
+    except OverflowError:
+        return math.inf if plain > 0 else -math.inf
 
 
 def _of_text(text: str) -> float:
@@ -209,6 +178,15 @@ def _of_text(text: str) -> float:
         return float(text)
     except ValueError:
         return WORDS.get(text.strip(SPACE).lower(), math.nan)
+
+
+def number(cell: object, of_text: Callable[[str], float] = _of_text) -> float:
+    """Return the number that one cell holds, or NaN; ``of_text`` reads text."""
+    try:
+        plain = plain_cell(cell)
+        return math.nan if plain is None else of_text(plain) if isinstance(plain, str) else _float(plain)
+    except Exception:
+        return math.nan
 
 
 def numbers(cells: Cells) -> npt.NDArray[np.float64]:
@@ -221,9 +199,16 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
             return cells.astype(np.float64, copy=False)
         objects = as_objects(cells)
-        result = np.empty(objects.shape[0], dtype=np.float64)
-        for start in range(0, objects.shape[0], CHUNK):
-            _cast(objects[start : start + CHUNK], result[start : start + CHUNK])
+        result = np.empty(len(objects), dtype=np.float64)
+        for start in range(0, len(objects), CHUNK):
+            chunk = objects[start : start + CHUNK]
+            if CASTABLE.issuperset(map(id, map(type, chunk.tolist()))):
+                try:
+                    result[start : start + CHUNK] = chunk
+                    continue
+                except Exception:  # noqa: S110 - one of them does not cast
+                    pass
+            result[start : start + CHUNK] = np.fromiter(map(number, chunk.tolist()), dtype=np.float64, count=len(chunk))
     return result
 
 
@@ -233,22 +218,23 @@ def numeric_markers(missing: Sequence[str], read: Callable[[str], float] = numbe
 
 
 def as_objects(cells: Cells) -> Array:
-    """Return cells as Python objects, times as their text. numpy's own text can hold code points that are no characters."""
+    """Return cells as Python objects, times as their text.
+
+    Narrow floats keep their type, which determines the integers that they hold exactly. numpy's own text can hold code points
+    that are no characters; such a cell is missing.
+    """
     if isinstance(cells, Texts):
         return cells.astype(object)
     if cells.dtype.kind == "M":
         return time_cells(cells)
     if not is_read(cells.dtype):
         return np.full(cells.shape, None, dtype=object)
+    if cells.dtype in NARROW:
+        return object_array(cells, len(cells))
     try:
         return cells.astype(object, copy=False)
     except Exception:
-        return object_array((_object(cells, i) for i in range(cells.shape[0])), cells.shape[0])
-
-
-def typed_objects(cells: Cells) -> Array:
-    """Return cells as objects. Narrow floats keep their type, which determines the integers that they hold exactly."""
-    return object_array(cells, len(cells)) if cells.dtype in NARROW else as_objects(cells)
+        return object_array((_object(cells, i) for i in range(len(cells))), len(cells))
 
 
 def _object(cells: Array, i: int) -> object:
@@ -259,26 +245,11 @@ def _object(cells: Array, i: int) -> object:
     return cell
 
 
-def _cast(cells: Array, result: npt.NDArray[np.float64]) -> None:
-    """Write the numbers of object cells into ``result``. A cell that does not cast only takes time."""
-    if CASTABLE.issuperset(map(id, map(type, cells.tolist()))):
-        try:
-            result[:] = cells
-        except Exception:
-            if cells.shape[0] > PIECE:
-                for start in range(0, cells.shape[0], PIECE):
-                    _cast(cells[start : start + PIECE], result[start : start + PIECE])
-                return
-        else:
-            return
-    result[:] = np.fromiter(map(number, cells.tolist()), dtype=np.float64, count=cells.shape[0])
-
-
 def category_key(cell: object) -> Key:
     """Return what one cell is compared as: a float64 value, a text, or None; some cells raise Python's error."""
     plain = plain_cell(cell)
     if not isinstance(plain, str):
-        return plain
+        return None if plain is None else _float(plain)
     text = plain.strip(SPACE)
     return float(text) if DECIMAL.fullmatch(text) else WORDS.get(text.lower(), text)
 
@@ -299,32 +270,35 @@ def is_missing_key(key: Key) -> bool:
     return key is None or key != key
 
 
-class CellCache(dict[Any, int]):
-    """Codes by cell, so that Python code runs once per distinct cell. The cache is bounded, and lives for one call."""
+class CellCache(dict[Any, Any]):
+    """A rule's results by cell, so that Python code runs once per distinct cell. It is bounded, and lives for one call.
 
-    def __init__(self, code: Callable[[object], int]) -> None:
+    Cells of ``types`` are looked up; to hash or compare others could run code of their own.
+    """
+
+    def __init__(self, rule: Callable[[object], Any], types: frozenset[int] = HASHABLE) -> None:
         super().__init__()
-        self._code = code
+        self._rule, self._types = rule, types
 
-    def __missing__(self, cell: Any) -> int:
-        code = self._code(cell)
+    def __missing__(self, cell: Any) -> Any:
+        result = self._rule(cell)
         small = not (isinstance(cell, str) and len(cell) > CACHE_LENGTH)
         if small and cell == cell and len(self) < CACHE_CELLS:  # two NaN objects never match
-            self[cell] = code
-        return code
+            self[cell] = result
+        return result
 
-    def codes(self, cells: Cells, dtype: Any) -> npt.NDArray[Any]:
-        """Return the code of each cell of a 1-D array; of a cell whose type may run code of its own, without the cache."""
+    def of(self, cells: Cells, dtype: Any) -> npt.NDArray[Any]:
+        """Return the rule's result for each cell of a 1-D array."""
         if isinstance(cells, Texts):
-            return cells.through(lambda distinct: self.codes(object_array(distinct, len(distinct)), dtype))
+            return cells.through(lambda distinct: self.of(object_array(distinct, len(distinct)), dtype))
         objects = as_objects(cells).tolist()
-        known, code, result = self.__getitem__, self._code, np.empty(len(objects), dtype=dtype)
+        known, rule, result = self.__getitem__, self._rule, np.empty(len(objects), dtype=dtype)
         for start in range(0, len(objects), CHUNK):
             chunk = objects[start : start + CHUNK]
-            codes: Iterable[int] = map(known, chunk)
-            if not HASHABLE_IDS.issuperset(map(id, map(type, chunk))):
-                codes = (known(cell) if id(type(cell)) in HASHABLE_IDS else code(cell) for cell in chunk)
-            result[start : start + CHUNK] = np.fromiter(codes, dtype=dtype, count=len(chunk))
+            results: Iterable[Any] = map(known, chunk)
+            if not self._types.issuperset(map(id, map(type, chunk))):
+                results = (known(cell) if id(type(cell)) in self._types else rule(cell) for cell in chunk)
+            result[start : start + CHUNK] = np.fromiter(results, dtype=dtype, count=len(chunk))
         return result
 
 
@@ -355,13 +329,20 @@ class CategoryReader:
             return code
         return self.missing if is_missing_key(key) else self.undeclared
 
-    def codes(self, cells: Cells, cache: CellCache | None = None) -> npt.NDArray[np.int32]:
-        """Return the codes of a 1-D array of cells; ``cache`` holds those of blocks before it in the same call."""
-        if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
-            return self.codes_of_numbers(numbers(cells))
-        return (CellCache(self.code) if cache is None else cache).codes(cells, np.int32)
+    def codes(self, cells: Cells) -> npt.NDArray[np.int32]:
+        """Return the codes of a 1-D array of cells."""
+        return self.cached()(cells)
 
-    def codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+    def cached(self) -> Callable[[Cells], npt.NDArray[np.int32]]:
+        """Return ``codes`` for the blocks of one call, which read each distinct cell once."""
+        cache = CellCache(self.code)
+        return lambda cells: (
+            self._codes_of_numbers(numbers(cells))
+            if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype)
+            else cache.of(cells, np.int32)
+        )
+
+    def _codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
         absent = np.isnan(values)
         if not self._keys.size:
             return np.where(absent, self.missing, self.undeclared).astype(np.int32)
@@ -371,7 +352,9 @@ class CategoryReader:
         return codes
 
 
-def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str, int]:
+def count_values(
+    cells: Cells, missing: Sequence[str] = (), weights: npt.NDArray[Any] | None = None
+) -> dict[float | str, int]:
     """Return how many cells have each value, as categories are compared; numbers come before text.
 
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on
@@ -390,10 +373,9 @@ def count_values(cells: Cells, missing: Sequence[str] = ()) -> dict[float | str,
             has_value, key = math.isfinite(key), key + 0.0
         return places.setdefault(key, len(places)) if has_value else -1
 
-    weights = None
-    if cells.dtype.kind in MACHINE_NUMBERS:
+    if weights is None and cells.dtype.kind in MACHINE_NUMBERS:
         cells, weights = np.unique(numbers(cells), return_counts=True)
-    codes = CellCache(place).codes(cells, np.int64)
+    codes = CellCache(place).of(cells, np.int64)
     counts = np.bincount(codes + 1, weights, minlength=len(places) + 1)[1:].astype(np.int64)
     return dict(sorted(zip(places, counts.tolist(), strict=True), key=lambda pair: (isinstance(pair[0], str), pair[0])))
 

@@ -6,16 +6,17 @@ can be one id, but cells that are written differently never are (docs/proofs/per
 Text
     Texts are one id if they are equal code point by code point, without ASCII white space at their ends and in Unicode's form
     NFC. "1", "01", "1.0" and "1.10" are different ids, and so are "a" and "A". Text with a compatibility ideograph is not
-    changed, since NFC would merge the ideograph with another character. Bytes that are UTF-8 are read as text. Any other bytes
-    are an id as they are. Dates, moments and UUIDs are read as their text. An id has at most 256 characters.
+    changed, since NFC would merge the ideograph with another character. Bytes are read as text in UTF-8. Dates, moments and UUIDs
+    are read as their text. An id has at most 256 characters.
 Numbers
     A whole number in a cell of a numeric type is the text of that integer: 7, 7.0 (a float) and "7" are one id. A float is an
     id only below 2^53 (float32: 2^24, float16: 2^11), up to which its type holds every integer. Larger floats and fractions are
     no ids, because they do not show how they were written.
 Nobody
     These identify no person: a missing cell, a marker of missing cells such as "NA" or "?", text of blanks alone, longer text,
-    and a cell of any other type. Text with U+FFFD does not either. Readers put this character in the place of bytes that are
-    not UTF-8, so it may stand for several ids."""
+    and a cell of any other type. Text with U+FFFD does not either. This character stands in the place of bytes that are not
+    UTF-8, so it may stand for several ids.
+"""
 
 from __future__ import annotations
 
@@ -23,36 +24,25 @@ import hashlib
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.limits import LONGEST_WORDS
-from hedgerow.schema.cells import (
-    HASHABLE_IDS,
-    MACHINE_NUMBERS,
-    SPACE,
-    WHOLE,
-    Cells,
-    category_key,
-    is_read,
-    typed_objects,
-)
-from hedgerow.schema.columns import Columns, as_frame, one_column
-from hedgerow.schema.parts import Part
-from hedgerow.schema.text_cells import Texts
+from hedgerow.reading.cells import MACHINE_NUMBERS, SPACE, CellCache, Cells, is_read, plain_cell
+from hedgerow.reading.columns import Columns, as_native, one_column
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
 
 LONGEST = 256  # characters of an id
-MOST_KNOWN = 1 << 20  # distinct cells that are remembered
 NOBODY = (0, 0)
 REPLACED = "\ufffd"  # what readers of files put in the place of bytes that are not UTF-8
 LARGEST_EXPONENT = 400  # of a Decimal; beyond it, writing its digits would take long
@@ -64,12 +54,10 @@ MARKERS = frozenset({"", "#n/a n/a"}).union(
 # NFC turns each of these into another ideograph, although names are written with both.
 COMPATIBILITY_IDEOGRAPH = re.compile("[\uf900-\ufaff\U0002f800-\U0002fa1f]")
 INVISIBLE = ("Zs", "Zl", "Zp", "Cc", "Cf")  # white space, controls and formats; text of these alone is a blank
-ZERO_FRACTION = re.compile(r"t:([+-]?[0-9]+)\.0*(?![0-9])")
-# Types by their identity, because comparing a cell's own type could run code of its class.
-EXACT = frozenset(map(id, (bool, int, np.bool_, *WHOLE)))
-BYTES = frozenset(map(id, (bytes, np.bytes_)))
+ZERO_FRACTION = re.compile(r"([+-]?[0-9]+)\.0*(?![0-9])")
 FLOATS = (float, np.float16, np.float32, np.float64)
 EXACT_BITS = {id(kind): np.finfo(kind).nmant + 1 for kind in FLOATS}  # of the integers that each holds without gaps
+TEXT = frozenset({id(str)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,20 +85,24 @@ def _is_utf8(text: str) -> bool:
 
 
 def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
-    """Return the key by which one cell is compared, or None if it is no id."""
+    """Return the key by which one cell is compared, or None if it is no id. No method of a class of the caller's is called."""
     try:
-        text = _text(cell)
+        plain = UUID.__str__(cell) if type(cell) is UUID else plain_cell(cell)
+        if plain is None:
+            return None
+        bits = EXACT_BITS.get(id(type(cell)), EXACT_BITS[id(float)])
+        text = _of_text(plain) if isinstance(plain, str) else _of_number(plain, bits)
         text.encode()
     except Exception:
         return None
-    return None if len(text) > LONGEST + 2 or _is_marker(text, tuple(missing)) else text
+    return None if len(text) > LONGEST or _is_marker(text, tuple(missing)) else text
 
 
 def _is_marker(text: str, missing: tuple[str, ...]) -> bool:
     """Return whether a cell is missing, by itself or by the schema's markers. -1.0 declares "-1", too."""
     plain = text.isascii() and text.isprintable()
-    shown = text[2:] if plain else "".join(c for c in text[2:] if unicodedata.category(c) not in INVISIBLE)
-    whole = ZERO_FRACTION.sub(r"t:\1", text)
+    shown = text if plain else "".join(c for c in text if unicodedata.category(c) not in INVISIBLE)
+    whole = ZERO_FRACTION.sub(r"\1", text)
     return shown.lower() in MARKERS or not {text, whole}.isdisjoint(_declared(missing))
 
 
@@ -118,44 +110,15 @@ def _is_marker(text: str, missing: tuple[str, ...]) -> bool:
 def _declared(missing: tuple[str, ...]) -> frozenset[str]:
     """Return the keys of the markers that a schema declares; of numbers, without a fraction of zeros."""
     texts = set(map(_of_text, missing))
-    return frozenset(texts | {ZERO_FRACTION.sub(r"t:\1", text) for text in texts})
+    return frozenset(texts | {ZERO_FRACTION.sub(r"\1", text) for text in texts})
 
 
-def _text(cell: Any) -> str:
-    """Return a cell's kind and its key; raise if it is no id. No method of a class of the caller's is called."""
-    kind = type(cell)
-    if id(kind) in EXACT:
-        return f"t:{int(cell)}"
-    if id(kind) in EXACT_BITS:
-        return _of_float(cell, EXACT_BITS[id(kind)])
-    if kind is Decimal:
-        if not cell.is_finite() or abs(cell.adjusted()) > LARGEST_EXPONENT or cell != int(cell):
-            raise ValueError("no whole number")
-        return f"t:{int(cell)}"
-    if kind is UUID:
-        return f"t:{UUID.__str__(cell)}"
-    if id(kind) in BYTES:
-        raw = bytes(cell)
-        try:
-            return _of_text(raw.decode())
-        except UnicodeDecodeError:
-            return f"b:{raw.hex()}"
-    if issubclass(kind, str):
-        return _of_text(str.__str__(cell))
-    if issubclass(kind, int):
-        return f"t:{int.__int__(cell)}"
-    if issubclass(kind, float):
-        return _of_float(float.__float__(cell), EXACT_BITS[id(float)])
-    key = category_key(cell)
-    if not isinstance(key, str):
-        raise ValueError("no id")  # a missing cell; numbers were read before
-    return _of_text(key)
-
-
-def _of_float(value: Any, bits: int) -> str:
-    if not abs(value) < 2**bits or value != int(value):
+def _of_number(value: float | Decimal, bits: int) -> str:
+    if isinstance(value, Decimal) and abs(value.adjusted()) > LARGEST_EXPONENT:
+        raise ValueError("too many digits")
+    if int(value) != value or (isinstance(value, float) and abs(value) >= 2**bits):
         raise ValueError("how it was written is lost")
-    return f"t:{int(value)}"
+    return str(int(value))
 
 
 def _of_text(text: str) -> str:
@@ -164,7 +127,7 @@ def _of_text(text: str) -> str:
         raise ValueError("no id")
     if not text.isascii() and not COMPATIBILITY_IDEOGRAPH.search(text):
         text = unicodedata.normalize("NFC", text)
-    return f"t:{text}"
+    return text
 
 
 def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
@@ -177,33 +140,16 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
         text = person_text(cell, missing)
         if text is None:
             return NOBODY
-        digest = hashlib.blake2b(text.encode(), key=key, digest_size=16, person=b"hedgerow persons").digest()
+        digest = hashlib.blake2b(f"t:{text}".encode(), key=key, digest_size=16, person=b"hedgerow persons").digest()
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
+    places = None
     if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
-        distinct, place = np.unique(cells, return_inverse=True)
-        return _rows(map(hashed, typed_objects(distinct)), len(distinct))[place.reshape(-1)]
-    if isinstance(cells, Texts):
-        return cells.through(lambda distinct: _rows(map(hashed, distinct), len(distinct)))
-    known: dict[Any, tuple[int, int]] = {}
-
-    def cached(cell: Any) -> tuple[int, int]:
-        if id(type(cell)) not in HASHABLE_IDS:  # to hash or compare it could run code of its own
-            return hashed(cell)
-        place = type(cell), cell  # 2**53 and 2.0**53 are equal, and not the same id
-        bits = known.get(place)
-        if bits is None:
-            bits = hashed(cell)
-            if len(known) < MOST_KNOWN:
-                known[place] = bits
-        return bits
-
-    return _rows(map(cached, typed_objects(cells).tolist()), len(cells))
-
-
-def _rows(pairs: Iterable[tuple[int, int]], count: int) -> Ids:
-    ids = np.fromiter((word for pair in pairs for word in pair), dtype=np.uint64, count=2 * count)
-    return ids.reshape(count, 2)
+        cells, places = np.unique(cells, return_inverse=True)
+    # Of text alone: 2**53 and 2.0**53 are equal, and not the same id.
+    pairs = CellCache(hashed, TEXT).of(cells, np.dtype("u8,u8"))
+    ids = pairs.view(np.uint64).reshape(-1, 2)
+    return ids if places is None else ids[places.reshape(-1)]
 
 
 def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
@@ -213,17 +159,11 @@ def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
     if isinstance(X, Mapping):
         if name not in X:
             return X, None
-        return {other: column for other, column in X.items() if other != name}, {name: X[name]}
-    frame = as_frame(X, "X")
-    if frame is None or name not in frame.columns:
+        return {other: column for other, column in X.items() if other != name}, X[name]
+    frame = as_native(X, "X")
+    if not isinstance(frame, nw.DataFrame) or name not in frame.columns:
         return X, None
     return frame.drop([name]).to_native(), frame[name].to_native()
-
-
-def split_target(X: Any, target: str | None) -> tuple[Any, Any]:
-    """Return records without the column of labels, and its cells; None if X has no such column."""
-    X, column = without_column(X, target)
-    return X, column[target] if isinstance(column, dict) else column
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
@@ -269,15 +209,14 @@ def read_groups(
         raise ConfigurationError(
             f"groups is a {type(groups).__name__}, but it holds an id for each record; pass the column, and leave it out of X."
         )
-    frame = as_frame(groups, "groups")
-    if frame is not None:
+    if isinstance(frame := as_native(groups, "groups"), nw.DataFrame):
         name = next(iter(frame.columns), None)
-    part = one_column(groups, "groups")
-    if len(part) != rows:
+    column = one_column(groups, "groups")
+    if len(column) != rows:
         raise ConfigurationError("X and groups have different lengths, so ids cannot be matched to records.")
-    cells = Columns(["groups"], len(part), parts=[part]).cells(0)
-    if isinstance(part, Part) and part.whole is not None and cells.dtype.kind == "f":
-        cells = part.whole(0, len(part))  # a missing cell must not take digits from the other ids
+    cells = column.read(0, rows)
+    if column.whole is not None and cells.dtype.kind == "f":
+        cells = column.whole(0, rows)  # a missing cell must not take digits from the other ids
     if warn and cells.dtype.kind == "f":
         warnings.warn(
             f"{person or 'groups'} is a column of floating-point numbers, in which only whole numbers are ids and "

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import lazy
 from hedgerow.errors import SchemaError, shown
-from hedgerow.schema.cells import (
+from hedgerow.reading.cells import (
     MACHINE_NUMBERS,
     SPACE,
     WORDS,
@@ -33,12 +33,12 @@ from hedgerow.schema.cells import (
     Cells,
     as_objects,
     category_key,
-    number_by,
+    number,
     numbers,
     numeric_markers,
     plain_cell,
 )
-from hedgerow.schema.text_cells import Texts
+from hedgerow.reading.text_cells import Texts
 
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
@@ -113,7 +113,7 @@ class NumberFormat:
         return float(f"{sign}{digits or '0'}.{fraction or only or '0'}{power}")
 
     def number(self, cell: object) -> float:
-        return number_by(cell, self._of_text)
+        return number(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
         if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + "M":
@@ -246,7 +246,7 @@ class DateReader:
         if isinstance(cells, Texts):
             moments = cells.moments(self._read, self._fields, NO_MOMENT)
         else:
-            moments = self._cache.codes(cells, np.int64)
+            moments = self._cache.of(cells, np.int64)
         counts = (moments // self._step).astype(np.float64)
         counts[(moments == NO_MOMENT) | np.isin(moments, self._markers)] = np.nan
         return counts

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.schema.kernels import POWERS, find_distinct, read_moments, read_numbers
+from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 
 Bytes = npt.NDArray[np.uint8]
-Decode = Callable[[bytes], "str | bytes"]
+Decode = Callable[[bytes], str]
 REPLACING: Decode = partial(str, encoding="utf-8", errors="replace")
 
 
@@ -31,7 +31,7 @@ class Texts:
     ) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
         self.data, self.starts, self.stops = (_fixed(array) for array in (data, starts, stops))
-        self._decode = decode
+        self.decode = decode
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -41,21 +41,18 @@ class Texts:
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Texts:
-        return Texts(self.data, self.starts[rows], self.stops[rows], self._decode)
+        return Texts(self.data, self.starts[rows], self.stops[rows], self.decode)
 
     @property
     def buffer(self) -> tuple[int, int]:
         """Where its bytes are in memory, and how many."""
         return self.data.ctypes.data, len(self.data)
 
-    def decoded_by(self, decode: Decode) -> Texts:
-        return Texts(self.data, self.starts, self.stops, decode)
-
-    def __iter__(self) -> Iterator[str | bytes | None]:
+    def __iter__(self) -> Iterator[str | None]:
         return iter(self.tolist())
 
-    def tolist(self) -> list[str | bytes | None]:
-        raw, decode = self.data.data, self._decode
+    def tolist(self) -> list[str | None]:
+        raw, decode = self.data.data, self.decode
         places = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
         return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]
 
@@ -134,6 +131,6 @@ def joined(tables: Sequence[Mapping[str, Texts]]) -> dict[str, Texts]:
         shifts = [places[column.buffer] for column in columns]
         starts = [np.where(one.starts < 0, -1, one.starts + by) for one, by in zip(columns, shifts, strict=True)]
         stops = [one.stops + by for one, by in zip(columns, shifts, strict=True)]
-        return Texts(data, np.concatenate(starts), np.concatenate(stops), columns[0]._decode)
+        return Texts(data, np.concatenate(starts), np.concatenate(stops), columns[0].decode)
 
     return {name: all_of([table[name] for table in tables]) for name in tables[0]}

@@ -1,0 +1,1 @@
+"""How records in files and tables become columns of numbers, text and ids, each cell by itself."""

@@ -1,0 +1,268 @@
+"""One column of a table of any kind, read in pieces. No cell can make the reading of another one fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, timedelta, timezone, tzinfo
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from narwhals.dependencies import get_pandas, get_polars, get_pyarrow
+
+from hedgerow.reading.cells import (
+    MACHINE_NUMBERS,
+    NOT_A_TIME,
+    Array,
+    Cells,
+    as_objects,
+    is_read,
+    object_array,
+    time_cells,
+)
+from hedgerow.reading.text_cells import REPLACING, Texts
+
+# What all cells of a column hold, by its type. Lists, durations, complex numbers and the like are unreadable, so each of their
+# cells is missing. Types of objects, of text and of nulls alone do not tell.
+Holds = Literal["anything", "numbers", "times", "unreadable"]
+Read = Callable[[int, int], Cells]
+
+MILLISECONDS_A_DAY = 86_400_000
+OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
+FAILED: Any = object()  # in place of cells that could not be read
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table. How its cells are read follows once from its type.
+
+    ``read`` returns the cells from one row up to another: machine numbers, ``Texts`` or Python objects, None for values without
+    one. No cell makes it fail or print. ``holds`` is what all cells hold by the type. Of integers, ``whole`` reads all digits as
+    objects (with missing cells among them, ``read`` returns 64-bit floats).
+    """
+
+    length: int
+    read: Read
+    holds: Holds = "anything"
+    whole: Read | None = None
+
+    def __len__(self) -> int:
+        return self.length
+
+
+def array_column(cells: Cells, holds: Holds | None = None) -> Column:
+    """Return a 1-D array as a column; ``holds`` is what its type says, if that of the array is another than it was."""
+    holds = array_holds(cells.dtype) if holds is None else holds
+    return unread(len(cells)) if holds == "unreadable" else Column(len(cells), _slices(cells), holds)
+
+
+def array_holds(dtype: np.dtype[Any]) -> Holds:
+    if not is_read(dtype):
+        return "unreadable"
+    return "numbers" if dtype.kind in MACHINE_NUMBERS else "times" if dtype.kind == "M" else "anything"
+
+
+def unread(length: int) -> Column:
+    """Return a column of a type without a meaning here: every cell is missing."""
+    return Column(length, lambda start, stop: np.full(stop - start, None, dtype=object), "unreadable")
+
+
+def series_column(series: nw.Series[Any]) -> Column:
+    if series.implementation.is_pandas():
+        return _pandas_column(series.to_native())
+    if series.implementation.is_pyarrow():
+        return _arrow_column(series.to_native())
+    if series.implementation.is_polars():
+        dtype: Any = series.dtype
+        native, count = series.to_native(), len(series)
+        if dtype in (nw.String, nw.Categorical, nw.Enum):
+            return Column(count, lambda start, stop: _polars_texts(native[start:stop]))
+        if dtype in (nw.Date, nw.Datetime):
+            unit, zone = ("D", None) if dtype == nw.Date else (dtype.time_unit, dtype.time_zone)
+
+            def times(start: int, stop: int) -> Array:
+                block = native[start:stop]
+                return _times(block.to_physical().fill_null(0).to_numpy(), block.is_null().to_numpy(), unit)
+
+            return _time_column(count, times, zone)
+    return _other_column(series)
+
+
+def _other_column(series: nw.Series[Any]) -> Column:
+    """Return a series by what narwhals says of its type."""
+    dtype, count = series.dtype, len(series)
+
+    def objects(start: int, stop: int) -> Cells:
+        return _python_objects(series[start:stop])
+
+    def arrays(start: int, stop: int) -> Cells:
+        return series[start:stop].to_numpy()
+
+    if isinstance(dtype, nw.Int128 | nw.UInt128 | nw.List | nw.Array | nw.Struct | nw.Duration | nw.Time):
+        return unread(count)
+    if isinstance(dtype, nw.Decimal):  # as Python objects they keep their values
+        return Column(count, objects, "numbers")
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return Column(count, arrays, "numbers", objects if dtype.is_integer() else None)
+    return Column(count, objects)
+
+
+def _python_objects(series: Any) -> Cells:
+    """Return a series as Python objects; cell by cell if one of the cells cannot become a Python object."""
+    cells = _guarded(series.to_list)
+    if cells is FAILED:
+        blocks = [_guarded(series[i : i + 1].to_list) for i in range(len(series))]
+        cells = [None if block is FAILED else block[0] for block in blocks]
+    return object_array(cells, len(series))
+
+
+def _guarded(read: Callable[[], Any]) -> Any:
+    """Return the cells, or ``FAILED`` if reading fails. (A panic of compiled code is no ``Exception``.)"""
+    try:
+        return read()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return FAILED
+
+
+def _slices(cells: Cells) -> Read:
+    return lambda start, stop: cells[start:stop]
+
+
+def _pandas_column(native: Any) -> Column:
+    pandas = get_pandas()
+    dtype, count = native.dtype, len(native)
+    if isinstance(dtype, np.dtype):
+        if not is_read(dtype):
+            return unread(count)
+        if dtype.kind == "M":
+            return _time_column(count, _slices(native.to_numpy()))
+        if dtype.kind in MACHINE_NUMBERS + "O":
+            return array_column(native.to_numpy())
+    if isinstance(dtype, pandas.DatetimeTZDtype):  # as an array they are in UTC
+        return _time_column(count, _slices(native.to_numpy(dtype=f"M8[{dtype.unit}]")), str(dtype.tz))
+    if isinstance(dtype, pandas.IntervalDtype | pandas.PeriodDtype):
+        return unread(count)
+    if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
+        return _arrow_column(native.array.__arrow_array__())
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return _coded_column(_pandas_column(dtype.categories), native.array.codes)
+    return _other_column(nw.from_native(pandas.Series(native), series_only=True))  # categories are stored as an index
+
+
+def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
+    cells = values.read(0, len(values))  # the code -1 finds the last one, which is added
+    if isinstance(cells, Texts):
+        cells = Texts(cells.data, np.append(cells.starts, -1), np.append(cells.stops, -1), cells.decode)
+    else:
+        cells = np.concatenate([as_objects(cells), object_array([None], 1)])
+    return Column(len(codes), lambda start, stop: cells[codes[start:stop]], values.holds)
+
+
+def _arrow_column(column: Any) -> Column:
+    # By pyarrow's own types: some versions of narwhals do not know all of them, and an unknown type looks nested.
+    pyarrow, count = get_pyarrow(), len(column)
+    column = pyarrow.chunked_array([column]) if isinstance(column, pyarrow.Array) else column
+    types, kind = pyarrow.types, column.type
+
+    def is_any(*names: str) -> bool:
+        return any(getattr(types, f"is_{name}")(kind) for name in names)
+
+    def block(start: int, stop: int) -> Any:
+        return column.slice(start, stop - start)
+
+    def objects(start: int, stop: int) -> Cells:
+        return _python_objects(nw.from_native(block(start, stop), series_only=True))
+
+    def arrays(start: int, stop: int) -> Cells:
+        cells: Array = block(start, stop).to_numpy()
+        return cells
+
+    if is_any("integer", "floating", "boolean"):
+        return Column(count, arrays, "numbers", objects if types.is_integer(kind) else None)
+    if is_any("string", "large_string", "string_view"):
+        return Column(count, lambda start, stop: arrow_texts(block(start, stop)))
+    if is_any("binary", "large_binary", "binary_view", "fixed_size_binary", "null"):
+        return Column(count, objects)
+    if types.is_decimal(kind):
+        return Column(count, objects, "numbers")
+    if types.is_dictionary(kind):
+        # Decoded first, because narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
+        if _guarded(lambda: block(0, 0).cast(kind.value_type)) is FAILED:
+            return unread(count)
+        values = _arrow_column(block(0, 0).cast(kind.value_type))
+
+        def decoded(start: int, stop: int) -> Column:
+            return _arrow_column(block(start, stop).cast(kind.value_type))
+
+        whole = None if values.whole is None else lambda start, stop: decoded(start, stop).whole(0, stop - start)  # type: ignore[misc]
+        return Column(count, lambda start, stop: decoded(start, stop).read(0, stop - start), values.holds, whole)
+    if not is_any("date", "timestamp"):
+        return unread(count)
+    unit, zone = ("D", None) if types.is_date(kind) else (kind.unit, kind.tz)
+
+    def times(start: int, stop: int) -> Array:
+        cells = block(start, stop)
+        counts = cells.cast(pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()).fill_null(0).to_numpy()
+        counts = counts // MILLISECONDS_A_DAY if types.is_date64(kind) else counts
+        return _times(counts, cells.is_null().to_numpy(), unit)
+
+    return _time_column(count, times, zone)
+
+
+def arrow_texts(column: Any) -> Texts:
+    """Return a chunked array of text as its bytes and offsets."""
+    pyarrow = get_pyarrow()
+    block = column.combine_chunks().cast(pyarrow.large_string())  # a cast of a slice may read what is before it
+    block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
+    _, places, text = block.buffers()
+    offsets = np.frombuffer(places, dtype=np.int64)[block.offset : block.offset + len(block) + 1]
+    data = np.empty(0, dtype=np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
+    starts = offsets[:-1]
+    if block.null_count:
+        starts = np.where(block.is_valid().to_numpy(zero_copy_only=False), starts, -1)
+    return Texts(data, starts, offsets[1:], REPLACING)
+
+
+def _polars_texts(block: Any) -> Cells:
+    """Return text as its bytes, or as Python's bytes if some cell is not UTF-8. (Reading that makes polars panic and print.)"""
+    polars = get_polars()
+    raw = block.cast(polars.String).cast(polars.Binary)
+    text = _guarded(lambda: raw.cast(polars.String))  # this way it is checked
+    if text is FAILED:
+        return object_array(raw.to_list(), len(raw))
+    lengths = text.str.len_bytes().fill_null(0).to_numpy().astype(np.int64)
+    stops = np.cumsum(lengths)
+    starts = np.where(text.is_null().to_numpy(), -1, stops - lengths)
+    return Texts(np.frombuffer(text.str.join("").item().encode(), dtype=np.uint8), starts, stops, REPLACING)
+
+
+def _times(counts: Array, absent: Array, unit: str) -> Array:
+    counts = counts.astype(np.int64)
+    counts[absent] = NOT_A_TIME
+    return counts.view(f"M8[{unit}]")
+
+
+def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str | None = None) -> Column:
+    """Return a column of numpy's dates or moments, to be read as text; if it names a zone, they are in UTC."""
+    try:
+        zone = _zone(zone_name)
+    except Exception:  # the system does not know it
+        return unread(length)
+    return Column(length, lambda start, stop: time_cells(times(start, stop), zone), "times")
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    if name is None:
+        return None
+    if name in ("UTC", "Z"):
+        return UTC
+    if offset := OFFSET.fullmatch(name):
+        sign, hours, minutes = offset.groups()
+        return timezone((-1 if sign == "-" else 1) * timedelta(hours=int(hours), minutes=int(minutes)))
+    return ZoneInfo(name)

@@ -1,0 +1,339 @@
+"""Records of any kind of table as named columns, and what speaks against a table.
+
+Refusals are decided by types alone, which are public if the owner declares them. No cell is read. As features, numbers, truth
+values and objects are all accepted. If a reader inferred a type, one cell can change it. Certificates state this.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import get_pandas, get_pyarrow
+from narwhals.exceptions import DuplicateError
+
+from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError
+from hedgerow.reading.cells import Array, Cells, as_objects, object_array
+from hedgerow.reading.column import Column, Holds, array_column, array_holds, series_column
+from hedgerow.reading.text_cells import Texts
+from hedgerow.texts import listed
+
+NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals, periods or the like"
+
+
+class Declared(Protocol):
+    """What a schema declares of a column's cells, or of the labels."""
+
+    def takes(self, holds: Holds) -> bool: ...
+
+    def in_words(self) -> str: ...
+
+
+class Columns:
+    """Records as columns in the order of ``names``. Nothing is copied until a block of cells is read.
+
+    ``matrix`` is the 2-D array that the columns are those of, if there is one. ``named`` is whether the table itself had a name
+    for each column, all of them text.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        n_rows: int,
+        columns: Sequence[Column],
+        *,
+        matrix: Array | None = None,
+        named: bool = False,
+    ) -> None:
+        self.names = tuple(names)
+        self.n_rows = n_rows
+        self.columns = tuple(columns)
+        self.matrix = matrix
+        self.named = named
+
+    def cells(self, column: int, start: int = 0, stop: int | None = None) -> Cells:
+        return self.columns[column].read(start, self.n_rows if stop is None else stop)
+
+
+def read_columns(
+    X: Any, features: Mapping[str, Declared] | None = None, *, allow_empty: bool = True, check_types: bool = True
+) -> Columns:
+    """Return ``X`` as columns in the order of the schema's features.
+
+    ``X`` is a pandas, polars or pyarrow table, another one with the Arrow interface, or a mapping of columns (matched by name, in
+    any order), or a 2-D array or a list of rows (matched by position). If features are given, a row that is not a list, tuple or
+    1-D array with one cell for each is read as a record whose cells are all missing. This depends on that record alone. Without
+    ``check_types``, a column of a type that cannot hold declared cells is not refused: all its cells are missing.
+
+    Raises
+    ------
+    SchemaError
+        If columns are absent, undeclared or named twice, or have a type that cannot be read or cannot hold declared cells.
+    ConfigurationError
+        If ``X`` is no table, or has no rows although it needs some.
+    """
+    names = None if features is None else tuple(features)
+    if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features
+        return X
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise ConfigurationError("X is a sparse matrix, but every cell of a record is encoded. Pass X.toarray().")
+    if check_types and isinstance(X, np.ndarray) and X.dtype.kind == "c":
+        raise SchemaError("Complex data not supported: pass the real and the imaginary parts as columns of their own.")
+    if isinstance(X, Mapping):
+        columns = _by_name(list(X), [one_column(column, "a column of X") for column in X.values()], names)
+    elif isinstance(frame := as_native(X, "X"), nw.DataFrame):
+        series = list(frame.iter_columns())
+        columns = _by_name([one.name for one in series], [series_column(one) for one in series], names)
+    else:
+        columns = _by_place(X, names)
+    if not columns.n_rows and not allow_empty:
+        raise ConfigurationError(
+            f"X has 0 sample(s) (shape=(0, {len(columns.names)})) while a minimum of 1 is required. It is public that there "
+            "is at least one record. Pass one or more records."
+        )
+    if check_types:
+        for name, column in zip(columns.names, columns.columns, strict=True):
+            _check_type(f"the column {name!r}", column, None if features is None else features[name], ("times",))
+    return columns
+
+
+def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequence[Holds]) -> None:
+    """Raise SchemaError if a column's type is unreadable, or one of these kinds and cannot hold what is declared."""
+    if column.holds == "unreadable" or (entry is not None and column.holds in kinds and not entry.takes(column.holds)):
+        kind = {"numbers": "numbers", "times": "dates or times"}.get(column.holds, NOT_READ)
+        declared = "" if entry is None else f", but the schema declares {entry.in_words()} for it"
+        raise SchemaError(
+            f"{what} has a type of {kind}{declared}, so no cell could be read. Pass numbers or text as the schema declares them "
+            "(a column for each part of a cell, such as the seconds of a duration), declare hr.Date for dates, or leave it out."
+        )
+
+
+def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | None:
+    """Return a table or a column of a frame library as narwhals has it; None for arrays, lists and the like.
+
+    Raise ConfigurationError if it is an iterator, or a table that holds a query and not yet records; ``what`` names it.
+    """
+    if isinstance(given, np.ndarray | list | tuple | Texts):
+        return None
+    if isinstance(given, Iterator):
+        raise ConfigurationError(
+            f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
+        )
+    pyarrow, pandas = get_pyarrow(), get_pandas()
+    if pyarrow is not None and isinstance(given, pyarrow.RecordBatch):
+        given = pyarrow.table(given)
+    elif pyarrow is not None and isinstance(given, pyarrow.Array):
+        given = pyarrow.chunked_array([given])
+    elif pandas is not None and isinstance(given, pandas.Index | pandas.api.extensions.ExtensionArray):
+        given = pandas.Series(given)
+    try:
+        found = nw.from_native(given, pass_through=True, allow_series=True)
+        if not isinstance(found, nw.DataFrame | nw.Series) and hasattr(given, "__arrow_c_stream__"):
+            found = nw.from_native(import_module("pyarrow").table(given))
+    except DuplicateError:
+        raise _named_twice() from None
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{what} is a table that pyarrow reads: install it with pip install "hedgerow[parquet]".'
+        ) from error
+    if isinstance(found, nw.DataFrame | nw.Series):
+        return found
+    if isinstance(found, nw.LazyFrame) or hasattr(given, "columns"):
+        raise ConfigurationError(
+            f"{what} is a lazy table ({type(given).__name__}), which holds a query and no records, or one of no known library, "
+            f"but records are read several times. Pass {what} as a pandas, polars or pyarrow table, as its method collect, "
+            "compute, to_pandas, toPandas or df returns it."
+        )
+    return None
+
+
+def as_list(values: Any) -> Sequence[Any] | None:
+    """Return a sequence that is no array as a list, because numpy would look for one type for all its cells."""
+    if isinstance(values, list | tuple):
+        return values
+    is_array = isinstance(values, str | bytes | bytearray | memoryview | array) or hasattr(values, "__array__")
+    return list(values) if isinstance(values, Sequence) and not is_array else None
+
+
+def _plain(array: Any) -> tuple[Array, Holds]:
+    """Return an array with None for masked cells, whatever is under the mask, and what all its cells hold by its type."""
+    if isinstance(array, np.ma.MaskedArray):
+        cells = as_objects(np.ma.getdata(array).reshape(-1).copy()).reshape(array.shape)
+        cells[np.ma.getmaskarray(array)] = None
+        return cells, array_holds(array.dtype)
+    try:
+        cells = np.asarray(array)
+    except Exception:
+        raise ConfigurationError(
+            f"An object of type {type(array).__name__} does not become an array. Pass numpy arrays, lists or a data frame."
+        ) from None
+    return cells, array_holds(cells.dtype)
+
+
+def _by_name(found: list[Any], columns: list[Column], names: Sequence[str] | None) -> Columns:
+    """Return the columns in the order of the names, or raise SchemaError unless there is one for each and no other."""
+    texts = list(map(str, found))
+    by_name = dict(zip(texts, columns, strict=True))
+    if len(by_name) < len(found):
+        raise _named_twice()
+    if not found:
+        raise _no_features()
+    if len({len(column) for column in columns}) > 1:
+        raise ConfigurationError(
+            "The columns of X have different lengths, so they do not form records. Pass equal lengths."
+        )
+    absent = [name for name in names or () if name not in by_name]
+    if absent:
+        raise SchemaError(
+            f"X lacks {_listed(absent)} of the schema, but a record needs a cell of every declared feature. "
+            "Add what is missing (empty cells are read as missing), or declare a schema without it."
+        )
+    order = texts if names is None else list(names)
+    if len(texts) > len(order):
+        extra = sorted(set(texts) - set(order), key=texts.index)
+        them = "it" if len(extra) == 1 else "them"
+        raise SchemaError(
+            f"X has {_listed(extra)}, which the schema does not declare, so nothing public is known about {them}. "
+            f"Drop {them} from X, or declare {them}."
+        )
+    named = all(isinstance(name, str) for name in found)
+    return Columns(order, len(columns[0]), [by_name[name] for name in order], named=named)
+
+
+def _named_twice() -> SchemaError:
+    return SchemaError(
+        "Two columns of X have the same name (as text), so the schema's feature could be either. Rename or drop one."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def _no_features() -> ConfigurationError:
+    # Shapes are checked before any schema is used. The sentence is scikit-learn's, without the number of rows, which is not
+    # public. scikit-learn's checks accept it in this form.
+    return ConfigurationError(
+        "Found an X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Pass a column per feature."
+    )
+
+
+def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
+    """Return a 2-D array as its columns; a list of rows as columns of objects, as by a common type cells would change others."""
+    rows, matrix = as_list(X), None
+    if rows is None:
+        matrix, holds = _plain(X)
+        if matrix.dtype.names is not None:
+            raise ConfigurationError(
+                "X is a structured array, whose elements are whole records, not cells. Pass a mapping of its columns, as "
+                "{name: X[name] for name in X.dtype.names}."
+            )
+        if matrix.ndim != 2:
+            raise _not_a_table(f"X has {matrix.ndim} dimension{'' if matrix.ndim == 1 else 's'}")
+        n_rows, columns = len(matrix), [array_column(cells, holds) for cells in matrix.T]
+        matrix = matrix if holds == "numbers" and matrix.dtype.kind != "O" else None
+    else:
+        # None stands for a missing row. Beside a row, what is none is a record whose cells are all missing.
+        if not any(row is None or issubclass(type(row), list | tuple | np.ndarray) for row in rows):
+            raise _not_a_table(
+                "X is an empty list, or a list of which no element is a list, a tuple or an array of cells, such as one of dicts"
+            )
+        cells = [row if type(row) in (list, tuple) else _row(row) for row in rows]
+        width = max(map(len, cells)) if names is None else len(names)
+        cells = [row if len(row) == width else [None] * width for row in cells]
+        n_rows, columns = len(rows), [array_column(object_array(of, len(rows))) for of in zip(*cells, strict=True)]
+    if not columns:
+        raise _no_features()
+    order = [f"x{i}" for i in range(len(columns))] if names is None else names
+    if len(order) != len(columns):
+        raise SchemaError(
+            f"X has {len(columns)} features, but Schema is expecting {len(order)} features as input: columns "
+            "without names are matched by position. Pass the columns of schema.names, in that order."
+        )
+    return Columns(order, n_rows, columns, matrix=matrix)
+
+
+def _row(row: Any) -> list[Any]:
+    """Return the cells of a row, none if it is no list, tuple or array of cells."""
+    kind = type(row)
+    try:
+        if issubclass(kind, np.ndarray):  # element by element: tolist would turn some dates into integers
+            return list(_plain(row)[0])
+        if issubclass(kind, list | tuple):  # by their own methods, because a class derived from them could run code
+            return list((list if issubclass(kind, list) else tuple).__iter__(row))
+    except Exception:  # noqa: S110 - such as an array without dimensions
+        pass
+    return []
+
+
+def _not_a_table(what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{what}, but records are the rows of a table with one column per feature. Reshape your data: pass a frame, as "
+        "pandas.DataFrame(X) makes of dicts, X.reshape(-1, 1) if there is one feature, X.reshape(1, -1) or [X] if there is one "
+        "record."
+    )
+
+
+def read_labels(y: Any, entry: Declared | None = None) -> Cells:
+    """Return the labels as cells, or raise ConfigurationError unless ``y`` is one column.
+
+    SchemaError if its type cannot hold what ``entry`` declares.
+    """
+    if y is None:
+        raise ConfigurationError(
+            "This estimator requires y to be passed, but the target y is None. Pass one label per record."
+        )
+    column = one_column(y)
+    if entry is not None:
+        _check_type("y", column, entry, ("times", "numbers"))
+    return column.read(0, len(column))
+
+
+def one_column(given: Any, what: str = "y") -> Column:
+    if isinstance(given, Texts):
+        return array_column(given)
+    cells = as_list(given)
+    if cells is not None:
+        return array_column(object_array(cells, len(cells)))
+    found = as_native(given, what)
+    if isinstance(found, nw.DataFrame) and found.shape[1] == 1:
+        found = next(found.iter_columns())
+    if isinstance(found, nw.Series):
+        return series_column(found)
+    plain, holds = _plain(given)
+    if found is not None or plain.ndim not in (1, 2) or (plain.ndim == 2 and plain.shape[1] != 1):
+        raise ConfigurationError(
+            f"{what} has more than one column, or no dimension, but each record has one cell there. Pass one column; {what} "
+            "should be a 1d array."
+        )
+    return array_column(plain.reshape(len(plain)), holds)
+
+
+def check_same_order(X: Any, other: Any, what: str) -> None:
+    """Raise ConfigurationError if pandas objects have one index in different orders, because rows are matched by position.
+
+    If one index has a label that the other lacks, they are not compared: one part may have been given a new index.
+    """
+    pandas = get_pandas()
+    if pandas is None or not all(isinstance(given, pandas.DataFrame | pandas.Series) for given in (X, other)):
+        return
+    rows, cells = X.index, other.index
+    if len(rows) != len(cells) or rows.equals(cells) or not (rows.isin(cells).all() and cells.isin(rows).all()):
+        return
+    raise ConfigurationError(
+        f"{what} has the index of X in another order, but records are matched by position, so cells would go to other records. "
+        f"Pass {what}.loc[X.index], or {what}.to_numpy() if the positions are right."
+    )
+
+
+def read_records(X: Any, y: Any, features: Mapping[str, Declared], entry: Declared | None) -> tuple[Columns, Cells]:
+    """Return at least one record as columns in the order of the features, and one label for each; errors as in both readers."""
+    check_same_order(X, y, "y")
+    columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)
+    if columns.n_rows != len(labels):
+        raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
+    return columns, labels

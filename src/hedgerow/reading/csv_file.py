@@ -1,0 +1,282 @@
+"""CSV files as columns of text, read record by record (docs/proofs/files.md)."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
+from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
+from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
+
+Columns = dict[str, Any]  # ``Texts`` of CSV, Arrow's arrays of Parquet
+
+LONGEST_HEADER = 2**26  # bytes: more than any header, and an end for devices that never end a line
+UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
+BUFFER_BYTES = 1 << 22  # that are read at once
+BLOCK_CELLS = 1 << 18  # of a block: their places stay in a core's own cache
+BLOCK_LINES, LEAST_LINES = 16_384, 256  # a block costs some time for each column
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
+
+
+@dataclass(frozen=True)
+class CSVFormat:
+    """How CSV files are written: the character between cells, and the encoding, UTF-8 or one of a byte for each character."""
+
+    separator: str = ","
+    encoding: str = "utf-8"
+
+    @classmethod
+    def of(cls, separator: str | None = None, encoding: str | None = None) -> Self:
+        """Return what is given, otherwise commas and UTF-8."""
+        return cls(separator or cls.separator, encoding or cls.encoding)
+
+    @property
+    def is_utf8(self) -> bool:
+        return codecs.lookup(self.encoding).name == "utf-8"
+
+
+COMMAS = CSVFormat()
+
+
+def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
+    """Return a file of gzip or Zstandard as what is packed in it, any other file as it is."""
+    head = file.read(len(ZSTANDARD))
+    if file.seekable():
+        file.seek(0)
+    else:
+        file = io.BufferedReader(_Stream(file.read1, head))
+    if head.startswith(GZIP):
+        return io.BufferedReader(_Stream(gzip.GzipFile(fileobj=file).read, packed=place))
+    if head != ZSTANDARD:
+        return file
+    try:
+        arrow = import_module("pyarrow")
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{place} is a Zstandard file, which pyarrow unpacks: install it with pip install "hedgerow[parquet]".'
+        ) from error
+    return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, packed=place))
+
+
+class _Stream(io.RawIOBase):
+    """What a function reads after the first bytes, as a file; FileFormatError where a ``packed`` file is damaged."""
+
+    def __init__(self, read: Callable[[int], bytes], head: bytes = b"", packed: str | None = None) -> None:
+        super().__init__()
+        self._read, self._head, self._packed = read, head, packed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            content = self._head or self._read(len(buffer))
+        except (EOFError, OSError, ValueError, zlib.error):
+            if self._packed is None:
+                raise
+            raise FileFormatError(f"{self._packed} is damaged, so it cannot be unpacked. Write it again.") from None
+        buffer[: len(content)], self._head = content, b""
+        return len(content)
+
+
+class CSVFile:
+    """A CSV file that is being read.
+
+    A record ends at \\n outside quotes and at nothing else; a bare \\r belongs to its cell. A cell that begins with a quote goes
+    on, over line breaks, to the closing quote: the first that is not one of two. It closes if both and what is between have at
+    most ``LONGEST_QUOTED`` bytes. Otherwise the record ends with the line of the opening quote, and reading goes on at the next
+    line. Any other quote is an ordinary character. A byte outside the encoding affects its own cell only. Blank lines
+    are skipped. A record whose number of cells is not the header's, or with a quote that does not close, has no cells: a fit
+    leaves it out with every record whose label is missing, and a prediction has a line for it. The names of the columns are on
+    one line, and read without the white space around them.
+
+    Attributes
+    ----------
+    header : tuple of str
+        The names over the columns. A name over several columns is that of none: ``batches`` passes over them.
+    index : tuple of str
+        The columns that hold the index of a pandas table, as far as the file tells.
+    malformed : int
+        How many records so far had no cells, because their line could not be split as the header.
+    open_quotes : int
+        How many of them had a quote that does not close.
+    unreadable : Counter
+        How many cells so far, by column, had bytes that the encoding does not know. These counts are data: only
+        ``hedgerow schema`` and predictions, which have no guarantee, show them.
+    """
+
+    def __init__(self, file: BinaryIO, form: CSVFormat, place: str) -> None:
+        self._form, self._file = form, file
+        self.malformed = self.open_quotes = 0
+        self.unreadable: Counter[str] = Counter()
+        try:
+            separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
+        except UnicodeEncodeError:
+            raise SchemaError(
+                f"the separator {form.separator!r} is no character of {form.encoding}, in which {place} is read. Pass the "
+                "separator of this file."
+            ) from None
+        self._separator = np.frombuffer(separator, dtype=np.uint8)
+        self._decode: Decode = REPLACING
+        if not form.is_utf8:
+            letters = bytes(range(256)).decode(
+                form.encoding, "replace"
+            )  # a table lookup takes a third of the codec's time
+            self._decode = lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
+        self.header = self._read_header(place)
+        self.index = self.header[:1] if self.header[0] == "" else ()
+        self._blocks = self._read_blocks()
+
+    @property
+    def share(self) -> float | None:
+        """The share of the bytes that was read; None if unknown: of a pipe or a packed file."""
+        try:
+            return min(self._file.tell() / max(os.fstat(self._file.fileno()).st_size, 1), 1.0)
+        except OSError:
+            return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no record, before any is read by ``batches``."""
+        first = next(self._blocks, None)
+        self._blocks = chain([] if first is None else [first], self._blocks)
+        return first is None
+
+    def types(self) -> Columns:
+        """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
+        none = np.empty(0, dtype=np.int64)
+        return {name: Texts(none.astype(np.uint8), none, none, self._decode) for name in self.header}
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
+        """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
+        number = Counter(self.header)
+        kept = [
+            (place, name)
+            for place, name in enumerate(self.header)
+            if (number[name] == 1 if names is None else name in names)
+        ]
+        for data, starts, stops in self._blocks:
+            yield {name: Texts(data, starts[place], stops[place], self._decode) for place, name in kept}
+
+    def _read_header(self, place: str) -> tuple[str, ...]:
+        """Return the names of the columns. No error quotes their line, as it may be a record."""
+        first = self._file.readline(LONGEST_HEADER)
+        if len(first) == LONGEST_HEADER and not first.endswith(b"\n"):
+            raise FileFormatError(
+                f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
+            )
+        first = first.removeprefix(codecs.BOM_UTF8) if self._form.is_utf8 else first
+        for line in chain([first], iter(self._file.readline, b"")):
+            if b"\x00" in line:
+                raise FileFormatError(
+                    f"{place} has zero bytes in its first line, as packed files, spreadsheets, Parquet files and text in UTF-16 "
+                    "have, but CSV must be text in UTF-8 or a single-byte encoding. Save it as CSV in UTF-8; give a Parquet file "
+                    "a name that ends in .parquet."
+                )
+            try:
+                text = line.decode(self._form.encoding).removesuffix("\n").removesuffix("\r")
+            except UnicodeDecodeError:
+                raise FileFormatError(
+                    f"{place} has a first line that is not in {self._form.encoding}, so the columns' names cannot be read. If "
+                    'it is text, it is likely Latin-1 or Windows-1252: write encoding = "windows-1252" into the schema, or save '
+                    "the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8). Otherwise save it as CSV in UTF-8."
+                ) from None
+            if not text.strip() and self._form.separator not in text:
+                continue
+            if "\r" in text:
+                raise SchemaError(
+                    f"{place} has a bare carriage return in its first line. Save it with lines that end in \\n."
+                )
+            # What follows is a record: neither may it become a name, nor decide whether there is an error.
+            (width,) = cell_counts(line, self._separator.tobytes(), 1)
+            if width == OPEN_QUOTE:
+                raise SchemaError(
+                    f"{place} has a quote in its first line that does not close there, but the names of columns must "
+                    "be on one line. Rename the column whose name has a line break, or close the quote."
+                )
+            data, starts, stops, _ = _split(line, self._separator, width, 1)
+            return tuple(str(cell).strip() for cell in Texts(data, starts[:, 0], stops[:, 0], self._decode).tolist())
+        raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
+
+    def _read_blocks(self) -> Iterator[tuple[Bytes, Any, Any]]:
+        """Yield records: bytes, and where each column's cells, (columns, records), begin and end in them."""
+        width, rest, ended = len(self.header), b"", False
+        lines = min(BLOCK_LINES, max(BLOCK_CELLS // width, LEAST_LINES))
+        usual = length = max(BUFFER_BYTES, 8 * LEAST_LINES * width)
+        while not ended:
+            data = np.empty(length + len(rest), dtype=np.uint8)  # a new one, since columns of text keep theirs
+            data[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
+            view, size = memoryview(data), len(rest)  # type: ignore[arg-type]
+            while size < len(data) and (count := self._file.readinto(view[size:])):  # type: ignore[attr-defined]
+                size += count
+            ended, position = size < len(data), 0
+            whole_text = self._is_all_text(data[:size], ended=ended)
+            while True:
+                starts = np.empty((width, lines), dtype=np.int64)
+                stops, counts = np.empty_like(starts), np.empty(lines, dtype=np.int64)
+                records, position = split_records(
+                    data, position, size, ended, LONGEST_QUOTED, self._separator, starts, stops, counts
+                )
+                if not records:
+                    break
+                block = self._checked(data, starts[:, :records], stops[:, :records], counts[:records], whole_text)
+                if block[0].shape[1]:
+                    yield data, *block
+            rest = data[position:size].tobytes()
+            length = usual if position else 2 * len(data)  # a record longer than the buffer
+
+    def _is_all_text(self, data: Bytes, *, ended: bool) -> bool:
+        """Return whether all bytes up to the last line's end are of the encoding, and none stands for one that was not."""
+        if int(data.max(initial=0)) < 128:  # every encoding here extends ASCII
+            return True
+        raw = data.tobytes()
+        return UNREADABLE not in str(self._decode(raw if ended else raw[: raw.rfind(b"\n") + 1]))
+
+    def _checked(
+        self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool
+    ) -> tuple[Any, Any]:
+        """Return where cells begin and end without those of blank lines, and count what could not be read."""
+        for row in np.flatnonzero(counts == PERHAPS_BLANK).tolist():
+            blank = not str(self._decode(data[starts[0, row] : stops[0, row]].tobytes())).strip()
+            counts[row] = 0 if blank else 1
+            if not blank and len(starts) > 1:
+                starts[:, row] = -1
+        if not counts.all():
+            starts, stops, counts = starts[:, counts != 0], stops[:, counts != 0], counts[counts != 0]
+        self.malformed += int(np.count_nonzero(counts != len(starts)))
+        self.open_quotes += int(np.count_nonzero(counts == OPEN_QUOTE))
+        if not whole_text:
+            for place, name in enumerate(self.header):
+                cells = Texts(data, starts[place], stops[place], self._decode).tolist()
+                count = sum(UNREADABLE in cell for cell in cells if isinstance(cell, str))
+                if count:
+                    self.unreadable[name] += count
+        return starts, stops
+
+
+def _split(text: bytes, separator: Bytes, width: int, most: int) -> tuple[Bytes, Any, Any, npt.NDArray[np.int64]]:
+    """Return at most so many records of a text: its bytes, where the ``width`` cells begin and end in them, and their number."""
+    data, counts = np.frombuffer(bytearray(text), dtype=np.uint8), np.empty(most, dtype=np.int64)
+    starts, stops = np.empty((width, most), dtype=np.int64), np.empty((width, most), dtype=np.int64)
+    records, _ = split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)
+    return data, starts, stops, counts[:records]
+
+
+def cell_counts(text: bytes, separator: bytes, most: int) -> list[int]:
+    """Return the number of cells of at most so many records, ``OPEN_QUOTE`` for one with a quote that does not close."""
+    counts = _split(text, np.frombuffer(separator, dtype=np.uint8), 0, most)[-1]
+    return [1 if count == PERHAPS_BLANK else count for count in counts.tolist()]

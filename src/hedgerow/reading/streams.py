@@ -1,0 +1,359 @@
+"""Records that are read block by block, in one fixed order: files of records, and readers of batches."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from glob import glob, has_magic
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import get_pyarrow
+
+from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
+from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
+from hedgerow.reading.csv_file import COMMAS, Columns, CSVFormat
+from hedgerow.reading.formats import check_delimiter, checked_encoding
+from hedgerow.reading.table_file import (
+    TableFile,
+    batches_of,
+    check_header,
+    check_no_name_twice,
+    check_types,
+    open_table,
+    unread,
+)
+from hedgerow.reading.text_cells import Texts
+from hedgerow.texts import listed
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column holds the labels, which says who the records are of, if any, which are passed over, and how CSV is written."""
+
+    label: str
+    drop: tuple[str, ...] = ()
+    group: str | None = None
+    form: CSVFormat = COMMAS
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        return (self.label, *self.drop) if self.group is None else (self.label, *self.drop, self.group)
+
+    def block(self, batch: Any, share: float | None = None) -> Block:
+        """Return a batch by its parts, or raise SchemaError where columns are absent."""
+        columns = as_columns(batch)
+        self.check(columns)
+        X = {name: column for name, column in columns.items() if name not in self.others}
+        return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
+
+    def check(self, names: Iterable[str]) -> None:
+        there = set(names)
+        lacking = [name for name in self.others if name not in there]
+        if lacking:
+            raise SchemaError(
+                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass the names of their "
+                "columns."
+            )
+
+
+def as_columns(batch: Any) -> Mapping[str, Any]:
+    """Return a table by its columns, or raise ConfigurationError if it is none."""
+    if isinstance(batch, Mapping):
+        return batch
+    frame = None if isinstance(batch, str | bytes) else as_native(batch, "a batch")
+    if not isinstance(frame, nw.DataFrame):
+        raise ConfigurationError(
+            f"a batch is {_kind(batch)}, but it must be a pandas, polars or pyarrow table, or a mapping of columns. A list of "
+            "paths is read by hr.Records.from_parquet or from_csv."
+        )
+    columns = {column.name: column.to_native() for column in frame.iter_columns()}
+    if len(columns) < frame.shape[1]:
+        raise SchemaError(
+            "two columns of a batch have the same name, so it is open which is meant. Rename or drop one."
+        )
+    return columns
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive records: features, labels, the share of all bytes that was read up to here, and whom they are of."""
+
+    X: Any
+    y: Any
+    share: float | None
+    groups: Any = None
+
+
+def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
+    """Return the files that a path, a pattern (in the order of their names), a folder or a list of paths names.
+
+    Of a folder these are the files of that ending. ConfigurationError if there is none, or one is named twice.
+    """
+    named: list[Any] = list(paths) if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
+    if not all(isinstance(path, str | os.PathLike) for path in named):
+        raise wrong_kind("from_parquet" if ending == ".parquet" else "from_csv", "a path or a sequence of paths", paths)
+    files = [Path(path) for path in named]
+    if isinstance(paths, str | os.PathLike):
+        pattern = os.path.join(paths, f"*{ending}") if os.path.isdir(paths) else os.fspath(paths)
+        if has_magic(pattern) and not os.path.exists(pattern):
+            files = [Path(name) for name in sorted(glob(pattern))]
+    if not files:
+        raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
+    try:
+        identities = {(status.st_dev, status.st_ino) for status in map(os.stat, files)}
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ConfigurationError(
+            f"there is no file {os.fspath(error.filename)!r}; pass the path of a file, a pattern or a folder."
+        ) from None
+    if len(identities) < len(files):
+        raise ConfigurationError("a file is named twice, so each of its records would count twice; name it once.")
+    return tuple(files)
+
+
+def is_frame_of(given: Any, package: str) -> bool:
+    """Return whether an object is a frame of a cluster, of "dask" or "pyspark". Nothing is imported."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0].removesuffix("_expr") == package
+        for kind in type(given).__mro__
+    )
+
+
+def wrong_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
+    """Return the error for an object that a constructor of hr.Records does not take."""
+    return ConfigurationError(
+        f"hr.Records.{constructor} got {_kind(given)}, but it takes {what}. Files are read by hr.Records.from_parquet and "
+        "from_csv, readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a "
+        "cluster by from_dask and from_spark; a table in memory and its labels go to fit as they are."
+    )
+
+
+def _kind(given: Any) -> str:
+    """Return the class of an object with its package, as frames of all packages have one name."""
+    package = type(given).__module__.partition(".")[0]
+    return type(given).__name__ if package == "builtins" else f"{package}.{type(given).__name__}"
+
+
+class Files:
+    """Files of one format, one after another; they may not change from when they are named to when they are read.
+
+    Cells of Parquet are read by the columns' declared types, as those of a pyarrow table are. Of CSV every cell is text, written
+    as the arguments say, and otherwise as the schema says.
+    """
+
+    again = True
+
+    def __init__(
+        self, paths: tuple[Path, ...], *, parquet: bool, separator: str | None = None, encoding: str | None = None
+    ) -> None:
+        check_delimiter(separator)
+        self.paths, self._parquet = paths, parquet
+        self._separator, self._encoding = separator, checked_encoding(encoding)
+        self._seen = [_status(path) for path in paths]
+
+    def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
+        """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
+        self._check_unchanged()
+        is_empty = True
+        ids: dict[str | None, Path] = {}
+        for path in self.paths:
+            with self._opened(path, layout.form) as table:
+                check_no_name_twice(table.header, path)
+                layout.check(table.header)
+                check_header(table, [*features, *layout.others], path)
+                check_types(table, features, layout.label, labels)
+                is_empty = is_empty and table.is_empty
+                if layout.group is not None:
+                    ids.setdefault(_stored_as(table.types()[layout.group]), path)
+        ids.pop(None, None)
+        if len(ids) > 1:
+            (one, first), (other, second), *_ = ids.items()
+            raise SchemaError(
+                f"{first} holds {layout.group!r} as {one}, but {second} as {other}, so one person could be two. Write the "
+                "column with one type in all files, ids best as text."
+            )
+        if is_empty:
+            raise _no_records()
+
+    def blocks(self, layout: Layout) -> Iterator[Block]:
+        for batch, share in batches_of(self._tables(layout.form), [seen[2] for seen in self._seen]):
+            yield layout.block(batch, share)
+        self._check_unchanged()
+
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Columns]:
+        """Yield all records in their order as tables, labels and all, to be predicted; ``form`` is how CSV is declared to be."""
+        files: list[TableFile] = []
+        for table in self._tables(form):
+            files.append(table)
+            yield from table.batches()
+        self._check_unchanged()
+        if messages := unread(files):
+            warnings.warn("\n".join(messages), UnreadColumnWarning, stacklevel=2)
+
+    def _tables(self, form: CSVFormat) -> Iterator[TableFile]:
+        for path in self.paths:
+            with self._opened(path, form) as table:
+                yield table
+
+    @contextmanager
+    def _opened(self, path: Path, form: CSVFormat) -> Iterator[TableFile]:
+        form = CSVFormat(self._separator or form.separator, self._encoding or form.encoding)
+        with ExitStack() as stack:
+            with _naming(path):
+                table = stack.enter_context(open_table(path, form, parquet=self._parquet))
+            yield table
+
+    def _check_unchanged(self) -> None:
+        for path, seen in zip(self.paths, self._seen, strict=True):
+            with _naming(path):
+                status = _status(path)
+            if status != seen:
+                raise ConfigurationError(
+                    f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
+                    "the records anew, when nobody writes the files."
+                )
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Raise what the system says of a file as an error that names it and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        what = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise ConfigurationError(
+            f"{path}, a part of these records, {what} since they were named. Put it back, or make the records anew without it."
+        ) from None
+
+
+def _status(path: Path) -> tuple[int, ...]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _stored_as(column: Any) -> str | None:
+    """Return how a column stores ids; cells of columns of one kind are compared. None: it has no cells."""
+    if isinstance(column, Texts):
+        return "text"
+    types, kind = import_module("pyarrow.types"), column.type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_null(kind):
+        return None
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "numbers"
+    if types.is_timestamp(kind):
+        return "moments" if kind.tz is None else f"moments in {kind.tz}"
+    if types.is_date(kind):
+        return "days"
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    return "text" if any(is_one(kind) for is_one in texts) else str(kind)
+
+
+def _no_records() -> ConfigurationError:
+    return ConfigurationError("there are no records, but a fit rests on there being one. Add records.")
+
+
+class Batches:
+    """Batches of records: what an Arrow reader, a query, or any iterable of tables hands out.
+
+    A table's type speaks for its own cells only, and no cell is read otherwise because of the batch that it came in.
+    """
+
+    def __init__(self, given: Any) -> None:
+        if not callable(given):
+            _check_batches(given)
+        self._given = given
+        self._once = isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader")
+        self._opened = False
+        self._head: list[Mapping[str, Any]] | None = None  # up to the first that has a record
+        self._rest: Iterator[Mapping[str, Any]] = iter(())
+
+    @property
+    def again(self) -> bool:
+        return not self._once
+
+    def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
+        """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
+
+        Types decide where they are declared, as Arrow's are. What pandas or another made of the cells that it saw is no reason
+        for a refusal, which one record could bring about, or prevent, before anything is charged.
+        """
+        head = self._first()
+        for batch in head:
+            block = layout.block(batch)
+            declared = _is_arrow(block.y, "Array", "ChunkedArray")
+            read_columns(block.X, features, check_types=declared)
+            if declared:
+                read_labels(block.y, labels)
+        if not head or not _rows(head[-1]):
+            raise _no_records()
+
+    def blocks(self, layout: Layout) -> Iterator[Block]:
+        return (layout.block(batch) for batch in self.tables())
+
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Mapping[str, Any]]:
+        head, rest = self._first(), self._rest
+        self._head = None
+        return chain(head, rest)
+
+    def _first(self) -> list[Mapping[str, Any]]:
+        """Return the batches up to the first that has a record; the others wait."""
+        if self._head is not None:
+            return self._head
+        if self._once and self._opened:
+            raise ConfigurationError(
+                "these batches were read to their end, and can be read once only. Pass a function that opens them, such as "
+                "hr.Records.from_batches(lambda: reader()), to fit on them again."
+            )
+        self._rest, self._opened = _batches(self._given), True
+        head: list[Mapping[str, Any]] = []
+        for batch in self._rest:
+            head.append(batch)
+            if _rows(batch):
+                break
+        self._head = head
+        return head
+
+
+def _rows(batch: Mapping[str, Any]) -> int:
+    return max((len(column) for column in batch.values()), default=0)
+
+
+def _is_arrow(given: Any, *kinds: str) -> bool:
+    pyarrow = get_pyarrow()
+    return pyarrow is not None and isinstance(given, tuple(getattr(pyarrow, kind) for kind in kinds))
+
+
+def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
+    if callable(given) and not hasattr(given, "__arrow_c_stream__"):
+        return _batches(given())
+    _check_batches(given)
+    if isinstance(given, Mapping) or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame):
+        return iter([as_columns(given)])
+    if _is_arrow(given, "RecordBatch") or not hasattr(given, "__arrow_c_stream__"):
+        return map(as_columns, [given] if _is_arrow(given, "RecordBatch") else given)
+    try:
+        return map(as_columns, import_module("pyarrow").RecordBatchReader.from_stream(given))
+    except ImportError as error:
+        raise MissingExtraError(
+            'batches by the Arrow interface are read by pyarrow: install it with pip install "hedgerow[parquet]".'
+        ) from error
+
+
+def _check_batches(given: Any) -> None:
+    """Raise ConfigurationError unless an object is a table, an Arrow stream, or an iterable that is no column or text."""
+    if (
+        is_frame_of(given, "dask")
+        or is_frame_of(given, "pyspark")
+        or isinstance(given, str | bytes | np.ndarray)
+        or not (isinstance(given, Iterable) or hasattr(given, "__arrow_c_stream__"))
+        or isinstance(nw.from_native(given, pass_through=True, allow_series=True), nw.Series)
+    ):
+        raise wrong_kind("from_batches", "batches, or a function that returns them", given)

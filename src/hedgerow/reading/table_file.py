@@ -1,0 +1,277 @@
+"""Files of records as named columns, batch by batch: Parquet by pyarrow if the name ends so, otherwise CSV."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import chain
+from os import PathLike, fspath
+from typing import Any
+
+from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
+from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.reading.columns import Declared, read_columns, read_labels
+from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, CSVFormat, cell_counts, unpacked
+from hedgerow.reading.kernels import OPEN_QUOTE
+from hedgerow.reading.text_cells import joined
+from hedgerow.texts import counted, it_or_them, listed
+
+PARQUET = (".parquet", ".pq")
+BATCH_ROWS = 1 << 16  # of a Parquet file
+SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
+LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each
+
+
+class ParquetFile:
+    """A Parquet file that is being read, as ``CSVFile``: what a cell means is the schema's matter, as in a pyarrow table."""
+
+    malformed = open_quotes = 0
+
+    def __init__(self, file: Any, path: str | PathLike[str]) -> None:
+        try:
+            arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+        except ImportError as error:
+            raise MissingExtraError(
+                f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
+            ) from error
+        self.unreadable: Counter[str] = Counter()
+        self._errors, self._read = (arrow.ArrowException, OSError), 0
+        self._damaged = FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.")
+        try:
+            # Pages are read as they are needed: a whole row group may be larger than memory.
+            self._file = parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+        except self._errors:
+            raise self._damaged from None
+        schema = self._file.schema_arrow
+        self.header = tuple(schema.names)
+        try:
+            named = json.loads(schema.metadata[b"pandas"])["index_columns"]
+        except (KeyError, TypeError, ValueError, RecursionError):
+            named = ()
+        self.index = tuple(name for name in self.header if name in named or name.startswith("__index_level_"))
+
+    @property
+    def share(self) -> float:
+        return self._read / max(int(self._file.metadata.num_rows), 1)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._file.metadata.num_rows
+
+    def types(self) -> Columns:
+        return dict(zip(self.header, self._file.schema_arrow.empty_table().columns, strict=True))
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
+        wanted = set(names or single(self.header))
+        batches = self._file.iter_batches(BATCH_ROWS, columns=names)  # it may read columns whose names begin alike, too
+        while True:
+            try:
+                batch = next(batches, None)
+            except self._errors:
+                raise self._damaged from None
+            if batch is None:
+                return
+            self._read += batch.num_rows
+            columns = zip(batch.schema.names, batch.columns, strict=True)
+            yield {name: column for name, column in columns if name in wanted}
+
+
+TableFile = CSVFile | ParquetFile
+
+
+def is_parquet(path: str | PathLike[str]) -> bool:
+    return fspath(path).lower().endswith(PARQUET)
+
+
+@contextmanager
+def open_table(
+    path: str | PathLike[str], form: CSVFormat = COMMAS, *, parquet: bool | None = None
+) -> Iterator[TableFile]:
+    """Open a file of records, read the names of its columns and leave the records to ``batches``.
+
+    Without ``parquet``, the name tells the format. Raise SchemaError when the header is absent, FileFormatError when it is not
+    text in the encoding of CSV, or a Parquet file is none or damaged; never because of what a record holds.
+    """
+    with open(path, "rb") as file:
+        if is_parquet(path) if parquet is None else parquet:
+            yield ParquetFile(file, path)
+        else:
+            yield CSVFile(unpacked(file, str(path)), form, str(path))
+
+
+def read_table(
+    path: str | PathLike[str], form: CSVFormat = COMMAS, check: Callable[[TableFile], None] | None = None
+) -> Columns:
+    """Return the columns of a file by name, in the file's order; errors as in ``open_table``.
+
+    ``check`` may raise what speaks against the header or the declared types, before a record is read.
+    """
+    with open_table(path, form) as table:
+        if check is not None:
+            check(table)
+        return whole([table])
+
+
+def whole(
+    tables: Sequence[TableFile],
+    sizes: Sequence[int] = (0,),
+    progress: Callable[[float | None], None] = lambda share: None,
+) -> Columns:
+    """Return the remaining records of open files with the same columns, one after another."""
+    batches: list[Columns] = []
+    for batch, share in batches_of(tables, sizes):
+        batches.append(batch)
+        progress(share)
+    if not batches:
+        types = tables[0].types()
+        return {name: types[name] for name in single(tables[0].header)}
+    if isinstance(tables[0], CSVFile):
+        return dict(joined(batches))
+    stacked = import_module("pyarrow").chunked_array
+    return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
+
+
+def batches_of(
+    tables: Iterable[TableFile], sizes: Sequence[int], names: Sequence[str] | None = None
+) -> Iterator[tuple[Columns, float | None]]:
+    """Yield the batches of files, each with the share of all bytes that was read up to its end, if it is known."""
+    for place, table in enumerate(tables):
+        for batch in table.batches(names):
+            share = table.share
+            yield batch, None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
+
+
+def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSVFormat:
+    """Return how a CSV file seems to be written, for a draft of a schema; a separator that is given stays.
+
+    It reads the whole file: text that is not UTF-8 is taken for Windows-1252. A pipe or device is not read.
+    """
+    if is_parquet(path) or not os.path.isfile(path):
+        return CSVFormat(separator or COMMAS.separator)
+    with open(path, "rb") as packed:
+        file = unpacked(packed, str(path))
+        lines, encoding = [file.readline(LONGEST_LINE) for _ in range(LINES)], "utf-8"
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for block in chain(lines, iter(lambda: file.read(1 << 20), b"")):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            encoding = "windows-1252"
+    text = b"".join(lines).removeprefix(codecs.BOM_UTF8)
+
+    def fit(separator: str) -> tuple[float, int]:
+        """Return how many records have the first one's number of cells, if it is more than one, and that number."""
+        widths = [count for count in cell_counts(text, separator.encode(), LINES) if count != OPEN_QUOTE]
+        width = widths[0] if widths else 0
+        return (widths.count(width) / len(widths) if width > 1 else 0.0, width)
+
+    return CSVFormat(separator or max(SEPARATORS, key=fit), encoding)
+
+
+def places_of(names: Iterable[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names, start=1):
+        places.setdefault(name, []).append(place)
+    return places
+
+
+def single(names: Iterable[str]) -> list[str]:
+    """Return the names that are over one column alone, in the file's order."""
+    return [name for name, places in places_of(names).items() if len(places) == 1]
+
+
+def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str] | None = None) -> None:
+    """Raise SchemaError if a name, of ``names`` or of all, is over several columns.
+
+    Of all, the name is not quoted: in a file without a header it belongs to a record.
+    """
+    places = places_of(header)
+    for name in places if names is None else names:
+        if len(found := places.get(name, [])) > 1:
+            raise SchemaError(
+                f"{data} has {'the same name' if names is None else repr(name)} over its columns {found[0]} and {found[1]}, so "
+                "either could be meant. Rename or drop one."
+            )
+
+
+def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -> tuple[list[str], list[str]]:
+    """Return the wanted columns that a file lacks, and its others; SchemaError if it lacks all, or has a wanted one twice."""
+    known, there = dict.fromkeys(wanted), dict.fromkeys(header)  # files may have thousands of columns
+    check_no_name_twice(header, data, known)
+    lacking = [name for name in known if name not in there]
+    if known and len(lacking) == len(known):  # the first line is then a record, which must not be shown
+        raise SchemaError(
+            f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
+            "above it; otherwise pass the right --separator, or the schema of this file."
+        )
+    return lacking, [name for name in there if name not in known]
+
+
+def check_header(table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False) -> None:
+    """Raise SchemaError unless the columns are the wanted ones, in any order, each once; with ``more``, others may be there."""
+    lacking, others = compare_header(table.header, wanted, data)
+    if lacking:
+        raise SchemaError(
+            f"{data} lacks {_columns(lacking)}, which every record needs. Add {it_or_them(lacking)} (empty cells are read as "
+            f"missing), or leave {it_or_them(lacking)} out of the schema and the options."
+        )
+    if more or not others:
+        return
+    if index := [name for name in others if name in table.index]:
+        raise SchemaError(
+            f"{data} has the index of a pandas table as its column {listed(index)}, which the schema does not declare. Write "
+            "the file again with index=False, or after reset_index(drop=True)."
+        )
+    raise SchemaError(
+        f"{data} has {_columns(others)}, which the schema does not declare. Drop {it_or_them(others)} from the file, or "
+        f"declare {it_or_them(others)} in the schema. (--person names a column of persons.)"
+    )
+
+
+def _columns(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def check_types(
+    table: TableFile, features: Mapping[str, Declared], target: str | None = None, labels: Declared | None = None
+) -> None:
+    """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it."""
+    types = table.types()
+    read_columns({name: types[name] for name in features}, features)
+    if target in types:
+        read_labels(types[target], labels)
+
+
+def unread(tables: Sequence[TableFile]) -> list[str]:
+    """Return warnings for the records' owner: what could not be read of files so far."""
+    names = dict.fromkeys(name for table in tables for name in table.header)
+    unreadable = sum((table.unreadable for table in tables), Counter[str]())
+    open_quotes = sum(table.open_quotes for table in tables)
+    malformed = sum(table.malformed for table in tables) - open_quotes
+    warnings = []
+    if cells := unreadable.total():
+        columns = [name for name in names if unreadable[name]]
+        warnings.append(
+            f"{counted(cells, 'cell')} of the {'column' if len(columns) == 1 else 'columns'} {listed(columns)} "
+            f"{'has' if cells == 1 else 'have'} bytes that are not of the file's encoding (or U+FFFD, which stands for such): "
+            "such a cell is no declared value. Where UTF-8 was assumed, it is likely Windows-1252: write "
+            'encoding = "windows-1252" into the schema, or save the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8).'
+        )
+    if malformed:
+        warnings.append(
+            f"another number of cells than the header's in {counted(malformed, 'record')}: all cells of such a record are "
+            "missing. Quote cells that hold the separator, or pass the right --separator."
+        )
+    if open_quotes:
+        warnings.append(
+            f"open quote in {counted(open_quotes, 'record')}: a cell begins with a quote that does not close within "
+            f"{LONGEST_QUOTED} bytes, so all cells of the record are missing and the next line is read as a record. Close "
+            "the quote, or put the cell in quotes and double those within."
+        )
+    return warnings

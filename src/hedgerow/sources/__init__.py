@@ -1,1 +1,0 @@
-"""Readers of files that hold tables of records or of their columns."""

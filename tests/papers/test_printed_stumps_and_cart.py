@@ -56,14 +56,6 @@ def test_groupings_are_the_best_of_all():
             assert set(np.flatnonzero(left)) <= set(present)
 
 
-def test_features_that_are_not_offered_get_no_score():
-    counts = np.ones((1, 2, 2), dtype=np.int64)
-    score, left = np.full(1, -np.inf), np.zeros((1, 2), dtype=bool)
-    best_groups(counts, np.zeros(1, dtype=bool), score, left)
-    assert not np.isfinite(score).any()
-    assert not left.any()
-
-
 # --- the tree as printed ----------------------------------------------------------------------------------------------
 
 

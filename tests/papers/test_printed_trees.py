@@ -279,30 +279,6 @@ def test_fewer_records_than_trees_make_trees_of_one_uniform_leaf(records):
     assert binomtest(int(model.label.sum()), 1000).pvalue > FITS
 
 
-def test_no_path_reads_a_feature_twice_or_is_too_long():
-    X, y = mixed_records(400)
-    model = plan(MIXED, trees=4, depth=2).fit_raw(X, y, Randomness(9))
-    arity = node_bins(MIXED, 5).arity
-
-    def check(tree, seen):
-        if isinstance(tree, tuple):
-            assert tree[0] not in seen
-            assert len(seen) < 2
-            for child in tree[3]:
-                check(child, seen | {tree[0]})
-
-    for root in model.roots:
-        check(nested(model, root, arity), frozenset())
-
-
-def test_the_same_seed_gives_the_same_forest():
-    X, y = mixed_records(200)
-    arrays = [plan(MIXED, trees=3, depth=3).fit_raw(X, y, Randomness(seed)).to_arrays() for seed in (1, 1, 2)]
-    same, other = (all(np.array_equal(arrays[0][name], arrays[i][name]) for name in arrays[0]) for i in (1, 2))
-    assert same
-    assert not other
-
-
 def test_shares_are_votes_and_an_even_one_more():
     X, y = mixed_records(300)
     model = plan(MIXED, trees=5, depth=3).fit_raw(X, y, Randomness(10))

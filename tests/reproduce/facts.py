@@ -35,12 +35,18 @@ from hedgerow.papers.reproduce.drawing import (
 )
 from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
-from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range, stated
+from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range
 from hedgerow.papers.trees import PrintedPlan, PrintedTrees
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
 from hedgerow.systems.base import Size
+
+
+def stated(right: bool, words: str) -> Verdict:
+    """Return whether something that has no noise is as the paper says."""
+    return Verdict("holds" if right else "does not", words)
+
 
 # Budgets of trees
 

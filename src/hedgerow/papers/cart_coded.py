@@ -134,9 +134,7 @@ class CodedTree:
     """
 
     max_depth: int = 4
-    noisy: bool = (
-        True  # whether indices and labels get noise: one script of the authors'; the others grow trees without
-    )
+    noisy: bool = True  # whether indices and labels get noise: in one script of the authors', not in the others
 
     tests = staticmethod(raw_numbers)
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)

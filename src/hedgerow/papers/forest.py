@@ -161,9 +161,7 @@ class PrintedForest:
     tests: BranchingRule
     selection: RealSelection
     sharing: Literal["aligned", "undivided", "halved"]
-    leaf: Literal[
-        "label", "counts"
-    ]  # by permute-and-flip, factor epsilon / 2 (eDPRF, equation 15); of the largest noisy count
+    leaf: Literal["label", "counts"]  # by permute-and-flip (eDPRF, equation 15), or of the largest noisy count
     pure_leaves: bool = True
     counted: bool = False
 

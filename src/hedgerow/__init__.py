@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         FeatureDisplay as FeatureDisplay,
         ImportancesDisplay as ImportancesDisplay,
         PredictionErrorDisplay as PredictionErrorDisplay,
-        PrivacyUtilityDisplay as PrivacyUtilityDisplay,
         ResidualDisplay as ResidualDisplay,
         ROCDisplay as ROCDisplay,
     )
@@ -83,7 +82,7 @@ _HOMES = homes_of(
         "hedgerow.ledgers.store": "LedgerStore",
         "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
         "FeatureDisplay ImportancesDisplay PredictionErrorDisplay "
-        "PrivacyUtilityDisplay ROCDisplay ResidualDisplay",
+        "ROCDisplay ResidualDisplay",
         "hedgerow.privacy.certificate": "Certificate",
         "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",
         "hedgerow.systems": "SystemInfo list_systems load",

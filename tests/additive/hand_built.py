@@ -7,7 +7,7 @@ import numpy as np
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.model import AdditiveModel
-from hedgerow.additive.terms import Term
+from hedgerow.additive.round import Term
 from hedgerow.curator import Cut
 from hedgerow.parameters import UNIT
 from hedgerow.schema import Encoder

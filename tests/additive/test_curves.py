@@ -11,8 +11,8 @@ import hedgerow as hr
 from hedgerow.additive import curves
 from hedgerow.additive.curves import SURE, averaged, condition, curve_of, explained, noise_by_feature, pair_of
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.round import Term
 from hedgerow.additive.squared import RESIDUALS
-from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
@@ -28,7 +28,7 @@ def test_curves_and_pairs_add_up_to_the_margin_but_for_a_constant(classes, relea
         together = pair_of(model, first, second)
         assert (together.deviation is not None) == released
         total = total + together.values[codes[:, first], codes[:, second]]
-    rest = model.margins(codes) / VOTE_STEPS - total
+    rest = model.packed.margins(codes) / VOTE_STEPS - total
     assert np.abs(rest - rest[0]).max() < 1e-9
     assert np.ptp(total) > 1
 

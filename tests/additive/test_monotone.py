@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.additive import plan
-from hedgerow.additive import round as one_round
+from hedgerow.additive import monotone, plan
 from hedgerow.additive.curves import curve_of
-from hedgerow.additive.model import holds
-from hedgerow.additive.round import projected, signs_of
-from hedgerow.additive.terms import Term
+from hedgerow.additive.monotone import holds, projected, signs_of
+from hedgerow.additive.round import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.systems import hedgerow
@@ -181,7 +179,7 @@ def test_a_projection_is_the_nearest_curve():
             means = np.array([np.average(values[run == block], weights=weights[run == block]) for block in run])
             if (np.diff(means) >= -1e-12).all():
                 best = min(best, float(weights @ (means - values) ** 2))
-        found = one_round.isotonic(np.append(values, 0), np.append(weights, 1), 1)[:-1]
+        found = monotone.isotonic(np.append(values, 0), np.append(weights, 1), 1)[:-1]
         assert weights @ (found - values) ** 2 == pytest.approx(best)
 
 
@@ -280,4 +278,4 @@ def test_three_classes_have_no_order():
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1, 2])
     with pytest.raises(ConfigurationError, match="there are 3"):
         hr.HedgerowClassifier(schema=schema, monotonic_cst={"a": 1}).fit([[0.1]], [0])
-    assert signs_of([0], schema) == signs_of(None, schema) == ()
+    assert signs_of([0], schema) == ()

@@ -12,10 +12,10 @@ import pytest
 from hand_built import DEPTHS, by_hand, model_of, records, schema_of
 
 import hedgerow as hr
-from hedgerow.additive import terms as module
-from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive import model as module
+from hedgerow.additive.model import AdditiveModel, Packed, joined
+from hedgerow.additive.round import Term
 from hedgerow.additive.squared import Link, Squared
-from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.curator import Cut
 from hedgerow.parameters import VOTE_STEPS
 from hedgerow.schema import Encoder
@@ -152,8 +152,8 @@ def test_cuts_of_any_sides_and_votes_of_any_length_are_packed(largest, classes):
     codes = encoder.transform(odd_records())
     expected = by_hand(model, codes)
     for given in (codes, np.asfortranarray(codes)):
-        assert np.array_equal(model.margins(given), expected)
-    assert model.margins(codes).dtype == (np.int32 if largest == 400 else np.int64)
+        assert np.array_equal(model.packed.margins(given), expected)
+    assert model.packed.margins(codes).dtype == (np.int32 if largest == 400 else np.int64)
     assert (model.packed.ends[0] <= expected.min(axis=0)).all()
     assert (model.packed.ends[1] >= expected.max(axis=0)).all()
 

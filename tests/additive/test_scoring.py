@@ -22,7 +22,7 @@ def test_trees_say_what_terms_say_to_the_last_bit(classes):
     sums = form.sums(codes)
     assert sums.shape == (500, classes)
     assert form.depth == 6
-    np.testing.assert_array_equal(sums[:, 1:] if classes == 2 else sums, model.margins(codes))
+    np.testing.assert_array_equal(sums[:, 1:] if classes == 2 else sums, model.packed.margins(codes))
     np.testing.assert_array_equal(form.link(sums), model.probabilities(records()))
     assert len(form.merged().roots) == len(form.roots)  # terms of the same cuts and feature are one tree already
     assert json.loads(json.dumps(answers_of(form)))["classes"] == [f"k{place}" for place in range(classes)]

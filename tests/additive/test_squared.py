@@ -1,5 +1,6 @@
 """The losses of regression: their norms hold for every clip, rounds keep to epsilon exactly, and clips are released."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
@@ -157,8 +158,7 @@ def law(labels, one_loss):
     def fit(source):
         table = MemoryTable(codes, np.array(labels, dtype=np.int32), np.array([2, 2]), 0)
         curator = Queryable(table, cost(one.event), source)
-        state = Fit(Encoder(schema, 2), np.array([4.0]))
-        state.begin(np.array([1]))
+        state = Fit(Encoder(schema, 2), np.array([4.0]), np.array([1]))
         opened = curator.open_round(one.loss, state.pending_terms())
         chosen = opened.select(one.selection, np.zeros((1, 2), dtype=np.int64))
         return chosen.feature, tuple(opened.sums(chosen, one.noise).reshape(-1).tolist())
@@ -180,9 +180,9 @@ def test_a_round_loses_at_most_epsilon_and_a_fair_part_of_it(one_loss):
 
 
 @pytest.mark.parametrize("one_loss", [loss(1), counts(1, 500, 0.5, steps=4)])
-def test_noise_for_norms_without_the_count_loses_more_than_epsilon(one_loss, monkeypatch):
-    monkeypatch.setattr(Squared, "l1", UNIT)
-    monkeypatch.setattr(Squared, "scored_l1", UNIT // 4)
+def test_noise_for_norms_without_the_count_loses_more_than_epsilon(one_loss):
+    one_loss = replace(one_loss)
+    vars(one_loss).update(l1=UNIT, scored_l1=UNIT // 4)
     assert worst(one_loss) > 1
 
 

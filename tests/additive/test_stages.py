@@ -407,8 +407,8 @@ def test_signs_and_weights_cost_nothing(delta):
 def test_a_plan_is_made_in_few_steps(monkeypatch):
     """The search for the largest budget makes no more plans than it needs, and none of their rounds."""
     made = []
-    right = AdditivePlan._stages
-    monkeypatch.setattr(AdditivePlan, "_stages", lambda self, budget: made.append(budget) or right(self, budget))
+    right = AdditivePlan._queries
+    monkeypatch.setattr(AdditivePlan, "_queries", lambda self, budget: made.append(budget) or right(self, budget))
     plan_of(1, Fraction(1, 10**6))
     assert len(made) <= 12
 

@@ -14,9 +14,9 @@ from hedgerow.additive.curves import curve_of, explained, pair_of
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rules
-from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_signed_residuals
-from hedgerow.additive.starts import MOST_VOTES, StartVotes, start_on, together
-from hedgerow.additive.terms import Term
+from hedgerow.additive.round import Term
+from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_residuals
+from hedgerow.additive.starts import MOST_VOTES, StartVotes, codes_in, start_on, together
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
 from hedgerow.parameters import UNIT
@@ -41,8 +41,12 @@ def loss_of(classes):
     return Logistic(classes, normal=True)
 
 
+def votes_of(start, fine):
+    return StartVotes(start.packed, codes_in(start.encoder, fine))
+
+
 def margins_of(model, X):
-    return model.margins(model.encoder.transform(X))
+    return model.packed.margins(model.encoder.transform(X))
 
 
 @pytest.mark.parametrize("classes", CLASSES)
@@ -52,13 +56,13 @@ def test_a_start_says_of_each_record_what_it_said(classes, seed):
     start = start_on(model, fine, loss_of(classes))
     assert np.array_equal(margins_of(start, X), margins_of(model, X))
     said = np.zeros((500, loss_of(classes).columns), dtype=np.int32)
-    StartVotes.of(start, fine)(fine.transform(X), said)
+    votes_of(start, fine)(fine.transform(X), said)
     assert np.array_equal(said, margins_of(model, X))
 
 
 def test_votes_add_to_margins_and_leave_codes_as_they_are():
     model, fine, X = model_of(), fine_encoder(), records()
-    votes, codes = StartVotes.of(start_on(model, fine, loss_of(2)), fine), fine.transform(X)
+    votes, codes = votes_of(start_on(model, fine, loss_of(2)), fine), fine.transform(X)
     before, said = codes.copy(), np.full((500, 1), 17, dtype=np.int32)
     votes(codes, said)
     assert np.array_equal(said - 17, margins_of(model, X))
@@ -68,7 +72,7 @@ def test_votes_add_to_margins_and_leave_codes_as_they_are():
 @pytest.mark.parametrize("row", [0, 3, 77])
 def test_what_a_start_says_of_a_record_follows_from_that_record_alone(row):
     fine, X = fine_encoder(), records()
-    votes, codes = StartVotes.of(start_on(model_of(), fine, loss_of(2)), fine), fine.transform(X)
+    votes, codes = votes_of(start_on(model_of(), fine, loss_of(2)), fine), fine.transform(X)
     together_said, alone = np.zeros((500, 1), dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
     votes(codes, together_said)
     votes(codes[row : row + 1], alone)
@@ -141,14 +145,14 @@ def test_a_record_adds_no_more_than_the_norms_say_wherever_a_start_puts_it(rule,
 @pytest.mark.parametrize("margin", [-MOST_VOTES, 0, 500, MOST_VOTES])
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_record_is_in_one_bin_of_residuals_wherever_a_start_puts_it(signed, margin):
-    rule = counts_of_signed_residuals(1000) if signed else Counts((0, 5, 1001), True)
+    rule = counts_of_residuals(1000, signed=True) if signed else Counts((0, 5, 1001), True)
     added = rule(np.full((4, 1), margin, dtype=np.int32), np.array([-1, 0, 500, 1000]))
     assert added.sum(axis=1).tolist() == [0, 1, 1, 1]
     assert added.min() == 0
 
 
 def test_signed_residuals_are_told_apart_by_their_sign():
-    rule = counts_of_signed_residuals(1000)
+    rule = counts_of_residuals(1000, signed=True)
     added = rule(np.array([[600], [400]], dtype=np.int32), np.array([500, 500]))
     below, above = added.argmax(axis=1).tolist()
     assert rule.edges[below] <= -100 < rule.edges[below + 1]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hand_built import model_of, records
 
-from hedgerow.additive.model import AdditiveModel, holds, restored
-from hedgerow.additive.terms import Term
+from hedgerow.additive.model import AdditiveModel, restored
+from hedgerow.additive.monotone import holds
+from hedgerow.additive.round import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator.exported import format_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hand_built import DEPTHS, by_hand, model_of, records
 
-from hedgerow.additive.terms import joined
+from hedgerow.additive.model import joined
 from hedgerow.parameters import VOTE_STEPS
 
 
@@ -13,7 +13,7 @@ def test_margins_are_the_start_and_the_terms_added_up(classes):
     model = model_of(classes=classes)
     codes = model.encoder.transform(records())
     expected = by_hand(model, codes)
-    np.testing.assert_array_equal(model.margins(codes), expected)
+    np.testing.assert_array_equal(model.packed.margins(codes), expected)
     *_, last = model.staged_sums(records())
     np.testing.assert_array_equal(last, expected)
     decision = model.decision(records())

@@ -212,7 +212,7 @@ def test_a_report_card_spends_nearly_all_of_its_claim_and_its_certificate_says_s
     assert half.deviation == pytest.approx(2 * card.deviation)
     normal = evaluate(MODELS[3], X, y, epsilon=0.3, delta=1e-6)
     assert normal.certificate_.holds
-    assert not cost(normal.certificate_.event).is_pure
+    assert cost(normal.certificate_.event).mu_squared > 0
     assert normal.certificate_.event.draws == len(normal.counts)  # what their samplers may err counts each time
     assert not evaluate(MODELS[3], X, y, epsilon=0.3, random_state=0).certificate_.holds
 
@@ -317,13 +317,10 @@ def inside(curve, band, truth):
 
 def test_bands_of_curves_cover_what_the_counts_without_noise_say():
     exact = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=1e6, random_state=0)
-    found, wide = {"roc": [], "pr": [], "calibration": []}, []
+    found, wide = {"roc": [], "calibration": []}, []
     for seed in range(24):
         card = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=0.2, random_state=seed)
         found["roc"].append(inside(card.roc_curve(), card.roc_band(), exact.roc_curve()))
-        found["pr"].append(
-            inside(card.precision_recall_curve(), card.precision_recall_band(), exact.precision_recall_curve())
-        )
         bins, true = card.calibration(), dict(zip(*exact.calibration()[:2], strict=True))
         half = card.calibration_band()
         assert len(half) == len(bins.predicted)
@@ -339,7 +336,7 @@ def test_bands_of_curves_cover_what_the_counts_without_noise_say():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_display_draws_what_the_report_card_released(n_classes):
     card = evaluate(MODELS[n_classes], *sample(MODELS[n_classes].schema_, 800, 13), epsilon=1, random_state=0)
-    for kind in (hr.ROCDisplay, hr.PrecisionRecallDisplay, hr.CalibrationDisplay, hr.ConfusionMatrixDisplay):
+    for kind in (hr.ROCDisplay, hr.CalibrationDisplay, hr.ConfusionMatrixDisplay):
         display = kind.from_report(card).plot()
         assert len(display.lines) == (n_classes if kind is hr.ConfusionMatrixDisplay or n_classes > 2 else 1)
     drawn = hr.ROCDisplay.from_report(card).plot().ax_.lines[1]

@@ -59,6 +59,16 @@ def test_predictions_of_a_pattern_follow_one_another(pieces, run, train):
     assert run("predict", "m.hedgerow", "part-*.csv").stdout == run("predict", "m.hedgerow", "people.csv").stdout
 
 
+def test_a_folder_is_the_pattern_of_its_files(pieces, run, train):
+    (pieces / "parts").mkdir()
+    for path in pieces.glob("part-*.csv"):
+        path.rename(pieces / "parts" / path.name)
+    (pieces / "parts" / "notes.txt").write_text("no records")
+    _, model = seeded(train, data="parts")
+    assert model == seeded(train, data="parts/*.csv")[1]
+    assert run("predict", "m.hedgerow", "parts").stdout == run("predict", "m.hedgerow", "people.csv").stdout
+
+
 @pytest.mark.parametrize(
     ("data", "options", "words"),
     [

@@ -7,7 +7,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.terms import Term
+from hedgerow.additive.round import Term
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.scores import binary

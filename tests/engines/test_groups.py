@@ -193,7 +193,7 @@ def test_schemas_report_cards_and_searches_read_the_same_persons_in_partitions()
     assert whole.to_dict() == parts.to_dict()
     assert whole.ranges_ == parts.ranges_
     assert 200 < whole.ranges_["n"].records < 241  # of 400: two of each person
-    assert (whole.ceiling.person, whole.ceiling.records_per_person) == ("who", 2)
+    assert (whole.person, whole.records_per_person) == ("who", 2)
     model = hr.EDPRFClassifier(epsilon=9, schema=whole, random_state=0).fit(X.assign(who=who), y)
     cards = [
         hr.evaluate(model, *data, epsilon=9, groups=groups, **common)

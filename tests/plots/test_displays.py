@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.plots import AuditDisplay, Page, PrivacyUtilityDisplay
+from hedgerow.plots import AuditDisplay, Page
 from hedgerow.plots.axes import new_figure, png_bytes
-from hedgerow.plots.utility import Line
+from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
 
 matplotlib.use("Agg")
 
@@ -35,26 +35,13 @@ class Found:
     confidence: float = 1.0
 
 
-ROWS = [
-    {"system": "one", "epsilon": "1", "accuracy": "0.8"},
-    {"system": "one", "epsilon": "0.1", "accuracy": "0.6"},
-    {"system": "one", "epsilon": "1", "accuracy": "0.9"},
-    {"system": "two", "epsilon": "1", "accuracy": ""},
-    {"system": "two", "epsilon": "0.1", "accuracy": "0.5"},
-]
-
-
-def test_a_line_is_the_mean_and_the_spread_of_its_runs():
-    one, two = PrivacyUtilityDisplay.from_rows(ROWS).lines
-    assert (one.label, one.x) == ("one", (0.1, 1.0))
-    assert one.mean == pytest.approx((0.6, 0.85))
-    assert one.spread == pytest.approx((0.0, math.sqrt(0.005)))
-    assert two == Line("two", (0.1,), (0.5,), (0.0,))
+ONE = Line("one", (0.1, 1.0), (0.6, 0.85), (0.0, 0.07))
+TWO = Line("two", (0.1,), (0.5,), (0.0,))
 
 
 def test_the_utility_picture_has_a_log_axis_a_band_and_the_papers_numbers():
     reported = [Line("the paper's one", (1.0,), (0.7,), (), "one")]
-    display = PrivacyUtilityDisplay.from_rows(ROWS, reported=reported).plot()
+    display = PrivacyUtilityDisplay([ONE, TWO], reported=reported).plot()
     assert display.ax_.get_xscale() == "log"
     assert list(display.artists_) == ["one", "two", "the paper's one"]
     assert len(display.ax_.collections) == 2
@@ -71,8 +58,8 @@ def test_two_forms_of_one_system_share_a_color_and_not_a_dash():
 
 
 def test_colors_follow_an_order_that_is_given():
-    alone = PrivacyUtilityDisplay.from_rows(ROWS[-1:], order=["one", "two"], log=False).plot()
-    both = PrivacyUtilityDisplay.from_rows(ROWS, log=False).plot()
+    alone = PrivacyUtilityDisplay([TWO], order=["one", "two"], log=False).plot()
+    both = PrivacyUtilityDisplay([ONE, TWO], log=False).plot()
     assert alone.artists_["two"].get_color() == both.artists_["two"].get_color()
     assert alone.artists_["two"].get_marker() == both.artists_["two"].get_marker()
 
@@ -134,14 +121,14 @@ def test_a_long_line_continues_below_its_entry(line, width):
 
 def test_a_page_takes_figures_displays_and_bytes():
     figure = new_figure(1, 1)
-    display = PrivacyUtilityDisplay.from_rows(ROWS, log=False).plot(figure.subplots())
+    display = PrivacyUtilityDisplay([ONE, TWO], log=False).plot(figure.subplots())
     figure.set_size_inches(4, 3)
     pages = [Page("p").figure(picture, "c").html() for picture in (figure, display, png_bytes(figure))]
     assert pages[0] == pages[1] == pages[2]
 
 
 def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch):
-    display = PrivacyUtilityDisplay.from_rows(ROWS)
+    display = PrivacyUtilityDisplay([ONE, TWO])
     for name in ("matplotlib.pyplot", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     for draw in (display.plot, lambda: new_figure(1, 1)):

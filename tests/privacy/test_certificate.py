@@ -137,8 +137,7 @@ def test_the_page_says_what_a_privacy_officer_needs():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "factor"),
-    [("1", "2.72"), ("1e-9", "1.01"), ("0.1", "1.11"), ("10", "22100"), ("700", "1.02e304")],
+    ("epsilon", "factor"), [("1", "2.72"), ("1e-9", "1.01"), ("0.1", "1.11"), ("10", "22100"), ("700", "1.02e304")]
 )
 def test_the_factor_that_the_page_states_is_no_less_than_it_is(epsilon, factor):
     page = certificate(Pure(Fraction(epsilon), "m", "p"), epsilon=Fraction(epsilon)).details()
@@ -203,7 +202,11 @@ def test_a_certificate_with_a_field_missing_is_refused(key):
         {"epsilon": None},
         {"epsilon": "1/0"},
         {"epsilon": math.nan},
+        {"epsilon": math.inf},
         {"delta": "x"},
+        {"delta": math.inf},
+        {"seeded": None},
+        {"seeded": ""},
         {"adjacency": "bounded"},
         {"adjacency": None},
         {"event": {}},
@@ -221,12 +224,6 @@ def test_what_is_no_certificate_is_refused(data):
         Certificate.from_dict(data)
 
 
-@pytest.mark.parametrize("damage", [{"epsilon": math.inf}, {"delta": math.inf}, {"seeded": None}, {"seeded": ""}])
-def test_a_lying_certificate_is_refused(damage):
-    with pytest.raises(FileFormatError):
-        Certificate.from_dict(GOOD | damage)
-
-
 def test_with_a_delta_the_certificate_says_how_the_steps_add_up():
     event = Sequence((BoundedRange(Fraction(1, 20), "m", "p"), Gaussian(Fraction(1, 1000), 10, "p")) * 20)
     made = Certificate("S", "private", Fraction(1), Fraction(1, 10**6), "add-remove", event)
@@ -237,20 +234,13 @@ def test_with_a_delta_the_certificate_says_how_the_steps_add_up():
 
 
 @pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ({"epsilon": -1}, "not negative"),
-        ({"delta": -1}, "from 0 to below 1"),
-        ({"delta": 1}, "from 0 to below 1"),
-        ({"seeded": 1}, "from 0 to below 1"),
-        ({"records_per_person": 0}, "at least one record"),
-    ],
+    "part", [("epsilon", -1), ("delta", -1), ("delta", 1), ("seeded", 1), ("records_per_person", 0)]
 )
-def test_what_no_certificate_can_claim(parts, words):
+def test_what_no_certificate_can_claim(part):
     fields = {"epsilon": Fraction(0), "delta": Fraction(0), "adjacency": "add-remove", "event": Sequence(())}
     assert Certificate("S", "private", **fields).holds
-    with pytest.raises(ValueError, match=words):
-        Certificate("S", "private", **{**fields, **parts})
+    with pytest.raises(ValueError, match="not negative and a delta from 0 to below 1, for at least one record"):
+        Certificate("S", "private", **{**fields, part[0]: part[1]})
 
 
 def paged(event, epsilon, delta=0):
@@ -319,13 +309,7 @@ def test_a_file_holds_as_much_of_a_certificate_as_its_limits_and_no_more():
 
 
 def test_a_digest_is_of_all_that_a_certificate_says():
-    made = [
-        certificate(),
-        certificate(seeded=True),
-        certificate(delta="0.1"),
-        certificate(epsilon=2),
-        certificate(LEAF),
-    ]
+    made = [certificate(**part) for part in ({}, {"seeded": True}, {"delta": "0.1"}, {"epsilon": 2}, {"event": LEAF})]
     assert len({one.digest for one in made}) == 5
     assert certificate().digest == certificate().digest
     assert len(certificate().digest) == 64
@@ -401,11 +385,6 @@ def test_a_warning_of_delta_points_at_the_call():
         warn_of_claim(1, Fraction(999, 10**6))
         warn_of_claim(1, Fraction(1, 1000))
     assert [one.filename for one in told] == [__file__]
-
-
-def test_a_large_delta_is_said_to_protect_nothing():
-    made = Certificate("S", "private", Fraction(1), Fraction(1, 2), "add-remove", Gaussian(Fraction(1, 100), 1, "p"))
-    assert "may give whole records away" in str(made)
 
 
 def test_one_entry_that_was_read_off_the_records_voids_the_certificate():

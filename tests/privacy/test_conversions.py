@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.stats import norm
 
 from hedgerow.privacy.accounting import (
@@ -60,15 +59,6 @@ def test_the_long_reference_is_right():
         assert abs(near / far - 1) < Decimal("1e-20")
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "mu"), [(0.1, 0.05), (1.0, 0.268), (1.0, 1.0), (3.0, 0.7), (0.01, 2.0), (8.0, 2.5)]
-)
-def test_gaussian_delta_is_the_hockey_stick_of_two_normals(epsilon, mu):
-    start = epsilon / mu + mu / 2 - mu  # from here on N(mu, 1) outweighs exp(epsilon) N(0, 1)
-    area, _ = quad(lambda t: norm.pdf(t) - math.exp(epsilon) * norm.pdf(t + mu), start, start + 40, epsabs=1e-15)
-    assert gaussian_delta(epsilon, mu) == pytest.approx(area, rel=1e-7, abs=1e-14)
-
-
 @given(st.floats(-3, 1.3), st.floats(-2, 6))
 @settings(max_examples=300, deadline=None)
 def test_gaussian_delta_is_rounded_up_and_hardly(size, distance):
@@ -79,11 +69,6 @@ def test_gaussian_delta_is_rounded_up_and_hardly(size, distance):
     found = Decimal(gaussian_delta(epsilon, mu))
     assert right <= found
     assert found <= right + Decimal("3e-13") * (upper_tail(Decimal(distance)) * 2)
-
-
-def test_more_mu_takes_more_delta():
-    for epsilon in (0.01, 0.1, 1.0, 10.0, 100.0):
-        assert (np.diff([gaussian_delta(epsilon, mu) for mu in (0.1, 0.5, 1.0, 2.0, 5.0)]) >= 0).all()
 
 
 @pytest.mark.parametrize(("epsilon", "mu"), [(1.0, 0.02), (1.0, 0.001), (1000.0, 1.0), (1e9, 0.5)])
@@ -97,11 +82,7 @@ def test_no_noise_costs_the_least_of_all_floats():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "mu"),
-    [
-        (0.002364129635524834, 7.176396359653836e-05),
-        (0.0034984851440723495, 0.00010393330524749445),
-    ],
+    ("epsilon", "mu"), [(0.002364129635524834, 7.176396359653836e-05), (0.0034984851440723495, 0.00010393330524749445)]
 )
 def test_gaussian_delta_is_rounded_up_far_out(epsilon, mu):
     assert Decimal(gaussian_delta(epsilon, mu)) >= true_delta(epsilon, mu)
@@ -195,15 +176,6 @@ def test_rho_of_a_bounded_range_bounds_every_pair_of_two_outcomes(epsilon):
         for order in (1.0001, 1.5, 2, 8):
             worst = max(worst, renyi(p, q, order) / order)
     assert 0.9 * rho < worst <= rho * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0, 100.0])
-def test_mu_of_a_pure_step_covers_its_epsilon(epsilon):
-    for ranged in (False, True):
-        mu = math.sqrt(float(mu_squared_of_pure(Fraction(epsilon), ranged=ranged)))
-        # Dominated by a Gaussian if the trade-off curves do not cross: at level 1/2 of the symmetric point.
-        share = 1 / (1 + math.exp(-epsilon / (2 if ranged else 1)))
-        assert norm.cdf(mu / 2) >= share * (1 - 1e-15)
 
 
 @given(st.floats(1e-3, 5), st.floats(1e-6, 2))

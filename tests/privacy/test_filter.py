@@ -84,22 +84,11 @@ def test_children_are_as_many_as_said_and_begin_where_their_parents_stood():
     assert parted.charged(QUARTER, 1, nodes(0)).total.epsilon == Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
-    ("generation", "index"),
-    [
-        (0, [1, 0]),
-        (0, [0, 0]),
-        (0, [0, 1, 1]),
-        (0, [0, 2, 1]),
-        (0, [-1]),
-        (0, [-1, 0]),
-        (0, [3]),
-        (0, [0, 3]),
-        (-1, [0]),
-        (1, [0]),
-        (1, []),
-    ],
-)
+TWICE_OR_BACKWARDS = [(0, [1, 0]), (0, [0, 0]), (0, [0, 1, 1]), (0, [0, 2, 1])]
+OF_ANOTHER = [(0, [-1]), (0, [-1, 0]), (0, [3]), (0, [0, 3]), (-1, [0]), (1, [0]), (1, [])]
+
+
+@pytest.mark.parametrize(("generation", "index"), [*TWICE_OR_BACKWARDS, *OF_ANOTHER])
 def test_a_node_that_is_none_is_refused(generation, index):
     opened = ONE.assigned(None, 1, 3)
     opened.check_open(0, nodes(0, 1, 2))

@@ -20,8 +20,6 @@ from hedgerow.privacy.accounting import (
     Subsampled,
     Thresholded,
     cost,
-    event_from_dict,
-    event_to_dict,
 )
 from hedgerow.privacy.filter import PrivacyFilter
 
@@ -87,19 +85,3 @@ def test_a_filter_stops_at_its_ceiling():
     wide = replace(cost(Sequence((ONE,) * 3)), thresholds=Fraction(1, 1000), thresholds_for=1)
     with pytest.raises(hr.BudgetExceeded):
         PrivacyFilter(wide).charged(cost(ONE)).charged(cost(ONE))
-
-
-def test_a_threshold_survives_a_file_and_a_negative_delta_is_refused():
-    assert event_from_dict(event_to_dict(Sequence((ONE, OTHER)))) == Sequence((ONE, OTHER))
-    with pytest.raises(hr.FileFormatError):
-        event_from_dict({**event_to_dict(ONE), "delta": "-1"})
-
-
-def test_a_ledger_of_rho_that_holds_for_one_record_replaced_takes_its_delta_twice():
-    alone = hr.Ledger(rho=0.1, delta=1e-6, adjacency="add-remove")
-    pairs = hr.Ledger(rho=0.1, delta=1e-6, adjacency="replace-one")
-    assert alone.epsilon_at(1.1e-6) < 4
-    with pytest.raises(hr.ConfigurationError, match="says nothing"):
-        pairs.epsilon_at(1.1e-6)
-    found = pairs.epsilon_at(1e-4)
-    assert 1e-6 * (1 + math.exp(found)) < 1e-4

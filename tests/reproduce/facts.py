@@ -37,7 +37,6 @@ from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
 from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range
 from hedgerow.papers.trees import PrintedPlan, PrintedTrees
-from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
 from hedgerow.systems.base import Size
@@ -149,7 +148,7 @@ def certified(system: str, variant: str) -> tuple[bool, int]:
     """Return whether a system's certificate at epsilon 1 holds, and how many steps are unprotected."""
     model = estimator(Fit("", system, variant), TWO_FEATURES, None)
     certificate = model.fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"]).certificate_
-    return certificate.holds, len(cost(certificate.event).reasons)
+    return certificate.holds, len(certificate.unprotected)
 
 
 def all_private(variant: str) -> Verdict:
@@ -164,7 +163,7 @@ def all_private(variant: str) -> Verdict:
 def is_private(variant: str) -> Verdict:
     """Say whether fits of all four schedules of DPAda have a certificate which holds, and spend epsilon at most."""
     models = [fitted_rounds(schedule, 30, None, variant) for schedule in SCHEDULES.values()]
-    steps = [step for model in models for step in cost(model.certificate_.event).reasons]
+    steps = [step for model in models for step in model.certificate_.unprotected]
     if steps:
         return Verdict("does not", f"{len(set(steps))} kinds of unprotected steps", f"one of them: {steps[0]}")
     spent = max(float(model.certificate_.spent) for model in models)

@@ -27,10 +27,10 @@ from hedgerow.reading.cells import (
     category_key,
     number,
     numbers,
-    numeric_markers,
     object_array,
     time_cells,
 )
+from hedgerow.reading.formats import PLAIN
 
 from .odd_cells import CELLS, NOT_A_TIME, ODD, WORST, Color, Hostile, Impostor, Level, TalkingNumber
 
@@ -361,9 +361,9 @@ def test_a_zone_of_another_class_runs_no_code(kind):
 
 
 def test_markers_of_missing_cells_that_are_numbers():
-    found = numeric_markers(["?", "-1", "", "9.5"])
+    found = PLAIN.markers(["?", "-1", "", "9.5"])
     assert found.tolist() == [-1, 9.5]
-    assert numeric_markers([]).dtype == np.float64
+    assert PLAIN.markers([]).dtype == np.float64
 
 
 def test_text_of_numpy_that_holds_no_character_costs_its_own_cell_alone():

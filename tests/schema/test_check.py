@@ -31,7 +31,7 @@ def test_counts_by_column():
         "work": ColumnReport(4, 3, 0, 0, (("Private", "private"), ("state gov", "State-gov"))),
     }
     assert report.labels == ColumnReport(3, 4, 0, 0, ((">50K.", ">50K"), ("<= 50k", "<=50K")))
-    assert (report.unread, report.unlabeled, report.learns_nothing) == ((), False, False)
+    assert (report.unread, report.unlabeled) == ((), False)
     assert [finding[:30] for finding in report.findings] == [
         "ONLY 3 OF 10 RECORDS have a la",
         "y has values in another spelli",
@@ -67,22 +67,22 @@ def test_every_table_gives_the_same_report():
 
 def test_columns_of_which_nothing_is_read_are_named():
     report = SCHEMA.check({"age": ["a", None, "?"], "work": ["private", "x", "y"]}, [">50K"] * 3)
-    assert (report.unread, report.learns_nothing) == (("age",), False)
+    assert report.unread == ("age",)
     assert report.findings[-1].startswith("no cell of the column 'age' could be read")
     report = SCHEMA.check({"age": ["a", None, "?"], "work": [4, "x", None]})
-    assert (report.unread, report.learns_nothing) == (("age", "work"), True)
+    assert report.unread == ("age", "work")
     out_of_range = SCHEMA.check({"age": [1000, 2000], "work": [3, 3]})
     assert (out_of_range.unread, out_of_range.features["age"].above) == ((), 2)
 
 
 def test_labels_of_which_none_matches_are_named():
     report = SCHEMA.check({"age": [1, 2], "work": [3, 3]}, ["yes", "no"])
-    assert (report.unlabeled, report.learns_nothing) == (True, True)
+    assert report.unlabeled
     [finding] = report.findings
     assert finding.startswith("NO LABEL in y is one of the declared classes, '<=50K', '>50K'.")
     assert "pass the right labels" in finding
     without = SCHEMA.check({"age": [1, 2], "work": [3, 3]})
-    assert (without.labels, without.unlabeled, without.learns_nothing, without.findings) == (None, False, False, ())
+    assert (without.labels, without.unlabeled, without.findings) == (None, False, ())
 
 
 def test_spellings_that_two_values_share_name_neither():

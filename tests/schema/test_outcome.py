@@ -204,7 +204,6 @@ def test_check_counts_what_is_out_of_range_and_what_is_no_number():
     assert not report.findings
     nothing = PRICE.check({"a": [0.5] * 3}, ["dear", "cheap", None])
     assert nothing.unlabeled
-    assert nothing.learns_nothing
     assert "NO LABEL in y is a number" in nothing.findings[0]
     beyond = PRICE.check({"a": [0.5] * 3}, [30_000, 40_000, 50_000])
     assert "another unit" in beyond.findings[0]

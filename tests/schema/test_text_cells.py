@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.reading import text_cells
 from hedgerow.reading.cells import CategoryReader, number, numbers
 from hedgerow.reading.column import arrow_texts
-from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, DateReader, NumberFormat, microseconds
+from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 from hedgerow.reading.persons import person_ids
 from hedgerow.reading.text_cells import REPLACING, Texts, joined
@@ -122,8 +122,8 @@ MOMENTS = st.one_of(
 @given(st.lists(st.none() | MOMENTS, max_size=20), st.sampled_from(DATES), st.sampled_from(["day", "second"]))
 def test_moments_are_those_of_the_plain_rule(cells, form, unit):
     objects = np.array([*cells, None], dtype=object)[:-1]
-    assert bits(DateReader(unit, ["1999-09-09"], form)(texts(cells))) == bits(
-        DateReader(unit, ["1999-09-09"], form)(objects)
+    assert bits(date_reader(unit, ["1999-09-09"], form)(texts(cells))) == bits(
+        date_reader(unit, ["1999-09-09"], form)(objects)
     )
 
 
@@ -200,7 +200,7 @@ def test_no_record_decides_which_kernels_run():
     def read(cells):
         for column in (texts(cells), texts(cells)[::2], arrow_texts(pa.chunked_array([pa.array(cells, pa.string())]))):
             numbers(column)
-            DateReader("day")(column)
+            date_reader("day")(column)
 
     read(["1", "2"])
     known = [kernel.signatures for kernel in kernels]

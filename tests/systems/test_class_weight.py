@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.model import holds
+from hedgerow.additive.monotone import holds
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax

@@ -104,10 +104,10 @@ def test_the_start_is_what_the_model_holds_before_its_own_terms(task, started):
     whole = started.model_
     start, own = whole.parts
     records = some(4500, 4700)
-    before = init.model_.margins(init.model_.encoder.transform(records))
-    assert np.array_equal(start.margins(start.encoder.transform(records)), before)
-    together = before + own.margins(own.encoder.transform(records))
-    assert np.array_equal(whole.margins(whole.encoder.transform(records)), together)
+    before = init.model_.packed.margins(init.model_.encoder.transform(records))
+    assert np.array_equal(start.packed.margins(start.encoder.transform(records)), before)
+    together = before + own.packed.margins(own.encoder.transform(records))
+    assert np.array_equal(whole.packed.margins(whole.encoder.transform(records)), together)
 
 
 def test_margins_of_rounds_are_those_of_the_model(task, monkeypatch):

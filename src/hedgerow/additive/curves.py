@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +22,9 @@ from hedgerow.additive.estimate import (
     estimated,
     posterior_covariances,
 )
-from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.model import AdditiveModel, joined
+from hedgerow.additive.round import Measured, Term
 from hedgerow.additive.starts import codes_in
-from hedgerow.additive.terms import Measured, Term, joined
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
 from hedgerow.estimator.plans import Explanation, cells_in_words
@@ -53,7 +54,8 @@ class Response:
         self._taken = self.curvature / total
         # How far gradients follow an error of the curve: for a classifier only by the noise's share of their variance.
         self.shown = self.curvature if linear else SHOWN * self.curvature * measured.noise**2 / total
-        self.variance = variance_of(measured, steps)
+        # Of gradients, plus that of curvatures times steps: the noise that the steps follow.
+        self.variance = measured.noise**2 + (steps * measured.curvature_noise) ** 2
         self._evidence = np.zeros(1)
         if len(steps) > 1:
             noise = measured.noise, measured.curvature_noise
@@ -75,11 +77,9 @@ class Response:
 
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
-    """Return the variance from noise of each code of a feature's curve minus its mean, (codes, columns), in squared votes.
-
-    ``model`` knows its noise. ``rows`` hold for each term that reads the feature how its cells count in the curve, (codes,
-    cells * codes of the term); ``mass`` (codes,) is the share of each code in the mean.
-    """
+    """Return the variance from noise of each code of a feature's curve minus its mean, (codes, columns), in squared votes."""
+    # ``model`` knows its noise. ``rows`` hold for each term that reads the feature how its cells count in the curve, (codes,
+    # cells * codes of the term); ``mass`` (codes,) is the share of each code in the mean.
     terms = [term for term in model.terms if feature in term.features]
     numeric, linear, prior = model.encoder.schema.is_numeric, model.loss.linear, model.loss.prior
     errors = [_Errors(len(mass)) for _ in model.start]
@@ -91,7 +91,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
         factor, unit = unit / term.unit, term.unit
         curve_before, pool = factor * curve_before, [visit.scaled(factor) for visit in pool]
         for one in errors:
-            one.scale(factor)
+            one.covariance *= factor**2
         response = Response(measured, steps, numeric=numeric[term.feature], linear=linear, prior=prior)
         if term.cuts:
             means = _means(term, feature, mass)
@@ -105,25 +105,23 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
             trust = as_one_curve(pool, numeric=ordered, prior=prior)[1]
         anew, together = bool(trust.mean() < MIN_SAME_CURVE), _pooled(pool, steps[0], numeric=ordered, prior=prior)
         curve_before = curve_before + steps[0]
-        variance = variance_of(measured, curve_before)
+        variance = measured.noise**2 + (curve_before * measured.curvature_noise) ** 2
         for column, one in enumerate(errors):
             one.visit(response, together, len(pool), float(trust[column]), anew, variance[:, column], column)
         pool = pool[-1:] if anew else pool
-    centred = np.eye(len(mass)) - mass
-    variances = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
+    centred, codes = np.eye(len(mass)) - mass, len(mass)
+    of_curve = [one.covariance[:codes, :codes] for one in errors]
+    variances = [np.einsum("ij,jk,ik->i", centred, own, centred, optimize=True) for own in of_curve]
     return np.asarray(np.maximum(np.stack(variances, axis=1), 0) * (unit / UNIT) ** 2)
 
 
 def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
     """Return how a curve follows the mean gradient of its visits, moved back to the curve before the first."""
     curvature = np.mean([visit.curvature for visit in pool], axis=0)
-    needed = np.mean(
-        [visit.gradient + curvature * (visit.curve_before - pool[0].curve_before) for visit in pool], axis=0
-    )
-    noise, curvature_noise = (
-        float(np.sqrt(sum(getattr(visit, name) ** 2 for visit in pool))) / len(pool)
-        for name in ("noise", "curvature_noise")
-    )
+    base, count = pool[0].curve_before, len(pool)
+    needed = np.mean([visit.gradient + curvature * (visit.curve_before - base) for visit in pool], axis=0)
+    noise = math.sqrt(sum(visit.noise**2 for visit in pool)) / count
+    curvature_noise = math.sqrt(sum(visit.curvature_noise**2 for visit in pool)) / count
     measured = Measured(needed[None], curvature[None], noise, curvature_noise)
     return Response(measured, step[None], numeric=numeric, prior=prior)
 
@@ -147,14 +145,7 @@ class _Errors:
 
     def __init__(self, codes: int) -> None:
         self._codes = codes
-        self._covariance = np.zeros((4 * codes, 4 * codes))
-
-    def scale(self, factor: float) -> None:
-        self._covariance *= factor**2
-
-    @property
-    def of_curve(self) -> Floats:
-        return self._covariance[: self._codes, : self._codes]
+        self.covariance = np.zeros((4 * codes, 4 * codes))  # of the curve's codes first
 
     def visit(
         self, alone: Response, together: Response, count: int, trust: float, anew: bool, variance: Floats, column: int
@@ -179,12 +170,7 @@ class _Errors:
         self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[..., column].reshape(-1))
 
     def _take(self, move: Floats, gain: Floats, variance: Floats) -> None:
-        self._covariance = move @ self._covariance @ move.T + (gain * variance) @ gain.T
-
-
-def variance_of(measured: Measured, steps: Floats) -> Floats:
-    """Return the variance of gradients plus that of curvatures times steps: the noise that the steps follow."""
-    return np.asarray(measured.noise**2 + (steps * measured.curvature_noise) ** 2)
+        self.covariance = move @ self.covariance @ move.T + (gain * variance) @ gain.T
 
 
 def of_centred_classes(variance: Floats) -> Floats:
@@ -207,12 +193,10 @@ RULE = (
 class Curve:
     """The contribution of a feature by itself: its partial dependence, averaged term by term over the other features."""
 
-    values: (
-        Floats  # (codes, columns), log-odds (of two classes the second's), or in the outcome's unit, less their mean
-    )
+    values: Floats  # (codes, columns), in log-odds (of two classes the second's) or the outcome's unit, less their mean
     deviation: (
         Floats | None
-    )  # (codes, columns), of what noise adds, one standard deviation; None where that is not known
+    )  # (codes, columns), the standard deviation of what noise adds; None where that is not known
     mass: Floats  # (codes,), the share of each code in the mean: of the released curvatures, or even where none was released
     seen: Truth  # (codes,), whether records stand out of the noise; everywhere where nothing is known
 
@@ -232,10 +216,8 @@ class Pair:
 
 
 def averaged(term: Term, features: tuple[int, ...]) -> Floats:
-    """Return the weights of a term's cells in averages over all features but ``features``, (parts of these, cells * codes).
-
-    Averages weigh by the released masses. The parts of a feature are the sides of its cut, or the codes of the feature in bins.
-    """
+    """Return the weights of a term's cells in averages over all features but ``features``, (parts of these, cells * codes)."""
+    # Averages weigh by the released masses. The parts of a feature are the sides of its cut, or the codes of the feature in bins.
     mass = term.mass.reshape(*(2 for _ in term.cuts), -1)
     shape, axes = mass.shape, [term.features.index(feature) for feature in features]
     of_others = mass.sum(axis=tuple(axes), keepdims=True)
@@ -258,23 +240,18 @@ def places(term: Term, feature: int) -> Integers:
     return sides.get(feature, np.arange(term.votes.shape[1]))
 
 
-def steps_of(model: AdditiveModel, term: Term) -> Floats:
-    """Return the votes of a term in the unit of predictions, log-odds or outcomes, (cells * codes, columns)."""
-    return np.asarray(term.votes.reshape(-1, term.columns) / model.vote_steps)
-
-
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
     """Return the contribution of a feature by itself, with its noise."""
     codes, columns = int(model.encoder.n_codes[feature]), len(model.start)
     terms = [term for term in model.terms if feature in term.features]
     mass, seen = _held(model, [term for term in terms if term.feature == feature], codes)
     rows = [averaged(term, (feature,))[places(term, feature)] for term in terms]
-    values = sum(
-        (row @ steps_of(model, term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns))
-    )
+    values = np.zeros((codes, columns))
+    for row, term in zip(rows, terms, strict=True):
+        values += row @ (term.votes.reshape(-1, columns) / model.vote_steps)
     values -= mass @ values
     if model.own is not model:  # the band is for this fit's noise
-        own, part = curve_of(model.own, feature), list(codes_in(model.own.encoder, model.encoder))[feature]
+        own, part = curve_of(model.own, feature), codes_in(model.own.encoder, model.encoder)[feature]
         return Curve(values, None if own.deviation is None else own.deviation[part], mass, own.seen[part])
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
@@ -308,20 +285,17 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
             continue
         rows, at = _centred(term, first, second), np.ix_(places(term, first), places(term, second))
         parts = len(held_by(term, first)), len(held_by(term, second))
-        values += (rows @ steps_of(model, term)).reshape(*parts, -1)[at]
+        values += (rows @ (term.votes.reshape(-1, term.columns) / model.vote_steps)).reshape(*parts, -1)[at]
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature])
             response = Response(measured, term.steps, numeric=numeric, prior=model.loss.prior)
-            noise = response.variance.reshape(-1, term.columns)
-            own = [
-                (response.of(rows, k) * (term.unit / UNIT / model.vote_steps)) ** 2 @ noise[:, k]
-                for k in range(term.columns)
-            ]
+            noise, scale = response.variance.reshape(-1, term.columns), term.unit / UNIT / model.vote_steps
+            own = [(response.of(rows, k) * scale) ** 2 @ noise[:, k] for k in range(term.columns)]
             variance += np.stack(own, axis=1).reshape(*parts, -1)[at]
     deviation = np.sqrt(of_centred_classes(variance)) if known else None
     if model.own is not model:
-        codes, part = list(codes_in(model.own.encoder, model.encoder)), pair_of(model.own, first, second)
+        codes, part = codes_in(model.own.encoder, model.encoder), pair_of(model.own, first, second)
         deviation = None if part.deviation is None else part.deviation[np.ix_(codes[first], codes[second])]
     return Pair(first, second, values, deviation)
 
@@ -370,10 +344,8 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
 
 
 def noise_by_feature(model: AdditiveModel) -> Floats | None:
-    """Return the spread that noise alone gives each feature's curve, (features,), as a share of the spread of all terms.
-
-    None where the noise is not known; NaN for curves without a band.
-    """
+    """Return the spread that noise alone gives each feature's curve, (features,), as a share of the spread of all terms."""
+    # None where the noise is not known; NaN for curves without a band.
     if not knows_noise(model):
         return None
     of_curves = [curve_of(model, feature).deviation for feature in range(len(model.encoder.n_codes))]

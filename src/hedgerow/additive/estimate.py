@@ -16,12 +16,7 @@ from hedgerow.arrays import Floats
 from hedgerow.compiled import for_slices
 
 # Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
-STEP_SDS = (
-    0.25,
-    0.5,
-    1.0,
-    2.0,
-)  # prior standard deviations of a step, in log-odds, equally likely (one: .032 on categories)
+STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # of the prior of a step, in log-odds, equally likely (one: .032 on categories)
 # Whether a curve is smooth, and the range of dependence as a share of the bins (one range: .005).
 CORRELATION_RANGES = ((False, 0.1), (True, 0.3), (True, 1.0))
 COMMON = 1.0  # prior standard deviation of the common part of a curve's steps, in log-odds
@@ -55,19 +50,11 @@ class Estimate:
 
 
 def estimated(
-    gradient: Floats,
-    curvature: Floats,
-    noise: float,
-    curvature_noise: float,
-    *,
-    numeric: bool,
-    prior: Prior = LOG_ODDS,
+    gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, *, numeric: bool, prior: Prior = LOG_ODDS
 ) -> Estimate:
-    """Return the estimate of noisy sums (2**K, codes, columns); the noises are standard deviations.
-
-    Model: G = H s + privacy noise + sampling error, with sampling variance H. Depths 0..K have equal prior probability;
-    ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The last code is missing values.
-    """
+    """Return the estimate of noisy sums (2**K, codes, columns); the noises are standard deviations."""
+    # Model: G = H s + privacy noise + sampling error, with sampling variance H. Depths 0..K have equal prior probability;
+    # ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The last code is missing values.
     curvature = denoised(curvature, curvature_noise)
     variance = noise**2 + curvature + TINY
     precision, weighted_step = curvature**2 / variance, curvature * gradient / variance
@@ -87,10 +74,8 @@ def estimated(
 
 
 def _log_likelihood_of_shared_curve(precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior) -> float:
-    """Log marginal likelihood, minus that of no step, of one curve shared by all cells plus a constant per cell.
-
-    The constants are independent, with variance ``common``**2. They are integrated out first.
-    """
+    """Log marginal likelihood, minus that of no step, of one curve shared by all cells plus a constant per cell."""
+    # The constants are independent, with variance ``common``**2. They are integrated out first.
     codes, columns = precision.shape[1:]
     if numeric and codes >= 3:
         priors = _priors(codes, prior) - prior.common**2
@@ -113,11 +98,9 @@ def _log_likelihood_of_shared_curve(precision: Floats, weighted_step: Floats, nu
 def _of_cells(
     precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior = LOG_ODDS
 ) -> tuple[Floats, Floats]:
-    """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns).
-
-    ``precision`` and ``weighted_step`` (cells, codes, columns) are the inverse variance of each step's estimate, and
-    that times the estimate. All cells of a column share a prior.
-    """
+    """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns)."""
+    # ``precision`` and ``weighted_step`` (cells, codes, columns) are the inverse variance of each step's estimate, and
+    # that times the estimate. All cells of a column share a prior.
     cells, codes, columns = precision.shape
     root = np.sqrt(precision).transpose(2, 0, 1).reshape(-1, codes)
     scaled = weighted_step.transpose(2, 0, 1).reshape(-1, codes) / np.maximum(root, TINY)
@@ -127,13 +110,9 @@ def _of_cells(
     return logsumexp(likely, axis=0) - np.log(len(likely)), together
 
 
-def posterior_covariances(
-    precision: Floats, weighted_step: Floats, *, numeric: bool, prior: Prior = LOG_ODDS
-) -> Floats:
-    """Return the covariances of the curves of one column, (curves, codes, codes).
-
-    Times ``weighted_step`` they are posterior means.
-    """
+def posterior_covariances(precision: Floats, weighted_step: Floats, *, numeric: bool, prior: Prior) -> Floats:
+    """Return the covariances of the curves of one column, (curves, codes, codes)."""
+    # Times ``weighted_step`` they are posterior means.
     codes = precision.shape[1]
     root, dependent = np.sqrt(precision), numeric and codes >= 3
     likely, _ = (_dependent if dependent else _independent)(root, weighted_step / np.maximum(root, TINY), prior)
@@ -147,10 +126,8 @@ def posterior_covariances(
 
 
 def _dependent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
-    """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s.
-
-    The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1.
-    """
+    """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s."""
+    # The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1.
     priors = _priors(root.shape[1], prior)
     likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
 
@@ -175,11 +152,9 @@ def _independent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple
 
 @lru_cache(maxsize=64)
 def _priors(codes: int, prior: Prior = LOG_ODDS) -> Floats:
-    """Return the prior covariances of a numeric feature's steps, (priors, codes, codes); the last code is of missing values.
-
-    With d the distance of bins over the reach, correlations are exp(-d) where a curve may jump, and (1 + sqrt(3) d)
-    exp(-sqrt(3) d) where it is smooth: Matern's kernels of one and three halves.
-    """
+    """Return the prior covariances of a numeric feature's steps, (priors, codes, codes); the last code is of missing values."""
+    # With d the distance of bins over the reach, correlations are exp(-d) where a curve may jump, and (1 + sqrt(3) d)
+    # exp(-sqrt(3) d) where it is smooth: Matern's kernels of one and three halves.
     place = np.arange(codes - 1)
     apart = np.abs(place[:, None] - place) / (codes - 1)
     covariances = []
@@ -212,9 +187,8 @@ class Visit:
     curvature_noise: float
 
     def scaled(self, factor: float) -> Visit:
-        return replace(
-            self, gradient=factor * self.gradient, curve_before=factor * self.curve_before, noise=factor * self.noise
-        )
+        gradient, before = factor * self.gradient, factor * self.curve_before
+        return replace(self, gradient=gradient, curve_before=before, noise=factor * self.noise)
 
 
 class Visits:
@@ -242,29 +216,23 @@ class Visits:
         numeric: bool,
         prior: Prior = LOG_ODDS,
     ) -> tuple[Estimate, Floats]:
-        """Add a visit, and return its own estimate and the steps (codes, columns) by all visits.
-
-        ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations.
-        """
-        last = Visit(*sums, curve_before, *noise)
+        """Add a visit, and return its own estimate and the steps (codes, columns) by all visits."""
+        # ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations.
         alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric, prior=prior)
-        pool = [*self._pools.get(feature, []), last]
-        self._pools[feature] = pool
+        pool = self._pools[feature] = [*self._pools.get(feature, []), Visit(*sums, curve_before, *noise)]
         if len(pool) == 1:
             return alone, alone.steps[0]
         together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
         steps = alone.steps[0] + trust * (together - (curve_before - pool[0].curve_before) - alone.steps[0])
         if trust.mean() < MIN_SAME_CURVE:
-            self._pools[feature] = [last]
+            self._pools[feature] = pool[-1:]
         return alone, steps
 
 
 def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
-    """Return the curve of all visits, less that before the first, and by column the probability that they are of one curve.
-
-    Compare two models: all visits share one curve and one sampling error; or the last visit has another curve. Equal
-    priors.
-    """
+    """Return the curve of all visits, less that before the first, and by column the probability that they are of one curve."""
+    # Compare two models: all visits share one curve and one sampling error; or the last visit has another curve. Equal
+    # priors.
     count, base = len(pool), pool[0].curve_before
     squares, curvature_squares, curvatures = np.empty(count), np.empty(count), np.empty((count, *base.shape))
     for place, visit in enumerate(pool):

@@ -77,26 +77,6 @@ def look_up_channels(margins, labels, table, out):
 
 
 @compiled
-def squared_channels(margins, labels, clip, unit, constant, out):
-    """Write a residual clipped at ``clip``, as a share of it in units rounded towards zero, and a constant.
-
-    IN margins (records, 1), labels (records,) below 2**31, 1 <= clip < 2**31, unit up to 2**16, constant int.
-    OUT out (records, 2) int64, or (records, 1) for the residual alone.
-    """
-    inverse = 1 / np.float64(clip)
-    for record in range(len(labels)):
-        label = np.int64(labels[record])
-        if label < 0:
-            out[record] = 0
-            continue
-        residual = min(max(label - np.int64(margins[record, 0]), -clip), clip)
-        share = np.int64(_quotient(np.float64(abs(residual) * unit), inverse))
-        out[record, 0] = share if residual >= 0 else -share
-        if out.shape[1] > 1:
-            out[record, 1] = constant
-
-
-@compiled
 def posteriors(priors, root, scaled, likely, means):
     """Write log likelihoods and posterior means of curves s of which scaled = root * s + errors of variance 1, for each prior.
 
@@ -134,27 +114,31 @@ def posteriors(priors, root, scaled, likely, means):
 
 
 @compiled
-def poisson_channels(margins, labels, expected, clip, cap, unit, constant, out):
-    """Write residual and expected count, truncated towards zero, as shares of ``clip`` and ``cap``.
+def residual_channels(margins, labels, expected, clip, cap, unit, constant, out):
+    """Write the clipped residual of a label, as a share of ``clip`` in units rounded towards zero, and a constant or a share.
 
-    Shares are times ``unit`` and ``constant``. The count is expected[margin + places - 1], the ends standing for
-    all beyond.
-    IN margins (records, 1), labels (records,) below 2**31, expected (places,) up to 2**31, 1 <= clip, cap < 2**31,
+    What a margin says is expected[margin + places - 1], the ends standing for all beyond, or where that is empty the margin. The
+    share is that of ``cap`` in what it says, times ``constant``, rounded likewise; the constant stands alone where ``cap`` is 0.
+    IN margins (records, 1), labels (records,) below 2**31, expected (places,) up to 2**31, 1 <= clip < 2**31, cap < 2**31,
     unit, constant up to 2**16.
     OUT out (records, 2) int64, or (records, 1) for the residual alone.
     """
-    last, by_clip, by_cap = np.int64(len(expected) - 1), 1 / np.float64(clip), 1 / np.float64(cap)
+    last, by_clip, by_cap = np.int64(len(expected) - 1), 1 / np.float64(clip), 1 / np.float64(max(cap, 1))
     for record in range(len(labels)):
         label = np.int64(labels[record])
         if label < 0:
             out[record] = 0
             continue
-        mean = expected[min(max(np.int64(margins[record, 0]) + last, 0), last)]
-        excess = min(max(label - mean, -clip), clip)
-        share = np.int64(_quotient(np.float64(abs(excess) * unit), by_clip))
-        out[record, 0] = share if excess >= 0 else -share
+        mean = np.int64(margins[record, 0])
+        if last >= 0:
+            mean = expected[min(max(mean + last, 0), last)]
+        residual = min(max(label - mean, -clip), clip)
+        share = np.int64(_quotient(np.float64(abs(residual) * unit), by_clip))
+        out[record, 0] = share if residual >= 0 else -share
         if out.shape[1] > 1:
-            out[record, 1] = np.int64(_quotient(np.float64(min(mean, cap) * constant), by_cap))
+            out[record, 1] = constant
+            if cap > 0:
+                out[record, 1] = np.int64(_quotient(np.float64(min(mean, cap) * constant), by_cap))
 
 
 @compiled

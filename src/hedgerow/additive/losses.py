@@ -1,12 +1,13 @@
 """Losses: what one record adds to gradient and curvature, within bounds that hold for every record, and what margins mean.
 
-``Loss`` is what a round needs: channels and their norms, and how steps become votes (docs/proofs/hedgerow.md).
+A new loss is a subclass of ``Loss`` (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,12 @@ from hedgerow.export import Link, Softmax
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
+from hedgerow.table.table import Margins
 
-EXPONENTIALS = 1 << 20  # what a table of whole exponentials holds for exp(0): a share is exact to a millionth
+Labels = npt.NDArray[np.signedinteger]
+
+# exp(-lead / VOTE_STEPS) in 2**-20: a share is exact to a millionth
+EXPONENTIALS: Integers = np.rint(np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS) * (1 << 20)).astype(np.int64)
 CALIBRATION_STEPS = 200  # fixed-point steps, each halfway, after which doubles no longer move
 # Longest step of a class margin, in log-odds: farther away the measured curvature is a poor guide. A two-class margin
 # is a difference of two, so its limit is twice that.
@@ -39,69 +44,56 @@ class Start:
     curvature: Floats  # (scored channels,), of all records at these margins
 
 
-class Loss(ChannelRule, Protocol):
-    """What a round needs: what one record adds, how steps become votes, and what margins say.
+class Loss(ABC):
+    """What one record adds, how steps become votes, and what margins say: all that a round needs of a ``ChannelRule``.
 
     A classification loss adds ``start``, ``initial_counts`` and ``weighted``. A regression loss, a subclass of
-    ``Squared``, adds ``link``, ``about``, ``clipped_at`` and ``shift``.
+    ``Squared``, adds ``link``, ``about`` and ``shift``.
     """
 
-    @property
-    def curvature(self) -> float:
-        """The multiple of the curvature that is measured."""
+    columns: int  # margins of a record
+    scored: int  # channels of gradients, which rank features; those of curvatures follow
+    channels: int
+    scored_l1: int  # bounds on what a record adds to the scored channels, and to all
+    l1: int
+    l2_squared: int
+    curvature: float  # the multiple of the curvature that is measured
+    # The scale of gradients, in units of a record's: about the root mean square of those of records that add 1 to the curvature.
+    # Sums are divided by it (and UNIT), so that the sampling variance of a scaled sum is about its curvature.
+    gradient_sd: float = 1.0
+    unit: float  # votes per step of 1
+    prior: Prior  # how large steps are beforehand
+    linear: bool = False  # whether gradients are linear in margins, so that they show errors of these in full
+    scale: Literal["log-odds", "outcome", "log outcome"]  # what margins say,
+    origin: float  # where it stands at a margin of zero,
+    vote_steps: float  # and how many votes a unit of it is
+    exported: Link  # what makes predictions of sums of votes, here and in other programs
 
-    @property
-    def gradient_sd(self) -> float:
-        """The scale of gradients, in units of a record's.
-
-        Gradient sums are divided by this (and UNIT), so that the sampling variance of a scaled sum is about its
-        curvature. It is about the root mean square of the gradient of records that add 1 to the curvature.
-        """
-
-    @property
-    def unit(self) -> float:
-        """How many votes a step of 1 is."""
-
-    @property
+    @lazy
     def scores(self) -> ChannelRule:
-        """The gradients alone, for rounds that select and measure nothing."""
-
-    @property
-    def prior(self) -> Prior:
-        """How large steps are beforehand."""
-
-    @property
-    def linear(self) -> bool:
-        """Whether gradients are linear in margins, so that they show errors of these in full."""
-
-    @property
-    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
-        """What margins say."""
-
-    @property
-    def origin(self) -> float:
-        """Where ``scale`` stands at a margin of zero."""
-
-    @property
-    def vote_steps(self) -> float:
-        """How many votes a unit of ``scale`` is."""
-
-    def answer(self, margins: Integers) -> Floats:
-        """Return the probabilities of the classes, or the outcomes, of margins (records, columns)."""
-
-    @property
-    def exported(self) -> Link:
-        """What makes them of sums of votes in other programs."""
+        """The gradients alone, for queries that select and measure nothing."""
+        rule: ChannelRule = replace(cast(Any, self), measures=False)
+        return rule
 
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
+        return measured
 
+    @abstractmethod
+    def __call__(self, margins: Margins, labels: Labels) -> Integers:
+        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
+
+    @abstractmethod
+    def answer(self, margins: Integers) -> Floats:
+        """Return the probabilities of the classes, or the outcomes, of margins (records, columns)."""
+
+    @abstractmethod
     def votes(self, steps: Floats) -> Integers:
         """Return steps (..., columns), cut to a longest one, as whole votes."""
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Loss):
     """The logistic loss: gradients and curvatures of records weighted by a cap.
 
     Let p be the model's probabilities and t = 1 - p_y. A record weighs w = min(1, cap / t). For each class k (two classes need
@@ -117,27 +109,17 @@ class Logistic:
     tenths: int = 8  # cap = 1 - tenths / (10 K); files of version 0.2 may hold 5
     measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
-    columns: int = field(init=False, repr=False, compare=False)  # one margin a class; of two the second's lead alone
-    scored: int = field(init=False, repr=False, compare=False)
-    channels: int = field(init=False, repr=False, compare=False)
     cap: int = field(init=False, repr=False, compare=False)  # the largest absolute gradient of a record, in units
     thousandths: int = field(init=False, repr=False, compare=False)  # c, in thousandths
-    curvature: float = field(init=False, repr=False, compare=False)
     # Whether w p_k is measured instead of w p_k (1 - p_k): K > 2, pure. Gradients g sum to zero over classes, so
     # s = g / p solves (diag p - p p^T) s = g; steps do not overshoot.
     by_share: bool = field(init=False, repr=False, compare=False)
-    scored_l1: int = field(init=False, repr=False, compare=False)
-    l1: int = field(init=False, repr=False, compare=False)
-    l2_squared: int = field(init=False, repr=False, compare=False)
     initial_counts: ChannelRule = field(init=False, repr=False, compare=False)  # what the start is read from
 
-    gradient_sd: ClassVar[float] = 1.0
-    scale: ClassVar[Literal["log-odds"]] = "log-odds"
-    origin: ClassVar[float] = 0.0
-    vote_steps: ClassVar[float] = VOTE_STEPS
-    unit: ClassVar[float] = VOTE_STEPS
-    prior: ClassVar[Prior] = LOG_ODDS
-    linear: ClassVar[bool] = False
+    scale = "log-odds"
+    origin = 0.0
+    vote_steps = unit = float(VOTE_STEPS)
+    prior = LOG_ODDS
 
     def __post_init__(self) -> None:
         two = self.n_classes == 2
@@ -153,32 +135,15 @@ class Logistic:
         else:  # 2 t + c t (2 - t), and twice the squares of two classes
             l1 = 2 * cap + -(-multiple * above * (2 * UNIT - above) // (1000 * UNIT))
             l2_squared = 2 * (above**2 + curvature**2)
-        derived = {
-            "columns": columns,
-            "scored": columns,
-            "channels": 2 * columns if self.measures else columns,
-            "cap": cap,
-            "thousandths": multiple,
-            "curvature": multiple / 1000,
-            "by_share": by_share,
-            "scored_l1": cap if two else 2 * cap,
-            "l1": l1,
-            "l2_squared": l2_squared,
-            "initial_counts": OnesByClass(self.n_classes),
-        }
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
-
-    @lazy
-    def scores(self) -> Logistic:
-        return replace(self, measures=False)
+        norms = {"scored_l1": cap if two else 2 * cap, "l1": l1, "l2_squared": l2_squared}
+        vars(self).update(norms, columns=columns, scored=columns, channels=2 * columns if self.measures else columns)
+        vars(self).update(cap=cap, thousandths=multiple, curvature=multiple / 1000, by_share=by_share)
+        vars(self).update(initial_counts=OnesByClass(self.n_classes), exported=Softmax(VOTE_STEPS, cap / UNIT))
 
     def start(self, released: Integers, deviation: float) -> Start:
-        """Return the start by noisy numbers of records, (classes,).
-
-        The noisy shares are smoothed towards uniform. The margins are halfway (in log) between uniform and those where
-        the mean gradient is zero: at those, records of rare classes would have small weights.
-        """
+        """Return the start by noisy numbers of records, (classes,), whose shares are smoothed towards uniform."""
+        # The margins are halfway (in log) between uniform and those where the mean gradient is zero: at those, records of
+        # rare classes would have small weights.
         counts = np.maximum(released, 0) + 1 + CLEAR * deviation
         records = max(float(np.sum(released)), 1.0)
         share = counts / counts.sum()
@@ -187,22 +152,20 @@ class Logistic:
         weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - p, 1e-9))
         curvature = records * float(share @ weight) * p * (1 - p)
         spread = float((share * (1 - share)).sum()) / max(1 - 1 / self.n_classes, 1e-9)
-        return Start(records, spread, self.margins_of(p), curvature[: self.scored])
+        return Start(records, spread, self._margins_of(p), curvature[: self.scored])
 
-    def margins_of(self, p: Floats) -> Integers:
+    def _margins_of(self, p: Floats) -> Integers:
         """Return the margins (columns,) whose softmax is ``p`` (classes,)."""
         odds = np.log(p)
         margins = odds[1:] - odds[:1] if self.n_classes == 2 else odds - odds.mean()
         return np.asarray(np.rint(margins * VOTE_STEPS), dtype=np.int64)
 
     def weighted(self, weights: Floats) -> Integers:
-        """Return the shift of margins (columns,) by positive weights (classes,).
-
-        The predicted class then maximizes weight times calibrated probability: of two classes up to the rounding to a
-        vote, of more where these products are nearly equal.
-        """
+        """Return the shift of margins (columns,) by positive weights (classes,)."""
+        # The predicted class then maximizes weight times calibrated probability: of two classes up to the rounding to a
+        # vote, of more where these products are nearly equal.
         even = 1 / weights
-        return -self.margins_of(uncalibrated(even / even.sum(), self.cap))
+        return -self._margins_of(uncalibrated(even / even.sum(), self.cap))
 
     def votes(self, steps: Floats) -> Integers:
         """Return steps (..., columns) as whole votes: at most 1 for a class, centred over more than two classes."""
@@ -212,10 +175,6 @@ class Logistic:
             steps = np.clip(steps, -LONGEST_STEP, LONGEST_STEP)
             steps = steps - steps.mean(axis=-1, keepdims=True)
         return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
-
-    @property
-    def exported(self) -> Softmax:
-        return Softmax(VOTE_STEPS, self.cap / UNIT)
 
     def answer(self, margins: Integers) -> Floats:
         if self.n_classes == 2:  # the first has no votes
@@ -229,16 +188,11 @@ class Logistic:
         return np.asarray(mass * (1 - mass / max(float(mass.sum()), 1e-9)))
 
     @lazy
-    def _exponentials(self) -> Integers:
-        table = np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS)
-        return np.asarray(np.rint(table * EXPONENTIALS), dtype=np.int64)
-
-    @lazy
     def _by_lead(self) -> npt.NDArray[np.int32]:
         """The channels of two classes by label and lead of the second, (2, leads, channels); the ends stand for all beyond."""
-        most = len(self._exponentials) - 1
+        most = len(EXPONENTIALS) - 1
         lead = np.arange(-most, most + 1)
-        ahead, behind = self._exponentials[0], self._exponentials[np.abs(lead)]
+        ahead, behind = EXPONENTIALS[0], EXPONENTIALS[np.abs(lead)]
         total = ahead + behind
         by_label = []
         for label, others in enumerate((np.where(lead > 0, ahead, behind), np.where(lead > 0, behind, ahead))):
@@ -250,15 +204,14 @@ class Logistic:
             by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
         return np.ascontiguousarray(np.stack(by_label)[..., : self.channels], dtype=np.int32)
 
-    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
+    def __call__(self, margins: Margins, labels: Labels) -> Integers:
         check_shape(margins, (len(labels), self.columns), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
         if self.n_classes == 2:
             kernels.look_up_channels(margins, labels, self._by_lead, out)
         else:
-            multiple = self.thousandths
-            kernels.logistic_channels(margins, labels, self._exponentials, UNIT, self.cap, multiple, self.by_share, out)
+            c = self.thousandths
+            kernels.logistic_channels(margins, labels, EXPONENTIALS, UNIT, self.cap, c, self.by_share, out)
         return out
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.monotone import holds
+from hedgerow.additive.round import Codes, Term
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import Packed, Term, joined
 from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
-from hedgerow.export import Link, ScoringForm, Trees
+from hedgerow.export import ScoringForm, Trees
 from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates, binary, multiway
@@ -25,10 +28,91 @@ from hedgerow.survey import merged_encoder, merged_to_arrays
 from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 
-Codes = npt.NDArray[np.unsignedinteger]
-
 OF_START = "init_"  # begins the names of the arrays of a start
-USUAL = Logistic.tenths  # of a loss whose cap is not written to files
+
+
+def joined(terms: Sequence[Term]) -> list[Term]:
+    """Return terms without sums, those of the same cuts and feature added up into one, in the order of the first of each."""
+    by_key: dict[tuple[Any, ...], Term] = {}
+    for term in terms:
+        votes = term.votes + by_key[term.key].votes if term.key in by_key else term.votes
+        by_key[term.key] = Term(term.cuts, term.feature, votes)
+    return list(by_key.values())
+
+
+WIDEST_TABLE = 1 << 17  # margins of which all answers are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A start and terms as arrays of one kernel, ``kernels.add_terms``."""
+
+    start: Integers  # (columns,): the margin of every record before the first term
+    terms: Sequence[Term]  # no two of the same cuts and feature
+    dtype: np.dtype[Any]  # of codes
+
+    @lazy
+    def reads(self) -> list[int]:
+        return sorted({feature for term in self.terms for feature in term.features})
+
+    @lazy
+    def ends(self) -> Integers:
+        """Bounds of every margin, (2, columns)."""
+        low, high = self.start.copy(), self.start.copy()
+        for term in self.terms:
+            low += term.votes.min(axis=(0, 1))
+            high += term.votes.max(axis=(0, 1))
+        return np.stack([low, high])
+
+    @lazy
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """What the kernel reads of terms."""
+        steps, counts, votes = list[tuple[int, int, int]](), [], []
+        for term in self.terms:
+            before = len(steps)
+            for (
+                cut
+            ) in term.cuts:  # steps turn a digit, side[0] at first, into the side of a code: last code before it, shift
+                turns = np.flatnonzero(np.diff(cut.side)).tolist() or [len(cut.side) - 1]
+                steps += [(cut.by, turn, int(place == 0)) for place, turn in enumerate(turns)]
+            counts.append(len(steps) - before)
+            turned = sum(int(cut.side[0]) << digit for digit, cut in enumerate(reversed(term.cuts)))
+            votes.append(term.votes[np.arange(len(term.votes)) ^ turned].reshape(-1, term.columns))
+        # Contiguous, or one step would be another kind of array to numba than several.
+        by, at, shift = np.ascontiguousarray(np.array(steps, dtype=np.int64).reshape(-1, 3).T)
+        begins = np.cumsum([0, *map(len, votes)])
+        all_votes = np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]).T
+        # What a sum of votes may pass on the way is within what all of them reach together.
+        reach = np.abs(self.start).max(initial=0) + sum(int(np.abs(term.votes).max()) for term in self.terms)
+        kind = np.int32 if max(reach, begins[-1]) < 1 << 31 else np.int64
+        places = np.stack([begins[:-1], [term.votes.shape[1] for term in self.terms]], axis=1)
+        return (
+            np.array([term.feature for term in self.terms], dtype=np.int64),
+            np.cumsum([0, *counts], dtype=np.int64),
+            by,
+            at.astype(self.dtype),
+            shift,
+            places.astype(kind),
+            np.ascontiguousarray(all_votes, dtype=kind),
+        )
+
+    def margins(self, codes: Codes) -> npt.NDArray[np.signedinteger]:
+        votes = self.arrays[-1]
+        margins = np.repeat(self.start.astype(votes.dtype)[:, None], len(codes), axis=1)
+        # By column, any number of records is one kind of array to numba; of those by record, one record is another.
+        kernels.add_terms(np.ascontiguousarray(codes.T), *self.arrays, margins)
+        return np.ascontiguousarray(margins.T)  # in which order numpy adds up a row depends on how it lies in memory
+
+    def table(
+        self, answer: Callable[[Integers], npt.NDArray[Any]], records: int
+    ) -> Callable[[npt.NDArray[np.signedinteger]], npt.NDArray[Any]]:
+        """Return what answers as ``answer`` does of margins (records, 1), and looks answers up where that takes less time."""
+        # ``answer`` must treat each record by itself, so that what stands in the table is what it would say.
+        low, high = self.ends[:, 0].tolist()
+        if len(self.start) != 1 or high - low >= min(WIDEST_TABLE, records):
+            return answer
+        answers = answer(np.arange(low, high + 1)[:, None])
+        return lambda margins: answers[margins[:, 0] - low]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +154,6 @@ class AdditiveModel(Model):
     def packed(self) -> Packed:
         return Packed(self.start, joined(self.terms), self.encoder.dtype)
 
-    def margins(self, codes: Codes) -> npt.NDArray[np.signedinteger]:
-        return self.packed.margins(codes)
-
     def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
         columns = read_columns(X, self.encoder.schema.features)
         packed = self.packed
@@ -103,15 +184,46 @@ class AdditiveModel(Model):
 
     @lazy
     def form(self) -> ScoringForm:
-        return scoring(self.encoder, self.start, joined(self.terms), self.loss.exported)
+        """The start and terms as trees, a level for each cut and one for a feature; of two classes the first gets no votes."""
+        encoder, terms = self.encoder, joined(self.terms)
+        sides = {(cut.by, cut.side.tobytes()): (cut.by, cut.side) for term in terms for cut in term.cuts}
+        codes = {term.feature: (term.feature, np.arange(encoder.n_codes[term.feature])) for term in terms}
+        tests = {key: number for number, key in enumerate([*sides, *codes])}
+        read = [*sides.values(), *codes.values()]
+        branch = np.zeros((len(read), int(encoder.n_codes.max())), dtype=np.int64)
+        for row, (_, branches) in zip(branch, read, strict=True):
+            row[: len(branches)] = branches
+        test, first_child, votes, roots = [np.array([-1])], [np.zeros(1, dtype=np.int64)], [self.start[None]], [0]
+        for term in terms:
+            roots.append(sum(map(len, test)))
+            cells, width, columns = term.votes.shape
+            cuts = [tests[cut.by, cut.side.tobytes()] for level, cut in enumerate(term.cuts) for _ in range(1 << level)]
+            children = np.repeat([2, width, 0], [cells - 1, cells, cells * width])  # of each node, level by level
+            test.append(np.array([*cuts, *[tests[term.feature]] * cells, *[-1] * (cells * width)]))
+            first_child.append(np.where(children > 0, roots[-1] + 1 + np.cumsum(children) - children, 0))
+            none = np.zeros((2 * cells - 1, columns), dtype=np.int64)
+            votes.append(np.concatenate([none, term.votes.reshape(-1, columns)]))
+        of_nodes = np.concatenate(votes)
+        if len(encoder.schema.classes) == 2:
+            of_nodes = np.hstack([np.zeros_like(of_nodes), of_nodes])
+        trees = Trees(
+            len(encoder.n_codes),
+            np.array(roots),
+            np.concatenate(test),
+            np.concatenate(first_child),
+            np.array([feature for feature, _ in read], dtype=np.int64),
+            np.array([branches.max(initial=0) + 1 for _, branches in read], dtype=np.int64),
+            branch,
+        )
+        return trees.scoring(encoder, of_nodes, self.loss.exported)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the named arrays of format 3 of the model files, or 4 with a start, which ``restored`` reads."""
         if self.parts is not None:
             start, own = (part.to_arrays() for part in self.parts)
             return {**own, **{f"{OF_START}{name}": array for name, array in start.items()}}
-        if isinstance(self.loss, Logistic):
-            loss = {} if self.loss.tenths == USUAL else {"cap": np.array([self.loss.cap], dtype=np.int64)}
+        if isinstance(self.loss, Logistic):  # of the usual cap nothing is written
+            loss = {} if self.loss.tenths == Logistic.tenths else {"cap": np.array([self.loss.cap], dtype=np.int64)}
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
@@ -130,48 +242,6 @@ class AdditiveModel(Model):
         }
 
 
-def scoring(encoder: Encoder, start: Integers, terms: Sequence[Term], link: Link) -> ScoringForm:
-    """Return a start (columns,) and terms as trees; of two classes the first gets no votes."""
-    sides = {(cut.by, cut.side.tobytes()): (cut.by, cut.side) for term in terms for cut in term.cuts}
-    codes = {feature: (feature, np.arange(encoder.n_codes[feature])) for feature in (term.feature for term in terms)}
-    tests = {key: number for number, key in enumerate([*sides, *codes])}
-    read = [*sides.values(), *codes.values()]
-    branch = np.zeros((len(read), int(encoder.n_codes.max())), dtype=np.int64)
-    for row, (_, branches) in zip(branch, read, strict=True):
-        row[: len(branches)] = branches
-    test, first_child, votes, roots = [np.array([-1])], [np.zeros(1, dtype=np.int64)], [start[None]], [0]
-    for term in terms:
-        roots.append(sum(map(len, test)))
-        cuts = [tests[cut.by, cut.side.tobytes()] for level, cut in enumerate(term.cuts) for _ in range(1 << level)]
-        shape = _shape(len(term.votes), term.votes.shape[1])
-        inner = np.array([*cuts, *[tests[term.feature]] * len(term.votes)])
-        test.append(np.where(shape == 0, -1, np.pad(inner, (0, len(shape) - len(inner)))))
-        first_child.append(np.where(shape == 0, 0, shape + roots[-1]))
-        none = np.zeros((len(inner), len(start)), dtype=np.int64)
-        votes.append(np.concatenate([none, term.votes.reshape(-1, len(start))]))
-    of_nodes = np.concatenate(votes)
-    trees = Trees(
-        len(encoder.n_codes),
-        np.array(roots),
-        np.concatenate(test),
-        np.concatenate(first_child),
-        np.array([feature for feature, _ in read], dtype=np.int64),
-        np.array([branches.max(initial=0) + 1 for _, branches in read], dtype=np.int64),
-        branch,
-    )
-    return trees.scoring(
-        encoder, np.hstack([np.zeros_like(of_nodes), of_nodes]) if len(encoder.schema.classes) == 2 else of_nodes, link
-    )
-
-
-def _shape(cells: int, codes: int) -> Integers:
-    """Return the first child of each node of a term's tree, 0 for leaves: a level a cut, a node a cell, its codes."""
-    first_child = np.zeros(2 * cells - 1 + cells * codes, dtype=np.int64)
-    first_child[: cells - 1] = 2 * np.arange(cells - 1) + 1
-    first_child[cells - 1 : 2 * cells - 1] = 2 * cells - 1 + codes * np.arange(cells)
-    return first_child
-
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 MOST_CUTS = 16  # of a term in a file: its cells are two to that power
@@ -179,54 +249,29 @@ OLD_CUTS = 2  # of a term of version 0.2
 OLD_TENTHS = 5  # ``Logistic.tenths`` of the files of version 0.2 that hold a cap
 LARGEST_VOTE = 1 << 40  # in a file: sums of 65 536 terms of it fit 64 bits
 DAMAGED = "the file's terms are damaged; fit the model again."
-NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
-NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."
 
 
 def restored(
     arrays: Arrays, fine: Encoder, loss: Logistic | Squared, max_terms: int, signs: Sequence[int]
 ) -> AdditiveModel:
-    """Return the model of at most ``max_terms`` terms that was written as ``arrays``, by this version or an earlier one.
-
-    ``fine`` reads records before bins are merged, and ``loss`` is the plan's. FileFormatError if they are no such model.
-    """
+    """Return the model of at most ``max_terms`` terms that was written as ``arrays``, by this version or an earlier one."""
+    # ``fine`` reads records before bins are merged, and ``loss`` is the plan's. FileFormatError if they are no such model.
     encoder = merged_encoder(arrays, fine)
     if "cap" in arrays:
-        if not isinstance(loss, Logistic):
-            raise FileFormatError(NOT_ITS_CAP)
-        loss = replace(loss, tenths=OLD_TENTHS)
-        if not np.array_equal(arrays["cap"], [loss.cap]):
-            raise FileFormatError(NOT_ITS_CAP)
+        if isinstance(loss, Logistic):
+            loss = replace(loss, tenths=OLD_TENTHS)
+        if not isinstance(loss, Logistic) or not np.array_equal(arrays["cap"], [loss.cap]):
+            raise FileFormatError("the file's cap of gradients is none of this model's; fit the model again.")
     read = _terms if "terms" in arrays else _old_terms
     terms = tuple(read(arrays, encoder, loss))
     if len(terms) > max_terms or any(len(set(term.features)) < len(term.features) for term in terms):
         raise FileFormatError(DAMAGED)
     if any(signs) and not holds(terms, signs):
-        raise FileFormatError(NOT_MONOTONE)
+        raise FileFormatError("the file's curves do not go as its monotonic_cst says; fit the model again.")
     start = np.zeros(loss.columns, dtype=np.int64)
     if "terms" in arrays:
         start = array_of(arrays, "start", np.int64, start.shape, -LARGEST_VOTE, LARGEST_VOTE)
     return AdditiveModel(encoder, loss, start, terms, tuple(signs))
-
-
-def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
-    """Return whether every curve is monotone after each of the terms: rising in a feature with sign 1, falling for -1.
-
-    The order is that of the feature's codes; the last code, of missing values, is outside the order.
-    """
-    curves: dict[int, Integers] = {}
-    for term in terms:
-        votes = term.votes[..., 0]
-        if not term.cuts:
-            votes = votes + curves.get(term.feature, 0)
-            curves[term.feature] = votes
-        if np.any(signs[term.feature] * np.diff(votes[:, :-1], axis=1) < 0):
-            return False
-        for level, cut in enumerate(term.cuts):
-            sides = votes.reshape(1 << level, 2, -1)
-            if cut.side[:-1].any() and np.any(signs[cut.by] * (sides[:, 1] - sides[:, 0]) < 0):
-                return False
-    return True
 
 
 def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
@@ -243,25 +288,19 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     units: list[list[int]] = [[]] * len(about)
     if not isinstance(loss, Logistic):  # of classifiers all terms have one
         units = array_of(arrays, "units", np.int64, (len(about), 2), 1, LARGEST_VOTE).tolist()
-    cut_list = iter(_cuts(array_of(arrays, "cuts", np.int64, (int(cuts.sum()), 2), 0), encoder))
-    first = last_sum = 0
+    by, last_code = array_of(arrays, "cuts", np.int64, (int(cuts.sum()), 2), 0).T
+    if np.any(by >= len(encoder.n_codes)) or np.any(last_code >= encoder.n_codes[by] - 1):
+        raise FileFormatError(DAMAGED)
+    cut_list = zip(by.tolist(), last_code.tolist(), strict=True)
+    n_codes, numeric = encoder.n_codes.tolist(), encoder.schema.is_numeric
     of_terms = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
     for (j, count, height, many, known, deviation), scale in zip(of_terms, units, strict=True):
-        own, first = votes[first : first + many], first + many
-        released, last_sum = sums[last_sum : last_sum + known * many], last_sum + known * many
-        shape = (height, int(encoder.n_codes[j]), -1)
-        of_cells = released.reshape(shape) if known else None
-        by = tuple(next(cut_list) for _ in range(count))
-        yield Term(by, j, own.reshape(shape), of_cells, deviation, *scale)
-
-
-def _cuts(table: Integers, encoder: Encoder) -> Iterator[Cut]:
-    by, code = table.T
-    if np.any(by >= len(encoder.n_codes)) or np.any(code >= encoder.n_codes[by] - 1):
-        raise FileFormatError(DAMAGED)
-    numeric = encoder.schema.is_numeric
-    for j, last in table.tolist():
-        yield Cut.at(j, last, int(encoder.n_codes[j]), ordered=bool(numeric[j]))
+        shape = (height, n_codes[j], -1)
+        own, votes = votes[:many], votes[many:]
+        of_cells = sums[:many].reshape(shape) if known else None
+        sums = sums[known * many :]
+        made = tuple(Cut.at(k, last, n_codes[k], ordered=bool(numeric[k])) for k, last in islice(cut_list, count))
+        yield Term(made, j, own.reshape(shape), of_cells, deviation, *scale)
 
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
@@ -275,7 +314,17 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
     forest = Forest.from_arrays(arrays, candidates, classes)
     votes = array_of(arrays, "votes", np.int64, (forest.n_nodes, classes), -LARGEST_VOTE, LARGEST_VOTE)
     votes = votes[:, 1:] - votes[:, :1] if classes == 2 else votes
-    masses = _old_masses(arrays, forest.n_nodes, loss)
+    masses = None  # the released sums of each node, (nodes, channels)
+    if "sums" in arrays:
+        # A cell could hold several codes: each gets an equal part of its sums. So the noise of a code is not known, and no curve
+        # of such a model has a band.
+        sums = array_of(arrays, "sums", np.int64, (None, loss.channels))
+        cell = array_of(arrays, "cell", np.int32, (forest.n_nodes,), -1, len(sums) - 1)
+        array_of(arrays, "noise", np.int64, (2,), 1)
+        leaves = np.bincount(cell[cell >= 0], minlength=len(sums))
+        if np.any(leaves == 0):
+            raise FileFormatError(DAMAGED)
+        masses = np.where(cell[:, None] >= 0, sums[cell] // np.maximum(leaves, 1)[cell][:, None], 0)
     for root in forest.roots.tolist():
         cuts: list[Cut] = []
         nodes = np.array([root])
@@ -295,20 +344,3 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
         shape = (1 << len(cuts), arity, -1)
         sums = None if masses is None else masses[nodes].reshape(shape)
         yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums)
-
-
-def _old_masses(arrays: Arrays, nodes: int, loss: Logistic) -> Integers | None:
-    """Return the released sums of each node of old trees, (nodes, channels), for masses; None where there are none.
-
-    A cell could hold several codes: each gets an equal part of its sums. So the noise of a code is not known, and no curve of
-    such a model has a band.
-    """
-    if "sums" not in arrays:
-        return None
-    sums = array_of(arrays, "sums", np.int64, (None, loss.channels))
-    cell = array_of(arrays, "cell", np.int32, (nodes,), -1, len(sums) - 1)
-    array_of(arrays, "noise", np.int64, (2,), 1)
-    leaves = np.bincount(cell[cell >= 0], minlength=len(sums))
-    if np.any(leaves == 0):
-        raise FileFormatError(DAMAGED)
-    return np.where(cell[:, None] >= 0, sums[cell] // np.maximum(leaves, 1)[cell][:, None], 0)

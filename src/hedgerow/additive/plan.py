@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from hedgerow.additive.estimate import Estimate, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
-from hedgerow.additive.model import AdditiveModel, restored
-from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound, projected
-from hedgerow.additive.starts import StartVotes, restored_parts, start_on, together
-from hedgerow.additive.terms import Term
-from hedgerow.arrays import lazy
+from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
+from hedgerow.additive.monotone import projected
+from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound
+from hedgerow.additive.squared import Squared
+from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
+from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
-from hedgerow.mechanisms import Budget, Noise, PublicChoice
+from hedgerow.errors import FileFormatError
+from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.parameters import UNIT, ClassWeights
-from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, Sequence, cost
+from hedgerow.privacy.accounting import Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
@@ -59,6 +62,7 @@ class Rules:
     rounds_before_cuts: int = 12  # or until a round has no significant effect
     min_snr_for_cuts: float = 300.0
     rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
+    full_step_snr: float = 0.0  # below it a step is multiplied by the probability that there is an effect
     # Selections read a random sample of about so many records, since the noise hides what the others add: this saves time.
     cut_sample: float = 2.0**20  # in rounds of several cuts
     curve_sample: float = 2.0**17  # in rounds of at most one cut,
@@ -73,50 +77,35 @@ MIN_BINS, MAX_BINS = 8, 40  # of a numeric feature, whatever the signal-to-noise
 MIN_ROUNDS = 2.0  # below which one query would spend everything
 
 
-@dataclass(frozen=True, eq=False)
 class InitialQueries:
-    """What is asked before the first round: what the loss starts with, and histograms by which fine bins are merged."""
+    """What is asked before the first round: what the loss starts with, and histograms by which fine bins are merged.
 
-    loss: Logistic
-    budget: Budget
-    share: Fraction
-    survey: Survey
-    start_share: Fraction  # for the error of the model that the fit starts from; 0 without one
+    ``share`` of the budget is for the former, ``start_share`` for the error of the model that the fit starts from; 0 without one.
+    """
 
-    @property
-    def left(self) -> Budget:
-        return self.budget * (self.survey.left - self.share - self.start_share)
+    final_share = 0.0  # of the units of rounds, for a last query
 
-    @lazy
-    def _noise(self) -> Any:
-        return (self.budget * self.share).noise()
-
-    @property
-    def event(self) -> Sequence:
-        asked = self._noise.event("what the model starts with", draws=self.loss.initial_counts.channels)
-        if not self.start_share:
-            return Sequence((asked, *self.survey.event.parts))
-        of_start = self._start_noise.event("what the start lacks", draws=self.loss.channels)
-        return Sequence((asked, *self.survey.event.parts, of_start))
-
-    @lazy
-    def _start_noise(self) -> Noise:
-        return (self.budget * self.start_share).noise_for(self.loss.l1, self.loss.l2_squared)
+    def __init__(self, loss: Logistic, budget: Budget, share: Fraction, survey: Survey, start_share: Fraction) -> None:
+        self.loss, self.survey, self.n_counts = loss, survey, loss.initial_counts.channels
+        self._noise = (budget * share).noise()
+        parts: list[Event] = [self._noise.event("what the model starts with", draws=self.n_counts), *survey.event.parts]
+        if start_share:
+            self._start_noise = (budget * start_share).noise_for(loss.l1, loss.l2_squared)
+            parts.append(self._start_noise.event("what the start lacks", draws=loss.channels))
+        self.event = Sequence(tuple(parts))
+        self.left = budget * (survey.left - share - start_share)
 
     def act(self, curator: Queryable) -> Start:
         released = curator.open_round(self.loss.initial_counts).whole_sums(self._noise)
-        start = self.loss.start(released, self._noise.deviation)
-        few = too_few(int(released.sum()), self._noise, self.loss.initial_counts.channels)
+        few = too_few(int(released.sum()), self._noise, self.n_counts)
         curator.warnings += few
         if not few and released.shape == curator.evidence.sums.shape:  # otherwise that warning is about all classes
             curator.evidence.add(released, self._noise.deviation)
-        return start
+        return self.loss.start(released, self._noise.deviation)
 
     def beyond(self, curator: Queryable, votes: StartVotes, start: Start) -> Start:
-        """Return the start whose margins are the constant correction to a start model, one shrunken Newton step.
-
-        Sets all margins to ``votes``, the start model's, and measures the sums of gradients and curvatures there.
-        """
+        """Return the start whose margins are the constant correction to a start model, one shrunken Newton step."""
+        # Sets all margins to ``votes``, the start model's, and measures the sums of gradients and curvatures there.
         loss, noise = self.loss, self._start_noise
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
@@ -124,20 +113,17 @@ class InitialQueries:
         estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
-    def merge(self, curator: Queryable, bins: int, records: float, n_counts: int) -> Encoder:
-        """Merge the records' fine bins to about so many, and return how records are read then.
-
-        ``records`` is the sum of ``n_counts`` noisy counts.
-        """
+    def merge(self, curator: Queryable, bins: int, records: float) -> Encoder:
+        """Merge the records' fine bins to about so many, and return how records are read then."""
+        # ``records`` is the sum of ``n_counts`` noisy counts.
         histograms = self.survey.histograms(curator.open_round(Ones()))
-        deviation = self._noise.deviation * math.sqrt(n_counts)
+        deviation = self._noise.deviation * math.sqrt(self.n_counts)
         curator.warnings += self.survey.column_warnings(histograms, records, deviation)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
 
 
-@dataclass(frozen=True, eq=False)
 class Rounds:
     """The rounds of a fit. A round spends a whole number of units.
 
@@ -146,38 +132,26 @@ class Rounds:
     has a second alternative, one pure step of the total epsilon, since the other accountants charge a single step most.
     """
 
-    loss: Loss
-    budget: Budget
-    units: int
-    most_cuts: int
-    most_codes: int
-    _made: dict[tuple[int, int], OneRound] = field(default_factory=dict)
-
-    @lazy
-    def _unit(self) -> OneRound:
-        return OneRound(self.loss, self.budget / self.units, self.most_cuts, self.most_codes)
-
-    @lazy
-    def _cost(self) -> Cost:
-        return cost(self._unit.event)
-
-    @lazy
-    def event(self) -> Event:
-        alternatives: list[Event] = [Sequence((self._unit.event,) * self.units)]
-        if not self.budget.concentrated:
-            alternatives.append(Pure(self._cost.epsilon * self.units, "any rounds", "all units in one step"))
+    def __init__(self, loss: Loss, budget: Budget, units: int, most_cuts: int, most_codes: int) -> None:
+        self.budget, self.units, self.most_cuts = budget, units, most_cuts
+        self._unit = OneRound(loss, budget / units, most_cuts, most_codes)
+        self._cost = cost(self._unit.event)
+        alternatives: list[Event] = [Sequence((self._unit.event,) * units)]
+        if not budget.concentrated:
+            alternatives.append(Pure(self._cost.epsilon * units, "any rounds", "all units in one step"))
         label = "rounds of some units and cuts each, as released values say, none of which costs more than its units"
-        return OneOf(tuple(alternatives), label)
+        self.event = OneOf(tuple(alternatives), label)
+        self._made: dict[tuple[int, int], OneRound] = {}
 
     def one(self, units: int, cuts: int) -> OneRound:
         if (units, cuts) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
             if not budget.concentrated:  # a pure round costs no more than its budget
                 budget = replace(budget, amount=min(budget.amount, most.epsilon))
-            made = OneRound(self.loss, budget, cuts, self.most_codes)
+            made = replace(self._unit, budget=budget, cuts=cuts)
             while not cost(made.event).at_most(most):  # by a rounding
                 budget *= 1 - ROUNDING
-                made = OneRound(self.loss, budget, cuts, self.most_codes)
+                made = replace(self._unit, budget=budget, cuts=cuts)
             self._made[units, cuts] = made
         return self._made[units, cuts]
 
@@ -207,68 +181,53 @@ class AdditivePlan:
         started: bool = False,
         fine: Encoder | None = None,
     ) -> None:
-        self._schema, self._claim = schema, claim
-        self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
-        self._rounds, self._init, self._started = rounds, init, started or init is not None
+        given: dict[str, Any] = {
+            "rounds": rounds,
+            "bins": bins,
+            "most_cuts": most_cuts,
+            "signs": signs,
+            "weights": weights,
+        }
+        self._on_fine_bins = partial(type(self), rules, schema, claim, **given, init=init, started=started)
+        self._rules, self._rounds, self._bins, self._signs, self._weights = rules, rounds, bins, signs, weights
+        self._started = started or init is not None
         self._start_share = rules.start_share if self._started else Fraction(0)
         # Numeric features in fine bins, which the survey merges
         self.encoder = fine_encoder(schema) if fine is None else fine
-        self._limit = most_cuts
         limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
         # Cache: the budget search ends with the budget that is used.
         self._known: dict[Budget, tuple[InitialQueries, Rounds]] = {}
         self._budget = Budget.of(claim, self._event, largest=Claim.rho)
-        self._initial_queries, self._stage = self._stages(self._budget)
         self.event = self._event(self._budget)
+        self._initial_queries, self._stage = self._known[self._budget]
         self._loss = self._initial_queries.loss
         self._start = None if init is None else start_on(init, self.encoder, self._loss, signs, most_cuts)
         # What the start says of records as they are read.
-        self._votes = None if self._start is None else StartVotes.of(self._start, self.encoder)
+        self._votes: StartVotes | None = None
+        if self._start is not None:
+            self._votes = StartVotes(self._start.packed, codes_in(self._start.encoder, self.encoder))
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
-        if encoder.max_bins != FINE:
-            return self
-        return type(self)(
-            self._rules,
-            self._schema,
-            self._claim,
-            rounds=self._rounds,
-            bins=self._bins,
-            most_cuts=self._limit,
-            signs=self._signs,
-            weights=self._weights,
-            init=self._init,
-            started=self._started,
-            fine=encoder,
-        )
+        return self._on_fine_bins(fine=encoder) if encoder.max_bins == FINE else self
 
-    def _stages(self, budget: Budget) -> tuple[InitialQueries, Rounds]:
-        if budget in self._known:
-            return self._known[budget]
-        initial = self._initial_queries_of(budget)
-        units = BUDGET_UNITS if self._rounds is None else self._units_for(self._rounds)
-        most_bins = MAX_BINS if self._bins is None else self._bins
-        numeric = np.array(self.encoder.schema.is_numeric)
-        codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
-        rounds = Rounds(initial.loss, initial.left, units, self._most_cuts, int(codes.max()))
-        self._known = {budget: (initial, rounds)}
-        return self._known[budget]
-
-    def _initial_queries_of(self, budget: Budget) -> InitialQueries:
+    def _queries(self, budget: Budget) -> InitialQueries:
+        loss = Logistic(len(self.encoder.schema.classes), normal=budget.concentrated)
         survey = SurveyRecipe().survey(budget, self.encoder)
-        return InitialQueries(self._loss_of(budget), budget, self._rules.initial_share, survey, self._start_share)
-
-    def _loss_of(self, budget: Budget) -> Logistic:
-        return Logistic(len(self.encoder.schema.classes), normal=budget.concentrated)
-
-    def _units_for(self, rounds: int) -> int:
-        """Return the units for a requested number of rounds; the regressor adds the final mean."""
-        return rounds
+        return InitialQueries(loss, budget, self._rules.initial_share, survey, self._start_share)
 
     def _event(self, budget: Budget) -> Event:
-        initial, rounds = self._stages(budget)
+        if budget not in self._known:
+            initial, units = self._queries(budget), self._rounds or BUDGET_UNITS
+            if self._rounds is not None:
+                units += math.ceil(units * initial.final_share)
+            most_bins = MAX_BINS if self._bins is None else self._bins
+            numeric = np.array(self.encoder.schema.is_numeric)
+            codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
+            rounds = Rounds(initial.loss, initial.left, units, self._most_cuts, int(codes.max()))
+            self._known = {budget: (initial, rounds)}
+        initial, rounds = self._known[budget]
         return Sequence((*initial.event.parts, rounds.event))
 
     def fit(self, curator: Queryable) -> AdditiveModel:
@@ -276,10 +235,8 @@ class AdditivePlan:
         if self._votes is not None:
             start = self._initial_queries.beyond(curator, self._votes, start)
         snr = self._snr(start.records)
-        n_counts = self._loss.initial_counts.channels
-        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records, n_counts)
-        fit = Fit(encoder, start.curvature, *self._draw_samples(curator, start.records))
-        fit.begin(start.margins)
+        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
+        fit = Fit(encoder, start.curvature, start.margins, *self._draw_samples(curator, start.records))
         schedule = RoundSchedule(
             self, snr * start.spread, self._stage.units, may_cut=snr >= self._rules.min_snr_for_cuts
         )
@@ -287,8 +244,7 @@ class AdditivePlan:
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
-        own = AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs)
-        return own if self._start is None else together(self._start, own)
+        return self._model(fit, self._loss, margins)
 
     def _boost(
         self,
@@ -308,11 +264,16 @@ class AdditivePlan:
             by = self._cut_features(curator, fit, snr) if cuts else []
             term, estimate = this_round.run(curator, fit, by)
             schedule.record(estimate, term.feature, offered=cuts > 0)
-            fit.add(self._kept(term, estimate, fit, snr))
+            if snr < self._rules.full_step_snr:  # the prior probability of any effect is 1/5
+                trust = expit(logsumexp(estimate.evidence) - math.log(4 * len(estimate.evidence)))
+                term = replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
+            if self._signs:
+                term = projected(term, self._signs, fit.curves[term.feature][:, 0])
+            fit.add(term)
 
-    def _kept(self, term: Term, estimate: Estimate, fit: Fit, snr: float) -> Term:
-        """Return a round's term as the model keeps it: monotone where it must be."""
-        return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]) if self._signs else term
+    def _model(self, fit: Fit, loss: Logistic | Squared, margins: Integers) -> AdditiveModel:
+        own = AdditiveModel(fit.encoder, loss, margins, tuple(fit.terms), self._signs)
+        return own if self._start is None else together(self._start, own)
 
     def _snr(self, records: float) -> float:
         """Return the number of records divided by the noise of one count at the budget of all rounds."""
@@ -323,7 +284,8 @@ class AdditivePlan:
         """Draw the two samples that selections read. Return their exponents n (sampling probability 2**-n)."""
         rules = self._rules
         enough = max(rules.curve_sample, records * rules.curve_sample_snr / self._snr(records))
-        of_curves, of_cuts = (int(math.log2(max(records / scored, 1))) for scored in (enough, rules.cut_sample))
+        of_curves = int(math.log2(max(records / enough, 1)))
+        of_cuts = int(math.log2(max(records / rules.cut_sample, 1)))
         for halvings in sorted({of_curves, of_cuts} - {0}):
             curator.draw_sample(halvings)
         return of_curves, of_cuts
@@ -336,24 +298,30 @@ class AdditivePlan:
 
     def _cut_features(self, curator: Queryable, fit: Fit, snr: float) -> list[int]:
         """Return the features that the last cut may cut: those of the largest released curves, and others at random."""
-        may = fit.numeric | (fit.encoder.n_codes <= MAX_CUT_VALUES + 2)
-        rules = self._rules
+        may, rules = fit.numeric | (fit.encoder.n_codes <= MAX_CUT_VALUES + 2), self._rules
         divisor = 2 if snr >= rules.fewer_features_from_snr else 1
         largest, drawn = -(-rules.large_cut_features // divisor), -(-rules.random_cut_features // divisor)
-        by = fit.largest(may, largest)
+        spread = np.zeros(len(may))
+        for j in np.flatnonzero(may).tolist():
+            spread[j] = fit.curves[j].std(axis=0).sum()
+        by = [j for j in np.argsort(spread)[::-1][:largest].tolist() if spread[j] > 0]
         others = may.copy()
         others[by] = False
         for _ in range(min(largest + drawn - len(by), int(others.sum()))):
-            drawn = int(curator.draw_public(PublicChoice(), others[None].astype(np.int64))[0])
-            by.append(drawn)
-            others[drawn] = False
+            by.append(int(curator.draw_public(PublicChoice(), others[None].astype(np.int64))[0]))
+            others[by] = False
         return by
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
-        def read(part: Mapping[str, npt.NDArray[Any]], most_terms: int) -> AdditiveModel:
-            return restored(part, self.encoder, self._loss, most_terms, self._signs)
-
-        return restored_parts(arrays, read, self._stage.units, started=self._started)
+        """Return the model that ``to_arrays`` wrote; FileFormatError if it has a start and its plan has none, or the reverse."""
+        of_start = {name.removeprefix(OF_START): arrays[name] for name in arrays if name.startswith(OF_START)}
+        others = {name: arrays[name] for name in arrays if not name.startswith(OF_START)}
+        if bool(of_start) != self._started:
+            raise FileFormatError(DAMAGED)
+        own = restored(others, self.encoder, self._loss, self._stage.units, self._signs)
+        if not of_start:
+            return own
+        return together(restored(of_start, self.encoder, self._loss, MOST_TERMS, self._signs), own)
 
 
 class RoundSchedule:
@@ -389,11 +357,9 @@ class RoundSchedule:
         return min(self._most, 1 + deepest)
 
     def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
-        """Update after a round.
-
-        Cuts are allowed after the first round with log evidence <= -1 (no effect), or after ``rounds_before_cuts``.
-        After six rounds in a row with a new feature and evidence >= 0, the round size is halved.
-        """
+        """Update after a round."""
+        # Cuts are allowed after the first round with log evidence <= -1 (no effect), or after ``rounds_before_cuts``.
+        # After six rounds in a row with a new feature and evidence >= 0, the round size is halved.
         evidence = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0

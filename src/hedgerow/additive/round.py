@@ -1,27 +1,32 @@
-"""One round of the additive engine: cuts one after another, then one feature in every cell, measured there."""
+"""One round of the additive engine: cuts one after another, then one feature in every cell, measured there: a term."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
+import numpy.typing as npt
 
+from hedgerow.additive import kernels
 from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
-from hedgerow.additive.terms import Term, Terms
 from hedgerow.arrays import Floats, Integers, Truth, lazy
-from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
-from hedgerow.errors import ConfigurationError, shown
+from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
-from hedgerow.parameters import UNIT
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.released_warnings import column_warnings
-from hedgerow.schema import Encoder, Numeric, Schema
+from hedgerow.schema import Encoder
+from hedgerow.table import Cells
+from hedgerow.texts import short_repr
+
+Codes = npt.NDArray[np.unsignedinteger]
 
 # Losses of mean AUC without a rule, in brackets, are those of docs/decisions/0012-hedgerow.md.
 SELECTION_SHARE = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
@@ -36,58 +41,146 @@ LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Released sums of a term, (cells, codes, columns), and the deviations of their noise.
+
+    All are scaled by ``deviation`` and the curvature multiple.
+    """
+
+    gradient: Floats
+    curvature: Floats
+    noise: float
+    curvature_noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A step function of one feature in each cell of K cuts.
+
+    Cells are numbered by the sides of the cuts, the first cut's being the highest binary digit.
+    """
+
+    cuts: tuple[Cut, ...]  # of other features
+    feature: int  # the feature in bins
+    votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets
+    # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
+    sums: Integers | None = None
+    noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
+    unit: int = VOTE_STEPS * UNIT  # votes per unit step of the loss, times UNIT
+    deviation: int = UNIT  # gradient scale of the loss, ``gradient_sd``, times UNIT
+
+    __repr__ = short_repr
+
+    @property
+    def columns(self) -> int:
+        return int(self.votes.shape[2])
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        return (*(cut.by for cut in self.cuts), self.feature)
+
+    @lazy
+    def cells(self) -> Cells:
+        return cells_of(self.cuts)
+
+    @lazy
+    def key(self) -> tuple[Any, ...]:
+        return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature)
+
+    def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
+        kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
+
+    def measured(self, multiple: float) -> Measured | None:
+        """Return what was released of its cells; ``multiple`` is the loss's ``curvature``."""
+        if self.sums is None:
+            return None
+        gradient, curvature = np.split(self.sums, 2, axis=2)
+        noise = self.noise / self.deviation, self.noise / UNIT / multiple
+        return Measured(gradient / self.deviation, curvature / UNIT / multiple, *noise)
+
+    @property
+    def steps(self) -> Floats:
+        """What it says in steps of its loss, (2**K, codes, columns)."""
+        return np.asarray(self.votes * UNIT / self.unit)
+
+    @lazy
+    def mass(self) -> Floats:
+        """The weight of each cell and code in averages, (2**K, codes): its released curvature, above zero; 1 if not kept."""
+        if self.sums is None:
+            return np.ones(self.votes.shape[:2])
+        curvature = self.sums[..., self.sums.shape[2] // 2 :].sum(axis=2, dtype=np.float64) / UNIT
+        return np.asarray(np.maximum(curvature, 0) + 1e-9)
+
+    def means(self, mass: Floats) -> list[Floats]:
+        """Return the mean votes over everything, over each side of the first cut, over each cell of the first two, and so on."""
+        # Entry l is of shape (2**l, columns); ``mass`` (2**K, codes) weighs cells and codes.
+        total, held = (self.votes * mass[..., None]).sum(axis=1), mass.sum(axis=1)
+        means = [total / held[:, None]]
+        for _ in self.cuts:
+            total, held = total.reshape(-1, 2, self.columns).sum(axis=1), held.reshape(-1, 2).sum(axis=1)
+            means.append(total / held[:, None])
+        return means[::-1]
+
+    def spread(self) -> Floats:
+        """Return the spread, in log-odds, of what each of ``features`` adds, (cuts + 1,); all cells count alike."""
+        # A cut adds what a side's mean is above the mean of both, the feature in bins what a code is above the mean of its cell.
+        means = self.means(np.ones(self.votes.shape[:2]))
+        apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
+        apart.append((self.votes - means[-1][:, None]).reshape(-1, self.columns))
+        return np.array([np.sqrt((part**2).mean(axis=0)).sum() for part in apart]) / VOTE_STEPS
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """At least one term, whose votes are added one after another."""
+
+    terms: tuple[Term, ...]
+
+    __repr__ = short_repr
+
+    @property
+    def columns(self) -> int:
+        return self.terms[0].columns
+
+    def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
+        for term in self.terms:
+            term(codes, margins)
+
+
 class Fit:
     """What a fit has released so far, for its next rounds.
 
-    ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records. Selections read each record
-    with probability 2**-n (n = 0: all). n is ``curve_halvings`` in rounds of at most one cut, ``cut_halvings`` in
-    rounds of several.
+    ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records, which start with ``margins`` (columns,).
+    Selections read each record with probability 2**-n (n = 0: all). n is ``curve_halvings`` in rounds of at most one cut,
+    ``cut_halvings`` in rounds of several.
     """
 
-    def __init__(self, encoder: Encoder, curvature: Floats, curve_halvings: int = 0, cut_halvings: int = 0) -> None:
-        self.encoder, self.curvature = encoder, curvature
-        self.curve_halvings, self.cut_halvings = curve_halvings, cut_halvings
+    def __init__(
+        self, encoder: Encoder, curvature: Floats, margins: Integers, curve_halvings: int = 0, cut_halvings: int = 0
+    ) -> None:
+        self.encoder, self.curvature, self.halvings = encoder, curvature, (curve_halvings, cut_halvings)
         self.terms: list[Term] = []
         self.visits = Visits()
         # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
-        self._pending: dict[int, list[Term]] = {0: [], curve_halvings: [], cut_halvings: []}
-        self._curves: dict[int, Integers] = {}
+        start = Term((), 0, np.tile(margins, (1, int(encoder.n_codes[0]), 1)))
+        self._pending: dict[int, list[Term]] = {n: [start] for n in (0, *self.halvings)}
+        # The terms of each feature without cuts added up, (codes, columns)
+        self.curves = [np.zeros((codes, len(margins)), dtype=np.int64) for codes in encoder.n_codes.tolist()]
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
-
-    def begin(self, margins: Integers) -> None:
-        """Let every record start with these margins, (columns,)."""
-        start = Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1)))
-        for pending in self._pending.values():
-            pending[:] = [start]
 
     def add(self, term: Term) -> None:
         self.terms.append(term)
         if not term.cuts:
-            self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
+            self.curves[term.feature] = self.curves[term.feature] + term.votes[0]
         for pending in self._pending.values():
             pending.append(term)
-
-    def halvings(self, cuts: int) -> int:
-        """Return n of the sample that the selections of a round of up to so many cuts read."""
-        return self.cut_halvings if cuts > 1 else self.curve_halvings
 
     def pending_terms(self, halvings: int = 0) -> Terms | None:
         """Return the terms not yet added to the margins of all records, or of a sample; the caller adds them now."""
         pending, self._pending[halvings] = self._pending[halvings], []
         return Terms(tuple(pending)) if pending else None
-
-    def curve(self, feature: int, columns: int) -> Integers:
-        """Return the terms of one feature without cuts added up, (codes, columns)."""
-        if feature not in self._curves:
-            self._curves[feature] = np.zeros((int(self.encoder.n_codes[feature]), columns), dtype=np.int64)
-        return self._curves[feature].copy()
-
-    def largest(self, may: Truth, count: int) -> list[int]:
-        """Return up to ``count`` of the features that ``may`` be cut, those of the largest curves first."""
-        columns = len(self.curvature)
-        spread = [float(self.curve(j, columns).std(axis=0).sum()) if may[j] else 0.0 for j in range(len(may))]
-        return [j for j in np.argsort(spread)[::-1][:count].tolist() if spread[j] > 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +216,7 @@ class OneRound:
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int]) -> tuple[Term, Estimate]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
-        halvings = fit.halvings(self.cuts)
+        halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
         # Then one scan sums both channels at no extra time.
         separate_scan = halvings > 0 or self.cuts > 0 or self.loss.scored > 1
@@ -131,34 +224,39 @@ class OneRound:
         for _ in range(self.cuts - 1):
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
-        uncut = [j for j in by if j not in {cut.by for cut in cuts}]
+        taken = [cut.by for cut in cuts]
+        uncut = [j for j in by if j not in taken]
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
         answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, splits, halvings=halvings)
-        selected = self._select(answers, fit, cuts, splits)
+        selected = self._select(answers, fit, taken, splits)
+        feature = selected.feature
         if selected.cut is not None:
             cuts.append(selected.cut)
         if separate_scan:
-            measured = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=selected.feature)
+            measured = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=feature)
             # This round holds the selected feature alone, so its index here is 0.
             sums = measured.sums(Candidate(0), self.noise)
         else:
             sums = answers.sums(selected, self.noise)
-        curator.warnings += self._warnings(fit, selected.feature, sums)
-        return self._term(fit, tuple(cuts), selected.feature, sums)
+        # A category whose first measurement shows that almost no records had a declared value is warned of. Numeric features
+        # are checked on the survey histograms.
+        if not fit.numeric[feature] and not any(term.feature == feature for term in fit.terms):
+            by_code = sums[..., self.loss.scored :].sum(axis=(0, 2))
+            deviation = self.noise.deviation * math.sqrt(sums.shape[0] * (sums.shape[2] - self.loss.scored))
+            curator.warnings += column_warnings(fit.encoder, {feature: by_code}, deviation, what="sums")
+        return self._term(fit, tuple(cuts), feature, sums)
 
-    def _select(self, answers: Round, fit: Fit, cuts: Sequence[Cut], splits: Splits | None) -> Candidate:
-        """Select by score minus a penalty, which follows from public and released numbers alone.
-
-        The penalty is half the expected absolute sampling error of the score, plus a term for measurement noise; both
-        grow with the square root of the number of bins (docs/decisions/0012-hedgerow.md). Splits also pay for how many
-        there are.
-        """
+    def _select(self, answers: Round, fit: Fit, taken: list[int], splits: Splits | None) -> Candidate:
+        """Select by score minus a penalty, which follows from public and released numbers alone."""
+        # The penalty is half the expected absolute sampling error of the score, plus a term for measurement noise; both
+        # grow with the square root of the number of bins (docs/decisions/0012-hedgerow.md). Splits also pay for how many
+        # there are.
         rows = 1 if splits is None else 1 + len(splits)
         offered = np.ones((rows, len(fit.numeric)), dtype=np.bool_)
-        offered[:, [cut.by for cut in cuts]] = False
-        root_bins = np.sqrt(2 / np.pi * (1 << len(cuts)) * fit.encoder.n_codes)
+        offered[:, taken] = False
+        root_bins = np.sqrt(2 / np.pi * (1 << len(taken)) * fit.encoder.n_codes)
         noise = self.noise.deviation * self.loss.scored
-        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings(self.cuts)
+        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 1]
         sampling = UNIT * self.loss.gradient_sd * np.sqrt(scored).sum()
         penalty = np.tile(root_bins * (noise + SAMPLING_PENALTY * sampling), (rows, 1))
         if splits is not None:
@@ -167,32 +265,21 @@ class OneRound:
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
 
-    def _warnings(self, fit: Fit, feature: int, sums: Integers) -> tuple[str, ...]:
-        """Warn if the first measurement of a categorical feature shows that almost no records had a declared value.
-
-        ``sums`` are (cells, codes, channels). Numeric features are checked on the survey histograms.
-        """
-        if fit.numeric[feature] or any(term.feature == feature for term in fit.terms):
-            return ()
-        by_code = sums[..., self.loss.scored :].sum(axis=(0, 2))
-        deviation = self.noise.deviation * math.sqrt(sums.shape[0] * (sums.shape[2] - self.loss.scored))
-        return column_warnings(fit.encoder, {feature: by_code}, deviation, what="sums")
-
     def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:
         """Return the term of released sums (cells, codes, channels) and its estimate; update the curvature of all records."""
         scored, multiple = self.loss.scored, self.loss.curvature
         of_one = UNIT * self.loss.gradient_sd
         gradient, curvature = sums[..., :scored] / of_one, sums[..., scored:] / (UNIT * multiple)
         fit.curvature = self.loss.curvature_of(curvature.sum(axis=(0, 1)))
-        noise = self.noise.deviation
-        deviations, numeric = (noise / of_one, noise / (UNIT * multiple)), bool(fit.numeric[feature])
+        noise, numeric, prior = self.noise.deviation, bool(fit.numeric[feature]), self.loss.prior
+        deviations = noise / of_one, noise / (UNIT * multiple)
         if cuts:
-            estimate = estimated(gradient, curvature, *deviations, numeric=numeric, prior=self.loss.prior)
+            estimate = estimated(gradient, curvature, *deviations, numeric=numeric, prior=prior)
             steps = estimate.steps
         else:
-            before, prior = fit.curve(feature, self.loss.columns) / self.loss.unit, self.loss.prior
+            sums_of_codes, before = (gradient[0], curvature[0]), fit.curves[feature] / self.loss.unit
             estimate, of_visits = fit.visits.steps(
-                feature, (gradient[0], curvature[0]), deviations, before, numeric=numeric, prior=prior
+                feature, sums_of_codes, deviations, before, numeric=numeric, prior=prior
             )
             steps = of_visits[None]
         unit, deviation = max(1, round(UNIT * self.loss.unit)), max(1, round(UNIT * self.loss.gradient_sd))
@@ -216,86 +303,3 @@ def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
         count = min(CUT_GROUPS, bins) if fit.numeric[j] else bins
         groups.append(np.append(np.arange(bins) * count // bins, count))
     return Splits(by, groups, [bool(fit.numeric[j]) for j in by])
-
-
-LEAST_WEIGHT = 1e-6  # of a cell whose released curvature is not above zero, as a share of the mean weight
-
-
-def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) -> tuple[int, ...]:
-    """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty for no constraint.
-
-    ConfigurationError if ``given`` does not fit the features, names one without an order, or if there are not two classes.
-    """
-    names = list(schema.names)
-    if given is None:
-        return ()
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise ConfigurationError(
-                f"monotonic_cst names {shown(unknown[0])}, which is no feature; name some of {', '.join(names)}."
-            )
-        given = [given.get(name, 0) for name in names]
-    signs = tuple(map(int, given))
-    if len(signs) != len(names):
-        raise ConfigurationError(
-            f"monotonic_cst has {len(signs)} entries for {len(names)} features; pass one for each, or a dict by name."
-        )
-    for name, sign in zip(names, signs, strict=True):
-        if sign and not isinstance(schema.features[name], Numeric):
-            raise ConfigurationError(
-                f"monotonic_cst names {name!r}, whose values have no order; declare it as hr.Numeric, hr.Integer or hr.Date, "
-                "or leave it out."
-            )
-    if any(signs) and len(schema.classes) not in (0, 2):
-        raise ConfigurationError(
-            f"monotonic_cst says how the odds of the second of two classes go, but there are {len(schema.classes)}; leave "
-            "it out, or declare two classes."
-        )
-    return signs if any(signs) else ()
-
-
-def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
-    """Return a term of at most one cut, made to keep the monotonicity constraints ``signs``.
-
-    No cuts: isotonic regression of the curve after the step, weighted by released curvatures; ``before`` (codes,) is
-    the curve before it. One cut: isotonic in each cell. If the cut feature is constrained, bins where the two cells
-    violate the order are set to the pooled mean of the two cells, which uses one weight for all bins, so cells stay
-    monotone. Missing values of a constrained feature are exempt.
-    """
-    if not signs or term.sums is None:
-        return term
-    sign, across = signs[term.feature], across_of(term, signs)
-    if not (sign or across):
-        return term
-    weights, votes = cell_weights(term.sums), term.votes[..., 0].astype(np.float64)
-    if not term.cuts:
-        after = np.rint(isotonic(votes[0] + before, weights[0], sign)).astype(np.int64) - before
-        return replace(term, votes=after[None, :, None])
-    if sign:
-        votes = np.stack([isotonic(own, weight, sign) for own, weight in zip(votes, weights, strict=True)])
-    if across:
-        share = float(weights[0].sum() / weights.sum())
-        low, high = votes[::across]
-        middle = share * votes[0] + (1 - share) * votes[1]
-        votes = np.stack([np.minimum(low, middle), np.maximum(high, middle)])[::across]
-    return replace(term, votes=np.rint(votes).astype(np.int64)[..., None])  # rounding keeps the order
-
-
-def across_of(term: Term, signs: Sequence[int]) -> int:
-    """Return the sign of the cut feature of a one-cut term, or 0: no cut, or only missing values on the second side."""
-    return signs[term.cuts[0].by] if term.cuts and term.cuts[0].side[:-1].any() else 0
-
-
-def cell_weights(sums: Integers) -> Floats:
-    """Return a weight above zero for each cell and code, from released gradients and curvatures (cells, codes, 2)."""
-    curvature = np.maximum(sums[..., 1].astype(np.float64), 0)
-    return np.asarray(curvature + LEAST_WEIGHT * max(float(curvature.mean()), 1.0))
-
-
-def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:
-    """Return the isotonic regression of ``values`` (codes,) but for the last, which is of missing values."""
-    if len(values) < 3:
-        return values
-    fitted = isotonic_regression(values[:-1], sample_weight=weights[:-1], increasing=sign > 0)
-    return np.append(fitted, values[-1])

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import norm
 
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import Prior
+from hedgerow.additive.losses import Labels, Loss
 from hedgerow.arrays import Floats, Integers, check_shape, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeLog, OutcomeRange
@@ -23,7 +23,6 @@ from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema.types import STEPS, OutcomeGrid
 from hedgerow.table.table import Margins
 
-Signed = npt.NDArray[np.signedinteger]
 Scale = Literal["outcome", "log outcome"]
 
 LOWEST = 14 * VOTE_STEPS  # votes below the log of the range's high end: counts a millionth of it are told apart
@@ -32,44 +31,36 @@ COARSEST = 0.1  # the widest step of the grid as a share of the range's low end:
 
 @dataclass(frozen=True)
 class Link:
-    """A margin is a point of the outcome's grid; other links override this.
-
-    Residuals are codes of ``read`` less those of ``expected``.
-    """
+    """What margins say of outcomes on a grid: here, a point of it. Residuals are codes of ``read`` less those of ``expected``."""
 
     grid: OutcomeGrid
 
+    vote_steps: float = field(init=False, repr=False, compare=False)  # votes in a unit of ``scale``
+    origin: float = field(init=False, repr=False, compare=False)  # where ``scale`` stands at a margin of zero
+    # Outcomes of margins (records, 1), for programs that do not know this library
+    exported: OutcomeLog | OutcomeRange = field(init=False, repr=False, compare=False)
+
     scale: ClassVar[Scale] = "outcome"
 
-    @property
-    def vote_steps(self) -> float:
-        """The number of votes in a unit of ``scale``."""
-        return 1 / self.grid.step
+    def __post_init__(self) -> None:
+        low, high = float(self.grid.low), float(self.grid.high)
+        exported = OutcomeRange(low, high, self.grid.steps)
+        vars(self).update(vote_steps=1 / self.grid.step, origin=self.grid.low, exported=exported)
 
-    @property
-    def origin(self) -> float:
-        """Where ``scale`` stands at a margin of zero."""
-        return self.grid.low
-
-    def read(self, labels: Signed) -> Signed:
+    def read(self, labels: Labels) -> Labels:
         """Return what residuals are taken of, (records,; -1: none), of the codes of outcomes."""
         return labels
 
-    def expected(self, margins: Signed) -> Integers:
+    def expected(self, margins: Labels) -> Integers:
         """Return the predicted codes of margins (records,)."""
         return margins.astype(np.int64)
 
     def margin(self, mean: float) -> int:
         return round(mean)
 
-    def outcomes(self, margins: Signed) -> Floats:
+    def outcomes(self, margins: Labels) -> Floats:
         """Return the predicted outcomes of margins (records,), in the outcome's unit and within its range."""
         return self.exported(margins[:, None])
-
-    @property
-    def exported(self) -> OutcomeLog | OutcomeRange:
-        """``outcomes`` for programs that do not know this library."""
-        return OutcomeRange(float(self.grid.low), float(self.grid.high), self.grid.steps)
 
 
 @dataclass(frozen=True)
@@ -82,25 +73,20 @@ class LogOutcome(Link):
     scale = "log outcome"
 
     def __post_init__(self) -> None:
-        if not self.grid.low > 0:
+        low, high, steps = float(self.grid.low), float(self.grid.high), self.grid.steps
+        if not low > 0:
             raise ConfigurationError(
-                f"outcome_transform='log' takes the log of the outcome, but its range starts at {self.grid.low:g}. Pass a range "
+                f"outcome_transform='log' takes the log of the outcome, but its range starts at {low:g}. Pass a range "
                 "above 0, as in hr.Numeric(100, 500_000): smaller outcomes count as its low end."
             )
-        if self.grid.step > COARSEST * self.grid.low:
+        if self.grid.step > COARSEST * low:
             raise ConfigurationError(
-                "outcome_transform='log' needs a range whose high end is at most "
-                f"{COARSEST * self.grid.steps:.0f} times its low end, so that the grid tells small outcomes apart. Pass a low "
-                f"end above {self.grid.low:g}."
+                f"outcome_transform='log' needs a range whose high end is at most {COARSEST * steps:.0f} times its low end, so "
+                f"that the grid tells small outcomes apart. Pass a low end above {low:g}."
             )
-
-    @property
-    def vote_steps(self) -> float:
-        return self.grid.steps / math.log(self.grid.high / self.grid.low)
-
-    @property
-    def origin(self) -> float:
-        return math.log(self.grid.low)
+        vote_steps = steps / math.log(self.grid.high / self.grid.low)
+        exported = OutcomeLog(low, vote_steps, 0, steps, low, high)
+        vars(self).update(vote_steps=vote_steps, origin=math.log(self.grid.low), exported=exported)
 
     @lazy
     def _logs(self) -> Integers:
@@ -109,17 +95,12 @@ class LogOutcome(Link):
         codes = np.clip(np.rint(logs * self.vote_steps), 0, self.grid.steps).astype(np.int64)
         return np.append(codes, -1)
 
-    def read(self, labels: Signed) -> Signed:
+    def read(self, labels: Labels) -> Labels:
         return np.asarray(self._logs[labels])
 
-    def outcomes(self, margins: Signed) -> Floats:
+    def outcomes(self, margins: Labels) -> Floats:
         within = np.clip(margins, 0, self.grid.steps)
         return np.clip(np.exp(self.origin + within / self.vote_steps), self.grid.low, self.grid.high)
-
-    @property
-    def exported(self) -> OutcomeLog:
-        low, high = float(self.grid.low), float(self.grid.high)
-        return OutcomeLog(low, self.vote_steps, 0, self.grid.steps, low, high)
 
 
 @dataclass(frozen=True)
@@ -134,35 +115,22 @@ class LogLink(Link):
                 f"loss='poisson' is for counts, which start at 0, but the outcome's range starts at {self.grid.low:g}. Pass a "
                 "range from 0, as in hr.Integer(0, 80), or loss='squared'."
             )
-
-    @property
-    def vote_steps(self) -> float:
-        return VOTE_STEPS
-
-    @property
-    def origin(self) -> float:
-        return math.log(self.grid.high)
+        high = float(self.grid.high)
+        exported = OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, 0.0, high)
+        vars(self).update(vote_steps=VOTE_STEPS, origin=math.log(self.grid.high), exported=exported)
 
     @lazy
     def table(self) -> Integers:
         """The code that each margin from ``-LOWEST`` to 0 says, at least 1."""
         counts = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
-        codes: Integers = np.maximum(np.rint(counts), 1).astype(np.int64)
-        return codes
+        return np.asarray(np.maximum(np.rint(counts), 1).astype(np.int64))
 
-    def expected(self, margins: Signed) -> Integers:
+    def expected(self, margins: Labels) -> Integers:
         return np.asarray(self.table[np.clip(margins, -LOWEST, 0) + LOWEST])
 
     def margin(self, mean: float) -> int:
         return round(VOTE_STEPS * math.log(min(max(mean, 1.0), self.grid.steps) / self.grid.steps))
 
-    @property
-    def exported(self) -> OutcomeLog:
-        high = float(self.grid.high)
-        return OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, 0.0, high)
-
-
-Labels = npt.NDArray[np.signedinteger]
 
 LONGEST_STEP = 2.0  # in deviations of a residual: it limits what noise can do in a cell of few records
 RESIDUALS = Prior(
@@ -185,11 +153,12 @@ PLAIN = Link(OutcomeGrid(0.0, 1.0, STEPS))
 
 
 @dataclass(frozen=True)
-class Squared:
+class Squared(Loss):
     """The channels of a round of regression: a residual clipped at C, as a share of C, and a constant.
 
     A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT: whatever C is, its norms are the same, and so is what a round
-    costs.
+    costs. A step is in units of the root mean square of clipped residuals. Division by the share inside the clip corrects for
+    those at the clip, which do not change with the margin.
     """
 
     clip: int  # C, in steps of the outcome's grid, at least 1
@@ -199,98 +168,44 @@ class Squared:
     link: Link = PLAIN  # what margins say
     measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
 
-    columns = 1
-    scored = 1
+    constant: int = field(init=False, repr=False, compare=False)  # c UNIT
+    longest: float = field(init=False, repr=False, compare=False)  # votes of a step
+
+    cap: ClassVar[int] = 0  # M of ``Poisson``
+    expected: ClassVar[Integers] = np.empty(0, dtype=np.int64)  # its table of expected counts
+
+    columns = scored = 1
     scored_l1 = UNIT
     prior = RESIDUALS
     linear = True
 
-    @property
-    def channels(self) -> int:
-        return 2 if self.measures else 1
-
-    @lazy
-    def scores(self) -> Squared:
-        return replace(self, measures=False)
-
-    @property
-    def constant(self) -> int:
-        return UNIT * self.count_weight // 1000
-
-    @property
-    def l1(self) -> int:
-        return UNIT + self.constant
-
-    @property
-    def l2_squared(self) -> int:
-        return UNIT**2 + self.constant**2
-
-    @property
-    def curvature(self) -> float:
-        """The multiple of the number of records that is measured."""
-        return self.constant / UNIT
-
-    @property
-    def gradient_sd(self) -> float:
-        """The root mean square of what a record adds to the first channel, in ``UNIT``."""
-        return self.spread / self.clip
-
-    @property
-    def unit(self) -> float:
-        """Votes per unit step.
-
-        Clipped residuals are in units of their RMS. Division by the unclipped share corrects for those at the clip,
-        which do not change with the margin.
-        """
-        return self.spread / self.inside
-
-    @property
-    def exported(self) -> OutcomeLog | OutcomeRange:
-        return self.link.exported
-
-    @property
-    def scale(self) -> Scale:
-        return self.link.scale
-
-    @property
-    def origin(self) -> float:
-        return self.link.origin
-
-    @property
-    def vote_steps(self) -> float:
-        return self.link.vote_steps
+    def __post_init__(self) -> None:
+        constant, link, unit = UNIT * self.count_weight // 1000, self.link, self.spread / self.inside
+        vars(self).update(channels=2 if self.measures else 1, l1=UNIT + constant, l2_squared=UNIT**2 + constant**2)
+        vars(self).update(constant=constant, curvature=constant / UNIT, gradient_sd=self.spread / self.clip, unit=unit)
+        vars(self).update(scale=link.scale, origin=link.origin, vote_steps=link.vote_steps, exported=link.exported)
+        vars(self).update(longest=min(LONGEST_STEP * unit, LARGEST_VOTE))
 
     def answer(self, margins: Margins) -> Floats:
         return self.link.outcomes(margins[:, 0])
 
-    def curvature_of(self, measured: Floats) -> Floats:
-        return measured
-
     def votes(self, steps: Floats) -> Integers:
-        """Return steps as whole steps of the grid, none too long: 1000 rounds of the largest fit the 32 bits of a margin."""
-        longest = min(LONGEST_STEP * self.unit, LARGEST_VOTE)
-        return np.asarray(np.trunc(np.clip(steps * self.unit, -longest, longest)), dtype=np.int64)
+        return np.asarray(np.trunc(np.clip(steps * self.unit, -self.longest, self.longest)), dtype=np.int64)
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
-        kernels.squared_channels(margins, self.link.read(labels), self.clip, UNIT, self.constant, out)
+        known, c = self.link.read(labels), self.constant
+        kernels.residual_channels(margins, known, self.expected, self.clip, self.cap, UNIT, c, out)
         return out
 
     def about(self, mean: float) -> Squared:
         """Return the loss of outcomes with this mean, in steps of the grid: a released number."""
         return self
 
-    def clipped_at(self, clip: int) -> Squared:
-        return replace(self, clip=clip)
-
     def shift(self, total: float, mass: float) -> int:
-        """Return the constant correction of all margins, in votes.
-
-        It is the clip times the mean clipped residual, in units of the clip; at most one clip. ``total`` and ``mass``
-        are the sums of gradients and curvatures, in units of one.
-        """
+        """Return the constant correction of all margins, in votes: the clip times the mean clipped residual, at most one clip."""
+        # ``total`` and ``mass`` are the sums of gradients and curvatures, in units of one.
         return int(np.clip(total / mass, -1, 1) * self.clip)
 
 
@@ -300,36 +215,18 @@ class Poisson(Squared):
 
     With mu the exponential of the margin, from a table, and M four times the released mean of the outcome, a record adds
     trunc(clip(y - mu, -C, C) UNIT / C) and trunc(min(mu, M) c UNIT / M). Its norms are those of ``Squared`` for all C and M.
+    Curvatures are expected counts in units of the mean.
     """
 
     mean: float = 1.0  # the released mean of the outcome, in steps of the grid; others as in ``Squared``
 
     linear = False
 
-    @property
-    def cap(self) -> int:
-        return max(round(REACH * self.mean), 1)
-
-    @property
-    def curvature(self) -> float:
-        """What a record whose expected count is the mean adds to the second channel, in ``UNIT``."""
-        return self.constant / UNIT / REACH
-
-    @property
-    def unit(self) -> float:
-        """How many votes a step of 1 is: curvatures are expected counts in units of the mean."""
-        return VOTE_STEPS * self.spread / (self.mean * self.inside)
-
-    def votes(self, steps: Floats) -> Integers:
-        """Return steps as votes, none above a factor of e."""
-        return np.asarray(np.trunc(np.clip(steps * self.unit, -LONGEST_LOG, LONGEST_LOG)), dtype=np.int64)
-
-    def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        check_shape(margins, (len(labels), 1), "margins (records, columns)")
-        out = np.empty((len(labels), self.channels), dtype=np.int64)
-        expected = cast(LogLink, self.link).table
-        kernels.poisson_channels(margins, labels, expected, self.clip, self.cap, UNIT, self.constant, out)
-        return out
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unit = VOTE_STEPS * self.spread / (self.mean * self.inside)
+        vars(self).update(curvature=self.constant / UNIT / REACH, unit=unit, longest=LONGEST_LOG)
+        vars(self).update(cap=max(round(REACH * self.mean), 1), expected=cast(LogLink, self.link).table)
 
     def about(self, mean: float) -> Poisson:
         return replace(self, mean=max(mean, 1.0))
@@ -351,17 +248,14 @@ class Counts:
     signed: bool = False  # whether residuals have their signs
 
     columns = 1
-    scored = 0
-    scored_l1 = 0
-    l1 = 1
-    l2_squared = 1
+    scored = scored_l1 = 0
+    l1 = l2_squared = 1
 
     @property
     def channels(self) -> int:
         return len(self.edges) - 1
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        """Return the channels (records, bins) of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
         known = self.link.read(labels).astype(np.int64)
         values = known - self.link.expected(margins[:, 0]) if self.residuals else known
         values = np.abs(values) if self.residuals and not self.signed else values
@@ -371,24 +265,20 @@ class Counts:
         return out
 
 
-def counts_of_residuals(steps: int, link: Link = PLAIN) -> Counts:
+def counts_of_residuals(steps: int, link: Link = PLAIN, *, signed: bool = False) -> Counts:
     """Return the counts of absolute residuals on a grid of so many steps, in bins that are wider the larger these are."""
-    above = np.ceil(2.0 ** (np.arange(PER_OCTAVE * NARROWEST, PER_OCTAVE * steps.bit_length() + 1) / PER_OCTAVE))
-    return Counts((0, *map(int, above)), True, link)
-
-
-def counts_of_signed_residuals(steps: int, link: Link = PLAIN) -> Counts:
-    """Return the counts of residuals, in the bins of ``counts_of_residuals`` on both sides of zero."""
-    above = counts_of_residuals(steps, link).edges[1:]
-    return Counts((*(-edge for edge in reversed(above)), *above), True, link, signed=True)
+    # Of ``signed`` ones, the bins are on both sides of zero.
+    powers = np.arange(PER_OCTAVE * NARROWEST, PER_OCTAVE * steps.bit_length() + 1) / PER_OCTAVE
+    above = np.ceil(2.0**powers).astype(np.int64).tolist()
+    below = [-edge for edge in reversed(above)] if signed else [0]
+    return Counts((*below, *above), True, link, signed)
 
 
 def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
     """Return the counts of outcomes on a grid of so many steps, in bins of one width that are narrower near ``zero``."""
     width = steps // EVEN
-    narrow = np.ceil(width / 2.0 ** (np.arange(1, PER_OCTAVE * (width.bit_length() - NARROWEST)) / PER_OCTAVE)).astype(
-        np.int64
-    )
+    powers = np.arange(1, PER_OCTAVE * (width.bit_length() - NARROWEST)) / PER_OCTAVE
+    narrow = np.ceil(width / 2.0**powers).astype(np.int64)
     edges = np.concatenate([np.arange(EVEN) * width, zero - narrow, [zero], zero + narrow])
     inner = np.unique(edges[(edges > 0) & (edges < steps)])
     return Counts((0, *map(int, inner), steps + 1), False, link)
@@ -406,11 +296,8 @@ class Spread:
 
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
-        """Return what released counts with noise of this deviation say.
-
-        Neighboring bins are merged until most records are in bins that stand out of the noise. Counts below the noise
-        become 0; if none is significant, mass is spread evenly.
-        """
+        """Return what released counts with noise of this deviation say."""
+        # Neighboring bins are merged until most records are in bins that stand out of the noise.
         merge, edges = 1, np.array(rule.edges)
         while True:
             starts = np.arange(0, len(released), merge)
@@ -440,10 +327,6 @@ class Spread:
     def mean(self) -> float:
         return float(self.share @ (self.edges[:-1] + self.edges[1:])) / 2
 
-    @property
-    def mean_square(self) -> float:
-        return self.clipped(math.inf)[0]
-
     def around(self, center: float) -> Spread:
         """Return how absolute distances from a value spread; each bin is even."""
         ends = np.unique(np.append(0, np.abs(self.edges - round(center))))
@@ -464,25 +347,20 @@ class Spread:
         return float(np.maximum(middle - clip, 0) @ self.share)
 
     def wide_clip(self, noise: float) -> int:
-        """Return the clip with the least squared error of an overall mean (noise plus bias).
-
-        ``noise`` is the deviation of a sum, in units of the clip.
-        """
+        """Return the clip with the least squared error of an overall mean (noise plus bias)."""
+        # ``noise`` is the deviation of a sum, in units of the clip.
         error = [(clip * noise / self.records) ** 2 + self.cut_off(clip) ** 2 for clip in self.edges[1:]]
         return int(self.edges[1 + int(np.argmin(error))])
 
     def with_best_clip(self, noise: float, cells: float, skew: float, loss: Squared) -> Squared:
-        """Return a loss with the clip that minimizes the squared error of a step in a cell.
-
-        The cell holds 1 / ``cells`` of the records. A share ``skew`` of the clipped amount counts as bias. ``noise`` is
-        the deviation of a sum, in units of the clip.
-        """
+        """Return a loss with the clip that minimizes the squared error of a step in a cell."""
+        # The cell holds 1 / ``cells`` of the records. A share ``skew`` of the clipped amount counts as bias. ``noise`` is
+        # the deviation of a sum, in units of the clip.
         records, least, best = self.records / cells, math.inf, (1, 1.0, 1.0)
         for clip in self.edges[1:].tolist():
             square, inside = self.clipped(clip)
-            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (
-                skew * self.cut_off(clip)
-            ) ** 2
+            bias = skew * self.cut_off(clip)
+            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + bias**2
             if error < least:
                 least, best = error, (clip, math.sqrt(square), inside)
         clip, spread, inside = best

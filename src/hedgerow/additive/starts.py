@@ -6,25 +6,24 @@ a round stays as it is (docs/proofs/hedgerow.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.model import DAMAGED, LARGEST_VOTE, OF_START, AdditiveModel, holds
+from hedgerow.additive.model import LARGEST_VOTE, AdditiveModel, Packed, joined
+from hedgerow.additive.monotone import holds
+from hedgerow.additive.round import Term
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import Packed, Term, joined
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Integers
 from hedgerow.curator import Cut
-from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.errors import ConfigurationError
 from hedgerow.reading.cells import category_key
 from hedgerow.schema import Categorical, Encoder, Schema
 from hedgerow.table.table import Margins
-
-Arrays = Mapping[str, npt.NDArray[Any]]
 
 MOST_TERMS = 1 << 16  # of a start in a file, which is as many as 1000 fits of 60 rounds have
 MOST_VOTES = 1 << 29  # of a record: margins of 32 bits hold them beside 1000 rounds of the largest votes
@@ -35,12 +34,7 @@ class StartVotes:
     """What a start says of records that are read in finer codes than its own."""
 
     packed: Packed  # the start
-    into: tuple[Integers, ...]  # (codes,): for each feature the start's code of each finer one
-
-    @classmethod
-    def of(cls, start: AdditiveModel, fine: Encoder) -> StartVotes:
-        """Return what a model says of records that ``fine`` reads, whose cut points include the model's."""
-        return cls(start.packed, tuple(codes_in(start.encoder, fine)))
+    into: list[Integers]  # (codes,): for each feature the start's code of each finer one
 
     @property
     def columns(self) -> int:
@@ -60,40 +54,56 @@ def start_on(
     signs: Sequence[int] = (),
     most_cuts: int | None = None,
 ) -> AdditiveModel:
-    """Return a fitted model in codes that are merged from those of ``fine``, for a fit with this loss.
-
-    A numeric cut point moves to the nearest one of ``fine``; where ranges are the same it stays where it is. What the model does
-    not know is read as its schema reads it: a category as undeclared, a number beyond its range as the nearer end.
-    ConfigurationError if schemas or settings do not agree.
-    """
-    check_schemas(model.encoder.schema, fine.schema)
-    into, known = [], []
-    for name, edges, kind in zip(fine.schema.names, fine.edges, fine.schema.features.values(), strict=True):
-        place = model.encoder.schema.names.index(name)
+    """Return a fitted model in codes that are merged from those of ``fine``, for a fit with this loss."""
+    # A numeric cut point moves to the nearest one of ``fine``; where ranges are the same it stays where it is. What the model
+    # does not know is read as its schema reads it: a category as undeclared, a number beyond its range as the nearer end.
+    # ConfigurationError if schemas or settings do not agree.
+    given, wanted = model.encoder.schema, fine.schema
+    check_schemas(given, wanted)
+    into, place_of, codes = [], {}, [np.empty(0, dtype=np.int64)] * len(given.names)
+    for new, (name, kind) in enumerate(wanted.features.items()):
+        old = given.names.index(name)
+        place_of[old] = new
         if isinstance(kind, Categorical):
-            other = model.encoder.schema.features[name]
-            assert isinstance(other, Categorical)
-            into.append(np.arange(len(kind.values) + 2))
-            known.append(categories_of(kind, other))
-        else:
-            bins = np.append(bins_of(fine, name, model.encoder.edges[place]), len(model.encoder.edges[place]) + 1)
-            merged = np.unique(bins[:-1], return_inverse=True)[1]
-            if len(edges) and not merged[-1]:  # a feature in bins has two at least
+            other = cast(Categorical, given.features[name])
+            code_of = {category_key(value): code for code, value in enumerate(other.values)}
+            missing, undeclared = len(other.values), len(other.values) + 1
+            known = [code_of.get(category_key(value), undeclared) for value in kind.values]
+            codes[old] = np.array([*known, missing, undeclared], dtype=np.int64)
+            into.append(np.arange(len(codes[old])))
+        else:  # the bin of the model in which the middle of each fine bin is
+            edges, ends = model.encoder.edges[old], np.concatenate([[kind.low], fine.edges[new], [kind.high]])
+            middle = np.minimum(ends[:-1] / 2 + ends[1:] / 2, np.nextafter(ends[1:], -np.inf))
+            bins = np.searchsorted(edges, np.maximum(middle, ends[:-1]), side="right").astype(np.int64)
+            merged = np.unique(bins, return_inverse=True)[1]
+            if len(fine.edges[new]) and not merged[-1]:  # a feature in bins has two at least
                 merged[1:] = 1
             into.append(np.append(merged, merged[-1] + 1).astype(np.int64))
-            known.append(bins[np.unique(into[-1], return_index=True)[1]])
-    encoder, order = fine.merged(into), [model.encoder.schema.names.index(name) for name in fine.schema.names]
-    place_of = {old: new for new, old in enumerate(order)}
-    codes = [known[place_of[old]] for old in range(len(order))]
+            codes[old] = np.append(bins, len(edges) + 1)[np.unique(into[-1], return_index=True)[1]]
     start, scale = in_units(model, loss)
-    terms = tuple(scaled(moved(term, codes, place_of), scale) for term in model.terms)
-    check_settings(terms, signs, most_cuts)
+    terms = []
+    for term in model.terms:
+        moved = moved_term(term, codes, place_of)
+        if scale != 1:
+            unit = max(1, round(min(moved.unit * scale, LARGEST_VOTE)))
+            moved = replace(moved, votes=whole(moved.votes * scale), unit=unit)
+        if most_cuts is not None and len(moved.cuts) > most_cuts:
+            raise ConfigurationError(
+                "init holds features that interact in a way that interaction_cst forbids. Pass a model that was fitted with the "
+                "same interaction_cst, or None for it."
+            )
+        terms.append(moved)
+    if any(signs) and not holds(terms, signs):
+        raise ConfigurationError(
+            "the curves of init do not go as monotonic_cst says. Pass a model that was fitted with the same monotonic_cst."
+        )
     reach = np.abs(start).max(initial=0) + sum(int(np.abs(term.votes).max(initial=0)) for term in joined(terms))
     if reach > MOST_VOTES:
         raise ConfigurationError(
             "what init says of a record may be too large a number for a margin; pass a model that a fit of this library made."
         )
-    return replace(model, encoder=encoder, loss=loss, start=start, terms=terms, signs=tuple(signs), parts=None)
+    encoder = fine.merged(into)
+    return replace(model, encoder=encoder, loss=loss, start=start, terms=tuple(terms), signs=tuple(signs), parts=None)
 
 
 def check_schemas(given: Schema, wanted: Schema) -> None:
@@ -122,36 +132,6 @@ def check_schemas(given: Schema, wanted: Schema) -> None:
         )
 
 
-def check_settings(terms: Sequence[Term], signs: Sequence[int], most_cuts: int | None) -> None:
-    if most_cuts is not None and any(len(term.cuts) > most_cuts for term in terms):
-        raise ConfigurationError(
-            "init holds features that interact in a way that interaction_cst forbids. Pass a model that was fitted with the same "
-            "interaction_cst, or None for it."
-        )
-    if any(signs) and not holds(terms, signs):
-        raise ConfigurationError(
-            "the curves of init do not go as monotonic_cst says. Pass a model that was fitted with the same monotonic_cst."
-        )
-
-
-def bins_of(fine: Encoder, name: str, edges: Floats) -> Integers:
-    """Return in which bin between ``edges`` the middle of each fine bin of a numeric feature is."""
-    kind = fine.schema.features[name]
-    assert not isinstance(kind, Categorical)
-    ends = np.concatenate([[kind.low], fine.edges[fine.schema.names.index(name)], [kind.high]])
-    middle = np.minimum(ends[:-1] / 2 + ends[1:] / 2, np.nextafter(ends[1:], -np.inf))
-    bins: Integers = np.searchsorted(edges, np.maximum(middle, ends[:-1]), side="right").astype(np.int64)
-    return bins
-
-
-def categories_of(kind: Categorical, other: Categorical) -> Integers:
-    """Return the code in ``other`` of each code of ``kind``: that of undeclared cells for a value that it does not have."""
-    code_of = {category_key(value): code for code, value in enumerate(other.values)}
-    undeclared = len(other.values) + 1
-    codes = [code_of.get(category_key(value), undeclared) for value in kind.values]
-    return np.array([*codes, len(other.values), undeclared], dtype=np.int64)
-
-
 def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, float]:
     """Return the start margins in the units of ``loss``, and the factor for the model's votes."""
     if not isinstance(model.loss, Squared):
@@ -169,11 +149,9 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
     return whole((given.origin - link.origin) * link.vote_steps + model.start * scale), scale
 
 
-def moved(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Term:
-    """Return a term on other codes and numbers of features; ``codes[j][new]`` is the old code.
-
-    Cuts with all new codes on one side are dropped, with the cells of the other side.
-    """
+def moved_term(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Term:
+    """Return a term on other codes and numbers of features; ``codes[j][new]`` is the old code."""
+    # Cuts with all new codes on one side are dropped, with the cells of the other side.
     cuts: list[Cut] = []
     cells = np.arange(len(term.votes))
     for digit, cut in enumerate(reversed(term.cuts)):
@@ -189,67 +167,34 @@ def moved(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Te
     )
 
 
-def scaled(term: Term, scale: float) -> Term:
-    if scale == 1:
-        return term
-    unit = min(term.unit * scale, LARGEST_VOTE)
-    return replace(term, votes=whole(term.votes * scale), unit=max(1, round(unit)))
-
-
 def whole(votes: npt.NDArray[np.floating[Any]]) -> Integers:
     """Return votes as whole numbers; those that are too many for a margin stay so, however many they are."""
-    clipped: Integers = np.rint(np.clip(votes, -2 * MOST_VOTES, 2 * MOST_VOTES)).astype(np.int64)
-    return clipped
+    return np.asarray(np.rint(np.clip(votes, -2 * MOST_VOTES, 2 * MOST_VOTES)).astype(np.int64))
 
 
-def codes_in(coarse: Encoder, fine: Encoder) -> Iterable[Integers]:
-    """Yield for each feature the code of each of a finer encoder's codes; the latter's cut points include the others."""
-    for edges, all_edges, codes in zip(coarse.edges, fine.edges, fine.n_codes.tolist(), strict=True):
-        if len(all_edges):
-            bins = np.searchsorted(edges, all_edges, side="right")
-            yield np.concatenate([[0], bins, [len(edges) + 1]]).astype(np.int64)
-        else:
-            yield np.arange(codes)
+def codes_in(coarse: Encoder, fine: Encoder) -> list[Integers]:
+    """Return for each feature the code of each of a finer encoder's codes; the latter's cut points include the others."""
+    codes = []
+    for edges, all_edges, count in zip(coarse.edges, fine.edges, fine.n_codes.tolist(), strict=True):
+        bins = np.searchsorted(edges, all_edges, side="right")
+        codes.append(np.array([0, *bins, len(edges) + 1]) if len(all_edges) else np.arange(count))
+    return codes
 
 
 def together(start: AdditiveModel, own: AdditiveModel) -> AdditiveModel:
-    """Return the sum of a start and of what a fit learned beyond it, in the cut points of both.
-
-    Terms keep their released sums as weights of averages alone, divided evenly among the codes that a bin falls apart into; how
-    much noise they hold says ``own``.
-    """
-    fine = own.encoder
-    cuts = {
-        name: np.union1d(*edges).tolist()
-        for name, *edges in zip(fine.schema.names, start.encoder.edges, own.encoder.edges, strict=True)
-        if len(edges[0])
-    }
+    """Return the sum of a start and of what a fit learned beyond it, in the cut points of both."""
+    # Terms keep their released sums as weights of averages alone, divided evenly among the codes that a bin falls apart into; how
+    # much noise they hold says ``own``.
+    fine, cuts = own.encoder, {}
+    for name, old, new in zip(fine.schema.names, start.encoder.edges, own.encoder.edges, strict=True):
+        if len(old):
+            cuts[name] = np.union1d(old, new).tolist()
     encoder = Encoder(fine.schema.cut_at(cuts), fine.max_bins)
     terms: list[Term] = []
     for model in (start, own):
-        codes = list(codes_in(model.encoder, encoder))
-        terms += [spread_out(term, codes) for term in model.terms]
+        codes = codes_in(model.encoder, encoder)
+        for term in model.terms:
+            of_cuts, at = tuple(Cut(cut.by, cut.side[codes[cut.by]]) for cut in term.cuts), codes[term.feature]
+            sums = None if term.sums is None else (term.sums // np.bincount(at)[:, None])[:, at]
+            terms.append(replace(term, cuts=of_cuts, votes=term.votes[:, at], sums=sums, noise=0))
     return replace(own, encoder=encoder, start=start.start + own.start, terms=tuple(terms), parts=(start, own))
-
-
-def spread_out(term: Term, codes: Sequence[Integers]) -> Term:
-    """Return a term on finer codes, ``codes[feature][finer]`` being the one that a finer one is part of."""
-    cuts, at = tuple(Cut(cut.by, cut.side[codes[cut.by]]) for cut in term.cuts), codes[term.feature]
-    sums = None if term.sums is None else (term.sums // np.bincount(at)[:, None])[:, at]
-    return replace(term, cuts=cuts, votes=term.votes[:, at], sums=sums, noise=0)
-
-
-def restored_parts(
-    arrays: Arrays, read: Callable[[Arrays, int], AdditiveModel], most_terms: int, *, started: bool
-) -> AdditiveModel:
-    """Return the model that ``to_arrays`` wrote, of which ``read`` reads each part, of so many terms at most.
-
-    FileFormatError if it has a start and was not ``started``, or was and has none.
-    """
-    of_start = {name.removeprefix(OF_START): arrays[name] for name in arrays if name.startswith(OF_START)}
-    if bool(of_start) != started:
-        raise FileFormatError(DAMAGED)
-    if not started:
-        return read(arrays, most_terms)
-    others = {name: arrays[name] for name in arrays if not name.startswith(OF_START)}
-    return together(read(of_start, MOST_TERMS), read(others, most_terms))

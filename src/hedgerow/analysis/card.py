@@ -395,13 +395,6 @@ class ReportCard(Card):
         each = (1 + level) / 2  # for each rate, so that both hold with ``level``
         return Band(self._rate_band(others, each), self._rate_band(own, each))
 
-    def precision_recall_band(self, label: Value | None = None, level: float = 0.95) -> Band:
-        """Return a band for each point of ``precision_recall_curve``; see ``roc_band``."""
-        own, others = self._descending(label)
-        each, cells = (1 + level) / 2, np.arange(1.0, len(own) + 1)
-        precision = self._ratio_band(np.cumsum(own), np.cumsum(others), cells, cells, each)
-        return Band(self._rate_band(own, each), np.concatenate(([0.0], precision)))
-
     def calibration_band(self, label: Value | None = None, level: float = 0.95) -> Floats:
         """Return a band for each share of ``calibration``, which covers it with a probability of about ``level``."""
         own, others = self.grid.curve(self.counts, self._place(label))

@@ -22,7 +22,7 @@ from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.reading.cells import Cells
 from hedgerow.reading.columns import Columns, read_labels
-from hedgerow.reading.formats import SECONDS, DateFormat, DateReader, date_text
+from hedgerow.reading.formats import SECONDS, DateFormat, date_reader, date_text
 from hedgerow.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.schema import Date, Integer, Numeric, Schema
 from hedgerow.schema.features import Feature
@@ -40,7 +40,7 @@ def reader_of(feature: Feature, missing: Sequence[str]) -> Callable[[Cells], npt
     if not isinstance(feature, Date):
         assert isinstance(feature, Numeric), "categories are on no line"
         return feature.reader(missing)
-    read = DateReader("second", missing, None if feature.date_format is None else DateFormat(feature.date_format))
+    read = date_reader("second", missing, None if feature.date_format is None else DateFormat(feature.date_format))
     return lambda cells: read(cells) / DAY - ORIGIN
 
 

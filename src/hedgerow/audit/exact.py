@@ -24,7 +24,6 @@ from hedgerow.mechanisms import (
     Coin,
     Coins,
     Geometric,
-    Mechanism,
     PerRecordCoin,
     RandomBits,
     Randomness,
@@ -114,7 +113,7 @@ class Replay(Randomness):
         """Return the probability of the outcomes, or of the first ones."""
         return math.prod(float(law[outcome]) for law, outcome in zip(self.laws[:end], self.script[:end], strict=True))
 
-    def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[Any]:
+    def draw(self, mechanism: Any, *statistics: Any) -> npt.NDArray[Any]:
         if isinstance(mechanism, RESAMPLES):
             return self._resample(mechanism, *statistics)
         if isinstance(mechanism, DENSITIES):

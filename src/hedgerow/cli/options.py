@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,12 +42,14 @@ read off the records. Write a TOML file such as
 and pass it with --schema FILE. `hedgerow schema init DATA` drafts one; you must confirm each of its entries."""
 
 READS_FILES = """\
-DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet". It is read block by block."""
+DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by \
+block."""
 
 CHARGES_FIRST = """\
 With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is \
 written."""
 
+ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -83,15 +85,19 @@ class OutputFile(click.Path):
 
 
 class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic before click 8.2
-    """A file of records, or a pattern for several files of one kind, in the order of their names."""
+    """A file of records, or a folder or pattern for several files of one kind, in the order of their names."""
 
-    name = "file or pattern"
+    name = "file, folder or pattern"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
         one = InputFile()
-        if not has_magic(str(value)) or Path(value).exists():
+        folder = os.path.isdir(value)
+        if not folder and (not has_magic(str(value)) or Path(value).exists()):
             return (one.convert(value, param, ctx),)
-        paths = sorted(glob(value))
+        patterns = [os.path.join(escape(value), f"*{ending}") for ending in ENDINGS] if folder else [value]
+        paths = sorted(path for pattern in patterns for path in glob(pattern))
+        if not paths and folder:
+            self.fail(f"the folder {value!r} has no file that ends in {' or '.join(ENDINGS)}.", param, ctx)
         if not paths:
             self.fail(f"no file is named like {value!r}.", param, ctx)
         if len({is_parquet(path) for path in paths}) > 1:

@@ -24,7 +24,6 @@ from hedgerow.reading.columns import read_columns
 from hedgerow.reading.csv_file import CSVFormat
 from hedgerow.reading.persons import person_ids, read_groups
 from hedgerow.reading.table_file import (
-    TableFile,
     batches_of,
     check_no_name_twice,
     compare_header,
@@ -52,21 +51,14 @@ AFTER = """
 What to look for
   written     delimiter, encoding, decimal, thousands and date_format are guesses at how the text is written: 03/04/2025 has two
               readings, and so has 1.234
-  ranges      an end that is one person's value: write the range that was known before the data, such as 0 to 120
-  categories  a rare one that names a person; one that could occur but did not: list what is publicly possible
-  missing     a marker, such as ? or NA, among the values of a category: move it to the list missing
-  person      the column that identifies the person of a record, such as a patient's number: write its name as person, and as
-              records_per_person how many records of one person may be read. If the guess is wrong, correct it, or delete both
+  ranges      an end that is one person's value, also of an outcome: write the range that was known before the data
+  categories  a rare one that names a person; one that could occur but did not; a marker of missing cells: move it to missing
+  person      the column that says whose a record is, and how many records of one person may be read: correct it, or delete both
   ids         any other column in which nearly every record has its own value: drop it from the data and the draft
-{label}
+  labels      the right target, and all classes that are publicly possible
 
-How to confirm
-  Correct an entry, then delete its line origin = "inferred"{of_classes}.
-  By deleting it you state that the entry is public knowledge and would be the same without these records. Certificates list the
-  entries that still have such a line."""
-
-CLASSES = "  classes     the right target, and all classes that are publicly possible"
-OUTCOME = "  outcome     the range that was known before the data: its ends in the draft are the values of two records"
+Correct an entry, then delete its line origin = "inferred" (of the classes: classes_origin = "inferred"). By that you state that
+the entry is public knowledge and would be the same without these records. Certificates list the entries that still have it."""
 
 
 @click.command("init")
@@ -120,7 +112,7 @@ def init(
     else:
         with atomic_file(out, replace=force) as part:
             part.write_text(text, encoding="utf-8", newline="\n")
-    for line in _advice(notes, outcome=outcome):
+    for line in _advice(notes):
         click.echo(line, err=True)
     for warning in unread(tables):
         click.echo(f"WARNING: {warning}", err=True)
@@ -157,7 +149,7 @@ def _checked_target(header: Sequence[str], target: str | None, data: Path) -> st
     return target
 
 
-def _advice(notes: Sequence[Note], *, outcome: bool) -> Iterator[str]:
+def _advice(notes: Sequence[Note]) -> Iterator[str]:
     yield BEFORE
     width = max(len(printable(note.name)) for note in notes)
     for note in notes:
@@ -168,8 +160,7 @@ def _advice(notes: Sequence[Note], *, outcome: bool) -> Iterator[str]:
             f"\nLikely ids or free text, which no schema should list: {listed(ids)}. "
             f"Drop {it_or_them(ids)} from the data and the draft."
         )
-    of_classes = "" if outcome else ' (for the classes: classes_origin = "inferred")'
-    yield AFTER.format(label=OUTCOME if outcome else CLASSES, of_classes=of_classes)
+    yield AFTER
 
 
 @click.command("check")
@@ -230,7 +221,21 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
                 ids.update(map(bytes, person_ids(groups.cells, key, schema.missing)))
         malformed = sum(table.malformed for table in tables)
     report = checker.report(f"the column {label!r}", "pass the right --target", malformed)
-    labels = report.labels
+    labels, refusal, persons = report.labels, None, None
+    if schema.person in there:
+        without, sizes = ids.pop(bytes(16), 0), [*ids.values()]
+        persons = {
+            "persons": len(sizes),
+            "most_records": max(sizes, default=0),
+            "without_id": without,
+            "beyond": sum(max(size - schema.records_per_person, 0) for size in sizes),
+        }
+    try:  # as `hedgerow train` does
+        for table, path in zip(tables, data, strict=True):
+            check_columns(table, schema, path)
+        check_records(report.records, data[0])
+    except ConfigurationError as error:
+        refusal = str(error)
     return {
         "private": False,
         "note": NOT_PRIVATE,
@@ -240,22 +245,11 @@ def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[
         "columns_lacking": lacking,
         "columns_extra": extra,
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
-        "persons": None if schema.person in (None, *lacking) else _persons(ids, schema.records_per_person),
+        "persons": persons,
         "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
         "warnings": [*unread(tables), *report.findings],
-        "refusal": _refusal(tables, schema, report.records, data),
+        "refusal": refusal,
     }, report
-
-
-def _refusal(tables: Sequence[TableFile], schema: Schema, lines: int, data: Sequence[Path]) -> str | None:
-    """Return the message with which ``hedgerow train`` would refuse the files."""
-    try:
-        for table, path in zip(tables, data, strict=True):
-            check_columns(table, schema, path)
-        check_records(lines, data[0])
-    except ConfigurationError as error:
-        return str(error)
-    return None
 
 
 def _page(counts: dict[str, Any], report: SchemaReport) -> Iterator[str]:
@@ -273,15 +267,3 @@ def _page(counts: dict[str, Any], report: SchemaReport) -> Iterator[str]:
             f"\npersons: {persons['persons']} with up to {counted(persons['most_records'], 'record')} each; a fit leaves out "
             f"{counted(persons['without_id'], 'record')} without an id and {persons['beyond']} beyond records_per_person"
         )
-
-
-def _persons(records: Counter[bytes], most: int) -> dict[str, int]:
-    """Return the number of persons by their ids, and how many records a fit leaves out."""
-    without = records.pop(bytes(16), 0)
-    sizes = records.values()
-    return {
-        "persons": len(sizes),
-        "most_records": max(sizes, default=0),
-        "without_id": without,
-        "beyond": sum(max(size - most, 0) for size in sizes),
-    }

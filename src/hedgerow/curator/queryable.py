@@ -17,7 +17,7 @@ from hedgerow.arrays import Integers, Truth
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
-from hedgerow.mechanisms import Coin, Mechanism, Noise, PassesThreshold, PerRecordCoin, Randomness
+from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, Pure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
 from hedgerow.reading.cells import public_value
@@ -190,7 +190,7 @@ class Queryable:
             deviation = noise.deviation * math.sqrt(draws[place] * self.n_classes)
             self._of_roots.setdefault(place, (by_code[place], deviation))
 
-    def draw_public(self, mechanism: Mechanism, *public: Any) -> Any:
+    def draw_public(self, mechanism: Any, *public: Any) -> Any:
         """Return outcomes of a mechanism that reads public or released values only; it is free."""
         return self._randomness.draw(mechanism, *public)
 

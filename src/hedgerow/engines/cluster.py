@@ -62,9 +62,9 @@ class ClusterSource(ABC):
         made = [self._encoded(encode, (reading, layout, self.checksums.key, persons))]
         try:
             found = self._facts(made[0], progress)
-            for place, fact in enumerate(found):
-                self.checksums.check(reading, place, fact.digest)
-            facts, sizes = placed(found), [fact.rows for fact in found]
+            for place, (_, digest) in enumerate(found):
+                self.checksums.check(reading, place, digest)
+            facts, sizes = placed(found), [rows for rows, _ in found]
             if keep is not None:
                 chosen = self._chosen(made[0], keep, facts, sizes)
                 made.append(self._kept(made[0], chosen))
@@ -83,7 +83,7 @@ class ClusterSource(ABC):
             rows = self._encoded(read_persons, (asked, layout, persons))
             try:
                 found = self._facts(rows, Silent())
-                chosen = self._chosen(rows, keep, placed(found), [fact.rows for fact in found])
+                chosen = self._chosen(rows, keep, placed(found), [rows for rows, _ in found])
             finally:
                 self._drop(rows)
         return reduce(asked.sum, self._counted((asked, layout, persons), chosen, progress), asked.nothing)

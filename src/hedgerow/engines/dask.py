@@ -382,7 +382,7 @@ def _work(given: tuple[Callable[..., Rows], tuple[Any, ...]], _: None, part: Any
 
 
 def _fact(rows: Rows) -> Fact:
-    return Fact(len(rows.codes), rows.digest)
+    return len(rows.codes), rows.digest
 
 
 def _count(given: tuple[ValueCounts, Layout, PersonIds | None], mine: Chosen | None, part: Any) -> Counts:

@@ -26,6 +26,7 @@ from hedgerow.table.kernels import largest
 from hedgerow.table.reading import Codes, Labels
 
 Found = tuple[Codes, Labels]
+Fact = tuple[int, bytes]  # what the driver knows of a partition: how many records it has, and their checksum
 Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
 
 FEWEST_AT_ONCE = 1 << 22  # records whose persons are compared together: 40 bytes each
@@ -41,17 +42,21 @@ def changed() -> EngineError:
     )
 
 
-def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
-    """Return the codes and the classes of some records, and the input of their checksum.
+def encoded(
+    reading: Reading, block: Block, check: Checksum, persons: PersonIds | None
+) -> tuple[Codes, Labels, Ids | None]:
+    """Return the codes, the classes and the ids of some records, which are added to the checksum.
 
     A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
     the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
     """
-    columns = read_columns(X, reading.schema.features, check_types=False)
-    if len(y) != columns.n_rows:
+    columns = read_columns(block.X, reading.schema.features, check_types=False)
+    if len(block.y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
-    found = reading.read(columns, y)
-    return found, reading.witness(columns, y, found)
+    found = reading.read(columns, block.y)
+    ids, counting = (None, None) if persons is None else persons.read(block, reading.schema.missing)
+    check.update(*reading.witness(columns, block.y, found), ids)
+    return *found, counting
 
 
 class Checksum:
@@ -99,7 +104,6 @@ def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
 
 
 def check_number(records: int) -> None:
-    """Raise ConfigurationError if there are too many records for exact sums."""
     if records >= MOST_RECORDS:
         raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
 
@@ -114,7 +118,6 @@ def unicode_version() -> str:
 
 
 def other_unicode() -> EngineError:
-    """Return the error of workers that may read one text as two ids."""
     return EngineError(f"{UNICODE}, so one person could be read as two. Give all of them the same version of Python.")
 
 
@@ -128,33 +131,17 @@ def kind_of(column: Any) -> str:
 
 @dataclass(frozen=True)
 class PersonIds:
-    """How the driver and every worker read ids.
+    """How the driver and every worker read ids."""
 
-    Parameters
-    ----------
-    key : bytes
-        The key of the source's checksums; ids are hashed by one that is made of it, the same in every pass.
-    part : PersonPart or None
-        The part of all persons whose records may count.
-    kind : str or None
-        What the frame declares its column of ids to be, where a partition may come otherwise; None: it never does.
-    version : str
-        The driver's version of Unicode.
-    """
-
-    key: bytes = field(repr=False)
-    part: PersonPart | None = None
-    kind: str | None = None
-    version: str = field(default_factory=unicode_version)
+    key: bytes = field(
+        repr=False
+    )  # of the source's checksums; ids are hashed by one that is made of it, the same in every pass
+    part: PersonPart | None = None  # of all persons: whose records may count
+    kind: str | None = None  # what the frame declares its column of ids to be, if a partition may come otherwise
+    version: str = field(default_factory=unicode_version)  # the driver's, of Unicode
 
     def read(self, block: Block, missing: Sequence[str]) -> tuple[Ids, Ids]:
-        """Return the hashed ids of a block's persons, of which checksums are, and with zeros where records are not to count.
-
-        Raises
-        ------
-        EngineError
-            If this process may read a text as another id, or the column of ids is not what was declared.
-        """
+        """Return the hashed ids of a block's persons, of which checksums are, and with zeros where records are not to count."""
         if self.version != unicode_version():
             raise other_unicode()
         present = None if self.kind is None else block.groups.dropna()
@@ -209,16 +196,14 @@ def partitions_of(
         check_number(first)
 
     for block in blocks:
-        (codes, labels), witness = encoded(reading, block.X, block.y)
-        own, ids = {"codes": codes, "labels": labels}, None
-        if persons is not None:
-            ids, own["ids"] = persons.read(block, reading.schema.missing)
-        check.update(*witness, ids)
-        start, count = 0, len(labels)
+        own: dict[str, Any] = dict(
+            zip(("codes", "labels", "ids"), encoded(reading, block, check, persons), strict=True)
+        )
+        start, count = 0, len(block.y)
         while start < count:
             taken = min(rows - filled, count - start)
-            for name, array in own.items():
-                buffers[name][filled : filled + taken] = array[start : start + taken]
+            for name, buffer in buffers.items():
+                buffer[filled : filled + taken] = own[name][start : start + taken]
             filled, start = filled + taken, start + taken
             if filled == rows:
                 finish()
@@ -234,13 +219,7 @@ def partitions_of(
 def counted_of(
     blocks: Callable[[], Iterable[Block]], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
 ) -> Iterator[tuple[Block, npt.NDArray[np.bool_]]]:
-    """Yield blocks, which are read twice, each with a mask of the records that count, with or without a label.
-
-    Raises
-    ------
-    EngineError
-        If a record has another person in the second reading: then too many records could count.
-    """
+    """Yield blocks, which are read twice, each with a mask of the records that count, with or without a label."""
     persons, parts, digests, first = PersonIds(checksums.key, keep.part), list[Part](), list[bytes](), 0
     for block in blocks():
         arrays = spill.arrays()
@@ -278,14 +257,6 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Fact:
-    """What the driver knows of a partition: how many records it has, and their checksum."""
-
-    rows: int
-    digest: bytes
-
-
-@dataclass(frozen=True)
 class Facts:
     """Where a partition stands among all, and what its records must be."""
 
@@ -312,19 +283,13 @@ class Chosen:
 
 
 def placed(facts: Sequence[Fact]) -> list[Facts]:
-    """Return where each partition's records begin, in the order of the partitions.
-
-    Raises
-    ------
-    EngineError
-        If there is no record, or too many.
-    """
-    ends = np.cumsum([fact.rows for fact in facts]).tolist()
+    """Return where each partition's records begin, in the order of the partitions."""
+    ends = np.cumsum([rows for rows, _ in facts]).tolist()
     if not ends or not ends[-1]:
         raise EngineError("there are no records, but a fit rests on there being one. Add records.")
     check_number(ends[-1])
     starts = [0, *ends[:-1]]
-    return [Facts(place, start, fact.digest) for place, (start, fact) in enumerate(zip(starts, facts, strict=True))]
+    return [Facts(place, start, digest) for place, (start, (_, digest)) in enumerate(zip(starts, facts, strict=True))]
 
 
 def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | None, batches: Iterable[Any]) -> Rows:
@@ -333,14 +298,10 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
     counting, check = [NO_IDS], Checksum(key)
     with single():
         for batch in batches:
-            block, ids = layout.block(batch), None
-            found, witness = encoded(reading, block.X, block.y)
+            found = encoded(reading, layout.block(batch), check, persons)
             codes.append(found[0])
             labels.append(found[1])
-            if persons is not None:
-                ids, own = persons.read(block, reading.schema.missing)
-                counting.append(own)
-            check.update(*witness, ids)
+            counting.append(NO_IDS if found[2] is None else found[2])
     return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(counting))
 
 

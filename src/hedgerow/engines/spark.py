@@ -85,7 +85,7 @@ class SparkSource(ClusterSource):
         return stores.of(encoded.map(tuple))
 
     def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
-        facts = rows.first.mapPartitions(lambda parts: [[Fact(part[-1], bytes(part[-2])) for part in parts]])
+        facts = rows.first.mapPartitions(lambda parts: [[(part[-1], bytes(part[-2])) for part in parts]])
         found: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
         if any(len(one) != 1 for one in found):
             raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")

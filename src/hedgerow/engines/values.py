@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,11 +50,4 @@ class ValueCounts:
 
     def sum(self, one: Counts, other: Counts) -> Counts:
         """Return the answer of the records of both."""
-        return tuple(_sum(first, second) for first, second in zip(one, other, strict=True))
-
-
-def _sum(one: Mapping[float | str, int], other: Mapping[float | str, int]) -> dict[float | str, int]:
-    total = dict(one)
-    for key, count in other.items():
-        total[key] = total.get(key, 0) + count
-    return total
+        return tuple(Counter(first) + Counter(second) for first, second in zip(one, other, strict=True))

@@ -17,7 +17,6 @@ from hedgerow.mechanisms.randomness import (
     Coin,
     Coins,
     Draw,
-    Mechanism,
     PerRecordCoin,
     RandomBits,
     Randomness,

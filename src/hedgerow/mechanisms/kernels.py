@@ -229,16 +229,6 @@ def add_geometric(state, factor, bits, values):
 
 
 @compiled
-def at_most(state, factor, bits, values, threshold, below):
-    """Write for each value whether it plus two-sided geometric noise is at most the threshold.
-
-    INOUT state, IN 0 < factor < 2**43, bits <= 52, values (values,) int64, threshold int.  OUT below (values,) bool.
-    """
-    for i in range(len(values)):
-        below[i] = values[i] + _two_sided_geometric(state, factor, bits) <= threshold
-
-
-@compiled
 def _half_square(state, x):
     """Return True with probability exp(-t * t / 2), t = x / 2**63.  INOUT state."""
     k = np.int64(1)

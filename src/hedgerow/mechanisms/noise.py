@@ -33,8 +33,6 @@ MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 class Geometric:
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
 
-    Notes
-    -----
     Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
     dyadic number. Ghosh, Roughgarden and Sundararajan 2009; docs/proofs/geometric.md.
     """
@@ -87,10 +85,7 @@ class AtMost:
     threshold: int
 
     def sample(self, stream: Stream, values: Integers) -> npt.NDArray[np.bool_]:
-        rate = self.noise.rate
-        below = np.empty(len(values), dtype=np.bool_)
-        kernels.at_most(stream, rate.numerator, rate.bits, values, self.threshold, below)
-        return below
+        return self.noise.sample(stream, values) <= self.threshold
 
     def law(self, value: int) -> npt.NDArray[np.float64]:
         rate = float(self.noise.rate.fraction)
@@ -140,8 +135,6 @@ class PassesThreshold:
 class RoundedNormal:
     """Normal noise rounded to integers: exactly Gaussian-DP when it is added to integers.
 
-    Notes
-    -----
     The standard deviation is sensitivity / mu, rounded up to a dyadic number. round(x + N) = x + round(N) for an integer
     x, so this is post-processing of the continuous Gaussian mechanism. The sampler's law is within a total variation of
     2**-62 per draw; the event counts the draws, and accounting adds them to delta. docs/proofs/gaussian.md.
@@ -205,8 +198,6 @@ SELECTION_RATE_BITS = 120
 class Selection(ABC):
     """A mechanism that chooses by integer scores.
 
-    Notes
-    -----
     The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``event`` states what the rounded
     rate costs. One record replaced costs twice as much.
     """
@@ -234,10 +225,8 @@ class Selection(ABC):
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=SELECTION_RATE_BITS)
 
     def sample(self, stream: Stream, scores: Scores, weights: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Choose one candidate in each row of ``scores`` (rows, candidates).
-
-        ``weights`` are public, or truth values: what has none is not offered. Permute-and-flip offers all others alike.
-        """
+        """Choose one candidate in each row of ``scores`` (rows, candidates)."""
+        # ``weights`` are public, or truth values: what has none is not offered. Permute-and-flip offers all others alike.
         rate = self.rate
         check_shape(weights, scores.shape, "weights (rows, candidates)")
         scratch, chosen = np.empty(scores.shape[1], dtype=np.int64), np.empty(len(scores), dtype=np.int64)
@@ -267,11 +256,9 @@ class PermuteAndFlip(Selection):
     kernel = staticmethod(kernels.permute_and_flip)
 
     def law(self, scores: Scores, weights: npt.NDArray[Any]) -> Probabilities:
-        """Return the probability of each candidate of one row.
-
-        With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
-        over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
-        """
+        """Return the probability of each candidate of one row."""
+        # With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
+        # over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
         accept = _acceptance(self.rate, scores, weights > 0)
         times, weights = _quadrature(len(scores))
         stay = 1 - np.outer(accept, times)
@@ -347,12 +334,10 @@ class Budget:
         parts: int = 1,
         largest: Callable[[Claim, Callable[[Fraction], Event]], Fraction] = Claim.largest,
     ) -> Budget:
-        """Return the budget of each of so many equal parts of a plan that keeps to a claim.
-
-        Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
-        whole plan makes of it. Where epsilon is so large that no rho does, since the samplers' own error times e^epsilon is above
-        delta, the pure budget, which keeps to the claim too.
-        """
+        """Return the budget of each of so many equal parts of a plan that keeps to a claim."""
+        # Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
+        # whole plan makes of it. Where epsilon is so large that no rho does, since the samplers' own error times e^epsilon is
+        # above delta, the pure budget, which keeps to the claim too.
         pure = cls(claim.pure / parts)
         if claim.delta == 0:
             return pure
@@ -383,11 +368,9 @@ class Budget:
         return Geometric(self.amount, l1)
 
     def selection(self, kind: type[Selection], score_range: int) -> Selection:
-        """Return the selection by a score of this range for records of weight 1.
-
-        A concentrated budget buys the exponential mechanism, also where another ``kind`` is asked for: permute-and-flip has
-        no bounded range, on which that cost rests.
-        """
+        """Return the selection by a score of this range for records of weight 1."""
+        # A concentrated budget buys the exponential mechanism, also where another ``kind`` is asked for: permute-and-flip has
+        # no bounded range, on which that cost rests.
         if not self.concentrated:
             return kind(self.amount, score_range * self.unit)
         epsilon = Fraction(math.sqrt(8 * self.amount)) * (1 - ROOT_GUARD)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -55,11 +55,9 @@ class WeightedCoin:
     parts: ClassVar[int] = 1
 
     def sample(self, stream: Stream, thresholds: npt.NDArray[np.uint64], first_row: int = 0) -> npt.NDArray[np.int32]:
-        """Return 0 for each record that takes part and -1 for the others.
-
-        ``thresholds`` (records,) says how many of 2**32 equally probable words let a record in; more than ``inclusion``
-        allows are cut down to that.
-        """
+        """Return 0 for each record that takes part and -1 for the others."""
+        # ``thresholds`` (records,) says how many of 2**32 equally probable words let a record in; more than ``inclusion``
+        # allows are cut down to that.
         part = np.empty(len(thresholds), dtype=np.int32)
         kernels.include_each(stream, first_row, self._allowed(thresholds), part)
         return part
@@ -74,16 +72,6 @@ class WeightedCoin:
 
 Coin = PerRecordCoin | WeightedCoin
 Draw = Callable[..., Any]  # of a ``Randomness``, or of a curator's public draws
-
-
-class Mechanism(Protocol):
-    """What every mechanism has: a sampler over a batch, and its exact law for one item of the batch."""
-
-    def sample(self, stream: Stream, *statistics: Any) -> Any:
-        """Draw an outcome for every item of the batch."""
-
-    def law(self, *statistics: Any) -> Any:
-        """Return the probabilities of the outcomes for one item."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +123,7 @@ class Randomness:
         self._draws = Atomic(0)
         self._process = os.getpid()
 
-    def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
+    def draw(self, mechanism: Any, *statistics: Any) -> Any:
         return mechanism.sample(open_stream(self._key, self._number()), *statistics)
 
     def coins(self, coin: Coin) -> Coins:

@@ -261,4 +261,4 @@ class PaperBooster(BoostedSystem):
             return super()._plan(schema, claim, coins)
         if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
-        return PrintedPlan(self._published(), schema, claim.epsilon, self._size(self._published_size), coins)
+        return PrintedPlan(self._published(), schema, claim.epsilon, self._published_size.of(self), coins)

@@ -270,14 +270,11 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         return Size(30 if self.as_coded and self.coded_noise == "gini" else 10, 4, 10)
 
     def _published(self) -> PrintedBoosting:
-        depth = self._size(self._published_size).max_depth
+        depth = self._published_size.of(self).max_depth
         if self.as_coded:
             return CodedBoosting(CodedTree(depth, noisy=self.coded_noise == "gini"), holdout=FOR_PRUNING)
         subspace = PAPER_SUBSPACE if self.subspace is None else self.subspace
         return PrintedCart(CartTree(depth, subspace), holdout=FOR_PRUNING)
-
-    def _size(self, default: Size) -> Size:
-        return super()._size(default).given(max_depth=self.max_depth)
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 4, 10, 30), 2, 10)

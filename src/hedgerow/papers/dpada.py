@@ -214,7 +214,7 @@ class DPAdaClassifier(PaperBooster):
 
     def _rounds(self, claim: Claim) -> int:
         default = self._published_size if self.variant == "published" else self._default_size(claim.pure)
-        return self._size(default).n_estimators
+        return default.of(self).n_estimators
 
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
         return len({1, *coins})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -311,12 +311,12 @@ class TpDPRFClassifier(PaperForest):
     """
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        size = self._size(self._private_size)
+        size = self._private_size.of(self)
         trees = size.n_estimators
         if self.variant == "published" or trees == 1:
             return super()._plan(schema, claim, coins)
         first, second = (
-            ForestPlan(self._of(assign), schema, claim.pure * part / trees, **asdict(size.given(n_estimators=part)))
+            ForestPlan(self._of(assign), schema, claim.pure * part / trees, **asdict(replace(size, n_estimators=part)))
             for assign, part in ((AllRecords(), trees - trees // 2), (Weighted(), trees // 2))
         )
         return TwoPhasePlan(first, second, EASY)

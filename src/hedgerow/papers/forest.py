@@ -281,7 +281,7 @@ class PaperTree(TreeSystem):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
         if self.variant == "private":
             return super()._plan(schema, claim, coins)
-        size = self._size(self._published_size)  # the paper's budgets are the same under either adjacency
+        size = self._published_size.of(self)  # the paper's budgets are the same under either adjacency
         return PrintedPlan(self._published(), schema, claim.epsilon, size)
 
 

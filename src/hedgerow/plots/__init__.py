@@ -15,7 +15,7 @@ from hedgerow.plots.report import (
     ResidualDisplay,
     ROCDisplay,
 )
-from hedgerow.plots.utility import AuditDisplay, PrivacyUtilityDisplay
+from hedgerow.plots.utility import AuditDisplay
 
 __all__ = [
     "AuditDisplay",
@@ -26,7 +26,6 @@ __all__ = [
     "ImportancesDisplay",
     "Page",
     "PredictionErrorDisplay",
-    "PrivacyUtilityDisplay",
     "ROCDisplay",
     "ResidualDisplay",
 ]

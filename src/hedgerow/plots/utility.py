@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -35,30 +34,8 @@ class Line:
 class PrivacyUtilityDisplay(Display):
     """A measure of utility against the privacy budget, or against another quantity that was varied.
 
-    Parameters
-    ----------
-    lines : sequence of Line
-        The lines to draw.
-    reported : sequence of Line
-        Values that a paper prints, drawn as open marks in the color of the line that ``like`` names.
-    measure, x : str
-        The labels of the axes.
-    log : bool
-        Whether x is on a logarithmic scale.
-    order : sequence of str
-        The labels in the order of their colors, for several pictures some of which lack a line.
-
-    Attributes
-    ----------
-    artists_
-        Each line's artist by label, for a legend; set by ``plot``.
-
-    Examples
-    --------
-    >>> rows = [{"system": "edprf", "epsilon": e, "accuracy": a} for e, a in [(0.1, 0.7), (1, 0.8), (1, 0.82)]]
-    >>> [line] = PrivacyUtilityDisplay.from_rows(rows).lines
-    >>> line.x, [round(mean, 2) for mean in line.mean]
-    ((0.1, 1.0), [0.7, 0.81])
+    ``reported`` are values that a paper prints, drawn as open marks in the color of the line that ``like`` names. ``order`` has
+    the labels in the order of their colors, for several pictures some of which lack a line. ``artists_`` are each line's.
     """
 
     artists_: dict[str, Any] = field(init=False)
@@ -68,32 +45,6 @@ class PrivacyUtilityDisplay(Display):
     x: str = field(default="epsilon", kw_only=True)
     log: bool = field(default=True, kw_only=True)
     order: Sequence[str] = field(default=(), kw_only=True)
-
-    @classmethod
-    def from_rows(
-        cls,
-        rows: Iterable[Mapping[str, Any]],
-        *,
-        measure: str = "accuracy",
-        x: str = "epsilon",
-        label: str = "system",
-        **settings: Any,
-    ) -> Self:
-        """Make the display of rows of single runs, such as the lines of a CSV file, whose numbers may be text.
-
-        There is a line per label. Rows without the measure are left out.
-        """
-        runs: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-        for row in rows:
-            if row.get(measure) not in (None, ""):
-                runs[str(row[label])][float(row[x])].append(float(row[measure]))
-        lines = []
-        for name, cells in runs.items():
-            places = sorted(cells)
-            means = tuple(statistics.mean(cells[at]) for at in places)
-            spread = tuple(statistics.stdev(cells[at]) if len(cells[at]) > 1 else 0.0 for at in places)
-            lines.append(Line(name, tuple(places), means, spread))
-        return cls(tuple(lines), measure=measure, x=x, **settings)
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""

@@ -212,11 +212,6 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     return result
 
 
-def numeric_markers(missing: Sequence[str], read: Callable[[str], float] = number) -> npt.NDArray[np.float64]:
-    markers = np.array([read(marker) for marker in missing], dtype=np.float64)
-    return markers[~np.isnan(markers)]
-
-
 def as_objects(cells: Cells) -> Array:
     """Return cells as Python objects, times as their text.
 

@@ -156,12 +156,13 @@ def _pandas_column(native: Any) -> Column:
 
 
 def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
-    cells = values.read(0, len(values))  # the code -1 finds the last one, which is added
+    """Return a column of a dictionary's values by their places, -1 for a missing cell."""
+    cells = (values.whole or values.read)(0, len(values))  # the code -1 finds the last one, which is added
     if isinstance(cells, Texts):
-        cells = Texts(cells.data, np.append(cells.starts, -1), np.append(cells.stops, -1), cells.decode)
-    else:
-        cells = np.concatenate([as_objects(cells), object_array([None], 1)])
-    return Column(len(codes), lambda start, stop: cells[codes[start:stop]], values.holds)
+        texts = Texts(cells.data, np.append(cells.starts, -1), np.append(cells.stops, -1), cells.decode)
+        return Column(len(codes), lambda start, stop: texts.at(codes[start:stop]), values.holds)
+    table = np.concatenate([as_objects(cells), object_array([None], 1)])
+    return Column(len(codes), lambda start, stop: table[codes[start:stop]], values.holds)
 
 
 def _arrow_column(column: Any) -> Column:
@@ -192,16 +193,12 @@ def _arrow_column(column: Any) -> Column:
     if types.is_decimal(kind):
         return Column(count, objects, "numbers")
     if types.is_dictionary(kind):
-        # Decoded first, because narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
-        if _guarded(lambda: block(0, 0).cast(kind.value_type)) is FAILED:
-            return unread(count)
-        values = _arrow_column(block(0, 0).cast(kind.value_type))
-
-        def decoded(start: int, stop: int) -> Column:
-            return _arrow_column(block(start, stop).cast(kind.value_type))
-
-        whole = None if values.whole is None else lambda start, stop: decoded(start, stop).whole(0, stop - start)  # type: ignore[misc]
-        return Column(count, lambda start, stop: decoded(start, stop).read(0, stop - start), values.holds, whole)
+        whole = _guarded(column.combine_chunks)
+        if whole is FAILED:  # such as more values of all chunks than indices of this type
+            decoded = _guarded(lambda: column.cast(kind.value_type))
+            return unread(count) if decoded is FAILED else _arrow_column(decoded)
+        places = whole.indices.cast(pyarrow.int32()).fill_null(-1).to_numpy()
+        return _coded_column(_arrow_column(whole.dictionary), places)
     if not is_any("date", "timestamp"):
         return unread(count)
     unit, zone = ("D", None) if types.is_date(kind) else (kind.unit, kind.tz)
@@ -229,17 +226,16 @@ def arrow_texts(column: Any) -> Texts:
     return Texts(data, starts, offsets[1:], REPLACING)
 
 
-def _polars_texts(block: Any) -> Cells:
-    """Return text as its bytes, or as Python's bytes if some cell is not UTF-8. (Reading that makes polars panic and print.)"""
+def _polars_texts(block: Any) -> Texts:
+    """Return text as its bytes, also if it is not UTF-8: reading such text as Python's makes polars panic and print."""
     polars = get_polars()
-    raw = block.cast(polars.String).cast(polars.Binary)
-    text = _guarded(lambda: raw.cast(polars.String))  # this way it is checked
-    if text is FAILED:
-        return object_array(raw.to_list(), len(raw))
-    lengths = text.str.len_bytes().fill_null(0).to_numpy().astype(np.int64)
-    stops = np.cumsum(lengths)
-    starts = np.where(text.is_null().to_numpy(), -1, stops - lengths)
-    return Texts(np.frombuffer(text.str.join("").item().encode(), dtype=np.uint8), starts, stops, REPLACING)
+    text = block.cast(polars.String)
+    lengths = text.str.len_bytes().to_numpy()  # with nulls, they are floats
+    absent = np.isnan(lengths)
+    stops = np.cumsum(np.where(absent, 0, lengths).astype(np.int64))
+    starts = np.where(absent, -1, stops - lengths).astype(np.int64)
+    data = text.str.join("").cast(polars.Binary).item()
+    return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops, REPLACING)
 
 
 def _times(counts: Array, absent: Array, unit: str) -> Array:

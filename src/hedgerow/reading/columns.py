@@ -65,16 +65,12 @@ def read_columns(
     """Return ``X`` as columns in the order of the schema's features.
 
     ``X`` is a pandas, polars or pyarrow table, another one with the Arrow interface, or a mapping of columns (matched by name, in
-    any order), or a 2-D array or a list of rows (matched by position). If features are given, a row that is not a list, tuple or
-    1-D array with one cell for each is read as a record whose cells are all missing. This depends on that record alone. Without
-    ``check_types``, a column of a type that cannot hold declared cells is not refused: all its cells are missing.
+    any order), or a 2-D array or a list of rows (matched by position). A row that is not a list, tuple or 1-D array with one cell
+    for each feature is a record whose cells are all missing. Without ``check_types``, a column of a type that cannot hold what is
+    declared is not refused: all its cells are missing.
 
-    Raises
-    ------
-    SchemaError
-        If columns are absent, undeclared or named twice, or have a type that cannot be read or cannot hold declared cells.
-    ConfigurationError
-        If ``X`` is no table, or has no rows although it needs some.
+    Raise SchemaError if columns are absent, undeclared or named twice, or cannot hold declared cells by their type;
+    ConfigurationError if ``X`` is no table, or has no rows although it needs some.
     """
     names = None if features is None else tuple(features)
     if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features

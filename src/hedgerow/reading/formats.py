@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,7 +35,6 @@ from hedgerow.reading.cells import (
     category_key,
     number,
     numbers,
-    numeric_markers,
     plain_cell,
 )
 from hedgerow.reading.text_cells import Texts
@@ -92,11 +91,6 @@ class NumberFormat:
                 "different marks."
             )
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether Python reads text in this format without a declaration."""
-        return self == PLAIN
-
     @lazy
     def _pattern(self) -> re.Pattern[str]:
         mark, point = GROUP_MARKS.get(self.thousands, re.escape(self.thousands)), re.escape(self.decimal)
@@ -113,17 +107,19 @@ class NumberFormat:
         return float(f"{sign}{digits or '0'}.{fraction or only or '0'}{power}")
 
     def number(self, cell: object) -> float:
-        return number(cell, self._of_text)
+        return number(cell) if self == PLAIN else number(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
-        if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + "M":
+        if self == PLAIN or cells.dtype.kind in MACHINE_NUMBERS + "M":
             return numbers(cells)
         if isinstance(cells, Texts):
             return cells.numbers(self.number, self.decimal, self.thousands)
         return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
-        return numeric_markers(missing, self.number)
+        """Return the numbers among the markers of missing cells."""
+        markers = np.array([self.number(marker) for marker in missing], dtype=np.float64)
+        return markers[~np.isnan(markers)]
 
 
 PLAIN = NumberFormat()
@@ -156,7 +152,7 @@ class DateFormat:
                 f"date_format is {self.text!r}, but it must have %d, %m and one of %Y and %y, each once. It may have %H and "
                 "%M, and then %S. No other part is allowed. Pass for example '%d.%m.%Y'."
             )
-        iso = self._moment("2004-05-06")
+        iso = self.moment("2004-05-06")
         if iso is not None and iso != datetime(2004, 5, 6):
             raise SchemaError(
                 f"date_format is {self.text!r}, which reads 2004-05-06 as another day than ISO 8601 does, but such text is "
@@ -180,7 +176,8 @@ class DateFormat:
         places = {field: [-1 - place] for place, field in enumerate(FIELDS)}
         return np.array([code for piece in pieces for code in places.get(piece, piece.encode())], dtype=np.int64)
 
-    def _moment(self, text: str) -> datetime | None:
+    def moment(self, text: str) -> datetime | None:
+        """Return the moment that a text in this format says, None if it is in another format."""
         found = self._pattern.fullmatch(text.strip(WIDE_SPACE))
         if found is None:
             return None
@@ -194,11 +191,6 @@ class DateFormat:
         except ValueError:
             return None
 
-    def iso(self, cell: Any) -> str | None:
-        """Return the ISO 8601 text of a text in this format; None if it is in another format. It must be a str."""
-        moment = self._moment(cell)
-        return None if moment is None else str(moment)
-
 
 def microseconds(cell: object, form: DateFormat | None = None) -> int:
     """Return the moment of one cell, in microseconds since 1970 rounded down, or ``NO_MOMENT``.
@@ -207,14 +199,14 @@ def microseconds(cell: object, form: DateFormat | None = None) -> int:
     """
     try:
         key = category_key(cell) if form is None else plain_cell(cell)  # as a category, "01.02" is a number
-        if form is not None and isinstance(key, str):
-            key = key.strip(SPACE)
-            key = key if ISO.fullmatch(key) else form.iso(key)
-        match = ISO.fullmatch(key) if isinstance(key, str) else None
-        if match is None:
+        text = key.strip(SPACE) if isinstance(key, str) else ""
+        if match := ISO.fullmatch(text):
+            day, time, zone = match.groups()
+            moment = datetime.fromisoformat(f"{day} {time or '00:00'}{zone or '+00:00'}")
+        elif form is not None and (found := form.moment(text)) is not None:
+            moment = found.replace(tzinfo=UTC)
+        else:
             return NO_MOMENT
-        day, time, zone = match.groups()
-        moment = datetime.fromisoformat(f"{day} {time or '00:00'}{zone or '+00:00'}")
         return (moment - EPOCH) // MICROSECOND
     except Exception:
         return NO_MOMENT
@@ -226,30 +218,28 @@ def date_text(count: int, unit: Unit) -> str:
     return str(moment.date()) if unit == "day" else str(moment.replace(tzinfo=None))
 
 
-class DateReader:
-    """Reads one column of moments in one call, and caches distinct cells during the call.
+def date_reader(
+    unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None
+) -> Callable[[Cells], npt.NDArray[np.float64]]:
+    """Return a function that reads the cells of one column as moments, and caches distinct cells.
 
     A cell is the number of ``unit`` since 1970, rounded down, NaN where missing. A marker in ``missing`` that is a date matches
     every text of that moment. ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
     """
+    moment = partial(microseconds, form=form)
+    markers = np.array([moment(marker) for marker in missing], dtype=np.int64)
+    cache, fields = CellCache(moment), NO_FIELDS if form is None else form.fields
 
-    def __init__(self, unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None) -> None:
-        self._step = 10**6 * SECONDS[unit]
-        read = microseconds if form is None else partial(microseconds, form=form)
-        self._markers = np.array([read(marker) for marker in missing], dtype=np.int64)
-        self._read, self._cache = read, CellCache(read)
-        self._fields = NO_FIELDS if form is None else form.fields
-
-    def __call__(self, cells: Cells) -> npt.NDArray[np.float64]:
+    def read(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS:
             return np.full(cells.shape, np.nan)
-        if isinstance(cells, Texts):
-            moments = cells.moments(self._read, self._fields, NO_MOMENT)
-        else:
-            moments = self._cache.of(cells, np.int64)
-        counts = (moments // self._step).astype(np.float64)
-        counts[(moments == NO_MOMENT) | np.isin(moments, self._markers)] = np.nan
+        of_text = isinstance(cells, Texts)
+        moments = cells.moments(moment, fields, NO_MOMENT) if of_text else cache.of(cells, np.int64)  # type: ignore[union-attr]
+        counts = (moments // (10**6 * SECONDS[unit])).astype(np.float64)
+        counts[(moments == NO_MOMENT) | np.isin(moments, markers)] = np.nan
         return counts
+
+    return read
 
 
 def check_delimiter(delimiter: Any) -> None:

@@ -69,19 +69,11 @@ class Groups:
     missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.name) > LONGEST_WORDS or not _is_utf8(self.name):
+        if len(self.name) > LONGEST_WORDS or any("\ud800" <= letter <= "\udfff" for letter in self.name):
             raise ConfigurationError(
                 "the column of persons has a name that no certificate can hold; names have at most "
                 f"{LONGEST_WORDS} letters, all of UTF-8. Rename it."
             )
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
@@ -167,10 +159,7 @@ def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column of persons, and that column or the given one.
-
-    Raise ConfigurationError if the schema names a column of persons, ``person``, and there is none, another one, or two.
-    """
+    """Return records without the column of persons that the schema names, and that column or the given one."""
     X, own = without_column(X, person)
     if person is None:
         return X, groups
@@ -188,17 +177,10 @@ def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
 def read_groups(
     groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
 ) -> Groups | None:
-    """Return the person of each of so many records; None without groups. Cells may hold anything.
+    """Return the person of each of so many records; None without groups.
 
-    Raises
-    ------
-    ConfigurationError
-        If there is not one id per record in one column, or if ``person`` names a column and the name is another.
-
-    Warns
-    -----
-    UserWarning
-        If the column's type is floating-point and ``warn`` is set, because ids such as 1.10 or 007 were lost when it was read.
+    Raise ConfigurationError if there is not one id per record in one column, or the column is not ``person``; warn of a column
+    of floats, because ids such as 1.10 or 007 were lost when it was read.
     """
     if groups is None:
         return None

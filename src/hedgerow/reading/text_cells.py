@@ -25,6 +25,9 @@ class Texts:
 
     dtype = np.dtype(object)
     ndim = 1
+    _known: tuple[Texts, npt.NDArray[Any]] | None = (
+        None  # the values of a dictionary and the place of each cell among them
+    )
 
     def __init__(
         self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode
@@ -32,6 +35,12 @@ class Texts:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
         self.data, self.starts, self.stops = (_fixed(array) for array in (data, starts, stops))
         self.decode = decode
+
+    def at(self, places: npt.NDArray[Any]) -> Texts:
+        """Return cells of these values of a dictionary."""
+        cells = self[places]
+        cells._known = self, places
+        return cells
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -41,7 +50,9 @@ class Texts:
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Texts:
-        return Texts(self.data, self.starts[rows], self.stops[rows], self.decode)
+        cells = Texts(self.data, self.starts[rows], self.stops[rows], self.decode)
+        cells._known = None if self._known is None else (self._known[0], self._known[1][rows])
+        return cells
 
     @property
     def buffer(self) -> tuple[int, int]:
@@ -70,8 +81,9 @@ class Texts:
         return self[firsts[:count]], places
 
     def through(self, read: Callable[[list[Any]], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return the result of ``read`` for each cell; it reads each distinct text once."""
-        cells, places = self.distinct()
+        """Return the result of ``read`` for each cell; it reads each distinct text, or each value of a dictionary, once."""
+        known = self._known
+        cells, places = self.distinct() if known is None or len(known[0]) > len(self) else known
         return np.asarray(read(cells.tolist()))[places]
 
     def numbers(

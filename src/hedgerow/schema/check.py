@@ -85,11 +85,6 @@ class SchemaReport:
 
     __repr__ = short_repr
 
-    @property
-    def learns_nothing(self) -> bool:
-        """Whether a fit would waste its budget: no record has a declared label, or no feature has a declared cell."""
-        return self.unlabeled or (bool(self.features) and len(self.unread) == len(self.features))
-
     def table(self) -> Iterator[str]:
         """Yield the lines of the counts."""
         rows = {printable(name): column for name, column in self.features.items()}

@@ -13,8 +13,9 @@ from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers, numeric_markers
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers
 from hedgerow.reading.columns import Columns, read_columns, read_labels
+from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
 from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Numeric
@@ -34,33 +35,12 @@ FINE_CODES = 257  # HedgerowClassifier reads every numeric feature in so many co
 
 
 class Encoder:
-    """Encode records for one schema and one number of bins.
+    """Encode records for one schema and at most ``max_bins`` bins of a numeric feature.
 
-    Parameters
-    ----------
-    schema
-        What is public about the records.
-    max_bins
-        The maximum number of bins of a numeric feature.
-
-    Attributes
-    ----------
-    n_codes
-        Number of codes of each feature, including those of missing (and undeclared) cells.
-    dtype
-        The smallest unsigned type that holds every code: uint8, uint16 or uint32.
-    edges
-        The inner cut points of each feature; empty for a categorical one.
-
-    Raises
-    ------
-    SchemaError
-        If a feature needs more than 2**24 codes.
-
-    Notes
-    -----
-    A value's bin is the number of edges that are not above it. So bins are closed on the left, and values outside the
-    range are in the outer bins. The code of a cell depends on that cell and the schema alone.
+    ``n_codes`` counts the codes of each feature, including those of missing (and undeclared) cells, which ``dtype``, the smallest
+    unsigned type, holds. ``edges`` are the inner cut points of each feature; none for a categorical one. A value's bin is the
+    number of edges that are not above it. So bins are closed on the left, and values outside the range are in the outer bins. The
+    code of a cell depends on that cell and the schema alone.
     """
 
     def __init__(self, schema: Schema, max_bins: int) -> None:
@@ -87,7 +67,7 @@ class Encoder:
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
-        self._markers = numeric_markers(schema.missing)
+        self._markers = PLAIN.markers(schema.missing)
         self._readers = [
             CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
             for feature in schema.features.values()
@@ -133,18 +113,8 @@ class Encoder:
         """Return the result of ``answer`` for the codes of all records, (records, ...), computed block by block.
 
         Blocks are encoded and answered on several threads, and their codes stay in a core's own cache in between. If answers are
-        longer, blocks have fewer records.
-
-        Parameters
-        ----------
-        X
-            See ``read_columns``.
-        answer
-            Makes an array of shape (records, ...) from codes (records, features). It must accept no records, too.
-        reads
-            The features whose codes are read. The codes of others are arbitrary. None: all features.
-        by_column
-            Whether the codes of a feature are contiguous in memory. If not, those of a record are.
+        longer, blocks have fewer records. ``answer`` must accept no records, too. It ``reads`` these features (None: all); the
+        codes of others are arbitrary. ``by_column``: the codes of a feature are contiguous in memory, not those of a record.
         """
         columns = read_columns(X, self.schema.features)
         n_rows, one_pass = columns.n_rows, _Pass(self, columns, reads)

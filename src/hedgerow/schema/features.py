@@ -43,13 +43,6 @@ def check_origin(origin: object, release: object, name: str = "origin") -> None:
         )
 
 
-def _check_max_bins(max_bins: int) -> None:
-    if isinstance(max_bins, bool) or not isinstance(max_bins, int | np.integer) or max_bins < 1:
-        raise ConfigurationError(
-            f"max_bins is {max_bins!r}, but a range is divided into a whole number of bins. Pass an integer from 1 up."
-        )
-
-
 def _finite(value: Any, what: str) -> float:
     try:
         result = float(value) if isinstance(value, NUMBER) and not isinstance(value, bool | np.bool_) else math.nan
@@ -177,7 +170,10 @@ class Numeric(_Entry):
         Public cut points are used if given. If there are too many, evenly spaced ones are used. A range that is too narrow for
         that many distinct numbers has fewer bins.
         """
-        _check_max_bins(max_bins)
+        if isinstance(max_bins, bool) or not isinstance(max_bins, int | np.integer) or max_bins < 1:
+            raise ConfigurationError(
+                f"max_bins is {max_bins!r}, but a range is divided into a whole number of bins. Pass an integer from 1 up."
+            )
         if self.cuts is not None and len(self.cuts) < max_bins:
             return np.array(self.cuts, dtype=np.float64)
         steps = np.arange(1, max_bins)
@@ -224,7 +220,7 @@ class Numeric(_Entry):
     @property
     def reads_text(self) -> bool:
         """Whether columns need the feature's own ``reader``, because Python would read the text of numbers differently."""
-        return not self.number_format.is_plain
+        return self.number_format != NumberFormat()
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
@@ -304,43 +300,31 @@ def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
             f"{owner} has {plural} of type {type(values).__name__}, but each needs its place in a fixed order. "
             "Pass a list."
         )
-    result = tuple(_scalar(value, owner, noun) for value in values)
-    if not result:
-        raise SchemaError(f"{owner} has no {plural}, so no record could be told from another. List them.")
     seen: dict[Key, Value] = {}
-    for value in result:
+    for given in values:
+        value = given.item() if isinstance(given, np.generic) else given
+        kind = next((kind for kind in (bool, str, int, float) if isinstance(value, kind)), None)
+        if kind is None:
+            raise SchemaError(
+                f"{owner} lists {value!r} as a {noun}, but records are compared as text or numbers, and what is missing has "
+                "a code of its own. Pass text, numbers or truth values."
+            )
+        value = str.__str__(value) if kind is str else kind(value)
         key = category_key(value)
+        if isinstance(key, float) and not math.isfinite(key):
+            raise SchemaError(
+                f"{owner} lists a {noun} that is not a finite float64, so it cannot be told from others. Pass it as text "
+                "that is no number."
+            )
         if key in seen:
             raise SchemaError(
                 f"{owner} lists {seen[key]!r} and {value!r}, which are one {noun}: numbers are compared as float64 whether "
                 "written as text or not, and text without the white space around it. Keep one of them."
             )
         seen[key] = value
-    return result
-
-
-def _scalar(value: Any, owner: str, noun: str) -> Value:
-    if isinstance(value, np.generic):
-        value = value.item()
-    result: Value
-    if isinstance(value, bool | str):
-        result = str.__str__(value) if isinstance(value, str) else value
-    elif isinstance(value, int):
-        result = int(value)
-    elif isinstance(value, float):
-        result = float(value)
-    else:
-        raise SchemaError(
-            f"{owner} lists {value!r} as a {noun}, but records are compared as text or numbers, and what is missing has "
-            "a code of its own. Pass text, numbers or truth values."
-        )
-    key = category_key(result)
-    if isinstance(key, float) and not math.isfinite(key):
-        raise SchemaError(
-            f"{owner} lists a {noun} that is not a finite float64, so it cannot be told from others. Pass it as text "
-            "that is no number."
-        )
-    return result
+    if not seen:
+        raise SchemaError(f"{owner} has no {plural}, so no record could be told from another. List them.")
+    return tuple(seen.values())
 
 
 def _check_code(code: int, n_codes: int) -> None:

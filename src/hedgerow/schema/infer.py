@@ -23,7 +23,7 @@ from hedgerow.reading.cells import (
     object_array,
     public_value,
 )
-from hedgerow.reading.formats import SECONDS, DateFormat, DateReader, NumberFormat, Unit, date_text, microseconds
+from hedgerow.reading.formats import SECONDS, DateFormat, NumberFormat, Unit, date_reader, date_text, microseconds
 from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
@@ -105,7 +105,7 @@ def _read(cells: Cells, form: Form | None) -> Floats:
     """Return cells as numbers, or as seconds since 1970 by a format of dates, or by none but ISO 8601."""
     if isinstance(form, NumberFormat):
         return form.numbers(cells)
-    return DateReader("second", (), form)(cells)
+    return date_reader("second", (), form)(cells)
 
 
 def _forms(cells: Cells, share: float) -> tuple[Form, ...]:

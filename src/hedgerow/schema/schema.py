@@ -36,8 +36,8 @@ from hedgerow.schema.toml import (
     made_at,
     parse_toml,
     read_entry,
-    read_outcome,
     read_toml,
+    table_of,
 )
 from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
 from hedgerow.texts import LONGEST_REPR, shortened
@@ -301,7 +301,7 @@ class Schema:
         --------
         >>> schema = Schema({"age": Numeric(17, 90)}, classes=["no", "yes"])
         >>> report = schema.check({"age": [20, 95]}, ["No", "Yes"])
-        >>> report.learns_nothing, report.features["age"].above
+        >>> report.unlabeled, report.features["age"].above
         (True, 1)
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
@@ -347,7 +347,8 @@ class Schema:
             features[entry["name"]] = read_entry(entry, f"{place}: features.{entry['name']}")
         rest = {key: value for key, value in values.items() if key != "features"}
         if labels == OUTCOME:
-            rest[OUTCOME] = read_outcome(values[OUTCOME], place)
+            where = f"{place}: {OUTCOME}"
+            rest[OUTCOME] = read_entry({**table_of(values[OUTCOME], where), "name": OUTCOME}, where)
         schema: Self = made_at(place, cls, features, **rest)
         return schema
 

@@ -81,14 +81,14 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
             f"{place} has no [features.NAME] tables, so it declares nothing. Add one per feature, with low and high or "
             "with values."
         )
-    entries = []
-    for name, entry in features.items():
-        if not isinstance(entry, dict):
-            raise SchemaError(
-                f"{place}: features.{name} is no table. Write [features.{name}] and below it low and high, or values."
-            )
-        entries.append({**entry, "name": name})
+    entries = [{**table_of(entry, f"{place}: features.{name}"), "name": name} for name, entry in features.items()]
     return {**document, "features": entries}
+
+
+def table_of(entry: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping):
+        raise SchemaError(f"{place} is no table. Write its name in brackets, and below it low and high, or values.")
+    return entry
 
 
 def entry_of(feature: Feature) -> dict[str, Any]:
@@ -106,12 +106,6 @@ def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
     check_keys(entry, {"name", *(name for name in known if known[name])}, {*known, *unused}, place)
     feature: Feature = made_at(place, KINDS[kind], **{name: entry[name] for name in known if name in entry})
     return feature
-
-
-def read_outcome(entry: Any, place: str) -> Feature:
-    if not isinstance(entry, Mapping) or "name" in entry:
-        raise SchemaError(f"{place}: outcome is no table of a range. Write [outcome] and below it low and high.")
-    return read_entry({**entry, "name": "outcome"}, f"{place}: outcome")
 
 
 def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], place: str) -> None:

@@ -22,8 +22,8 @@ from hedgerow.reading.formats import (
     NO_MOMENT,
     SECONDS,
     DateFormat,
-    DateReader,
     Unit,
+    date_reader,
     date_text,
     microseconds,
 )
@@ -191,7 +191,7 @@ class Date(_Whole):
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
-        return DateReader(self.unit, missing, None if self.date_format is None else DateFormat(self.date_format))
+        return date_reader(self.unit, missing, None if self.date_format is None else DateFormat(self.date_format))
 
     @property
     def reads_text(self) -> bool:

@@ -74,11 +74,9 @@ class Candidates:
         return out
 
     def undecided(self, alive: Truth, widest: Integers) -> Truth:
-        """Return which tests could still tell records of a node apart, and have at most so many branches.
-
-        ``alive`` (nodes, codes of all features) says which codes the tests above a node leave; ``widest`` is of shape
-        (nodes,). The answer is of shape (nodes, tests) and depends on tests only, never on records.
-        """
+        """Return which tests could still tell records of a node apart, and have at most so many branches."""
+        # ``alive`` (nodes, codes of all features) says which codes the tests above a node leave; ``widest`` is of shape
+        # (nodes,). The answer is of shape (nodes, tests) and depends on tests only, never on records.
         out = np.empty((len(alive), len(self)), dtype=np.bool_)
         kernels.undecided(alive, *self.arrays, self.arity, widest, out)
         return out
@@ -109,19 +107,15 @@ def multiway(n_codes: npt.ArrayLike) -> Candidates:
 
 
 def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
-    """Return the tests with two branches: every cut of some features, each value of the others against the rest.
-
-    The last code of a numeric feature means missing, so its last cut asks for that. Of the last two codes of a categorical
-    feature, missing and undeclared, the first has a test too.
-    """
+    """Return the tests with two branches: every cut of some features, each value of the others against the rest."""
+    # The last code of a numeric feature means missing, so its last cut asks for that. Of the last two codes of a categorical
+    # feature, missing and undeclared, the first has a test too.
     return _of_kinds(n_codes, np.where(np.asarray(is_cut), CUT, VALUE))
 
 
 def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
-    """Return every cut of some features, and one test with a branch for each code of the others.
-
-    A test with a branch for each code weighs as much as all cuts of a feature on the finest grid, and a cut weighs 1.
-    """
+    """Return every cut of some features, and one test with a branch for each code of the others."""
+    # A test with a branch for each code weighs as much as all cuts of a feature on the finest grid, and a cut weighs 1.
     cut = np.asarray(is_cut, dtype=np.bool_)
     most = int((np.array(n_codes)[cut] - 1).max(initial=1))
     return _of_kinds(n_codes, np.where(cut, CUT, EACH), most)
@@ -197,7 +191,7 @@ class InformationGain(Score):
         return f"{self.name} of up to {self.cap} records in steps of 1/{1 << FRACTION_BITS}"
 
     @lazy
-    def table(self) -> Integers:  # type: ignore[override]
+    def table(self) -> Integers:
         """The steps of n log2 n, for n from 0 to the cap, with increments that never descend."""
         n = np.arange(1, self.cap, dtype=np.float64)
         increments = (n + 1) * np.log2(n + 1) - n * np.log2(n)
@@ -295,12 +289,10 @@ class Specializations:
 
 
 def most_concerned(choices: Iterable[Specializations], features: Integers) -> int:
-    """Return how many of the choices one record may concern, whatever it is.
-
-    A choice within one feature concerns the records at the places that it divides; one over several features may concern
-    every record. A record is at one place of each feature, so for each feature the place with most choices counts.
-    ``features`` (features + 1,) says where each feature's places begin in the line, and their number.
-    """
+    """Return how many of the choices one record may concern, whatever it is."""
+    # A choice within one feature concerns the records at the places that it divides; one over several features may concern
+    # every record. A record is at one place of each feature, so for each feature the place with most choices counts.
+    # ``features`` (features + 1,) says where each feature's places begin in the line, and their number.
     over_all, depth = 0, np.zeros(int(features[-1]), dtype=np.int64)
     for choice in choices:
         low, high = min(edges[0] for edges in choice.edges), max(edges[-1] for edges in choice.edges)

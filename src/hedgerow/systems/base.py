@@ -17,7 +17,7 @@ from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
-from hedgerow.trees import ForestPlan, Recipe
+from hedgerow.trees import Binary, CandidateRule, ForestPlan, Multiway, Recipe
 
 
 class BoostingClassifier(PrivateClassifier):
@@ -35,9 +35,8 @@ class BoostingClassifier(PrivateClassifier):
     def decision_function(self, X: Any) -> Floats:
         """Return the margins, of shape (n_samples, n_classes), or for two classes the log-odds of ``classes_[1]``, (n_samples,).
 
-        They are log-odds for every booster, in both forms, on the scale of curves and contributions (docs/log-odds.md).
-        ``predict_proba`` is their softmax, for two classes the sigmoid. ``HedgerowClassifier`` also calibrates probabilities for
-        the cap, which changes them but not the order of the classes.
+        ``predict_proba`` is their softmax, for two classes the sigmoid (docs/log-odds.md). ``HedgerowClassifier`` also calibrates
+        probabilities for the cap, which changes them but not the order of the classes.
         """
         return self._order.margins(self.model_.decision(self._features_of(X)))
 
@@ -59,6 +58,7 @@ class BoostingClassifier(PrivateClassifier):
 LITTLE, ENOUGH, PLENTY = Fraction(1, 4), Fraction(1, 2), Fraction(10)
 
 VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
 
 
 def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:
@@ -74,9 +74,10 @@ class Size:
     max_depth: int
     max_bins: int
 
-    def given(self, **parameters: int | None) -> Size:
-        """Return the size with those values replaced whose parameters are not None."""
-        return replace(self, **{name: value for name, value in parameters.items() if value is not None})
+    def of(self, system: Any) -> Size:
+        """Return the size with the values that a system's own parameters give."""
+        own = {name: getattr(system, name, None) for name in vars(self)}
+        return replace(self, **{name: value for name, value in own.items() if value is not None})
 
 
 class TreeSystem(PrivateClassifier):
@@ -102,11 +103,8 @@ class TreeSystem(PrivateClassifier):
     def _default_size(self, epsilon: Fraction) -> Size:
         return self._private_size
 
-    def _size(self, default: Size) -> Size:
-        return default.given(max_depth=self.max_depth, max_bins=self.max_bins)
-
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        size = self._size(self._default_size(claim.pure))
+        size = self._default_size(claim.pure).of(self)
         return ForestPlan(self._private(schema, size.max_depth), schema, claim.pure, **asdict(size))
 
 
@@ -120,9 +118,6 @@ class ForestSystem(TreeSystem):
     """
 
     n_estimators: int | None = parameter(WholeNumber(1, 100_000, or_none=True), default=None)
-
-    def _size(self, default: Size) -> Size:
-        return super()._size(default).given(n_estimators=self.n_estimators)
 
 
 class BoostedSystem(BoostingClassifier):
@@ -147,20 +142,11 @@ class BoostedSystem(BoostingClassifier):
     def _default_size(self, epsilon: Fraction) -> Size:
         """Return the default size of the private form for an add/remove budget."""
 
-    def _size(self, default: Size) -> Size:
-        return default.given(n_estimators=self.n_estimators, max_bins=self.max_bins)
-
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
         """Return the number of rounds that are paid for, which public coins determine."""
         return rounds
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        size = self._size(self._default_size(claim.pure))
-        return BoostingPlan(
-            self._private(),
-            schema,
-            claim,
-            rounds=self._paid_rounds(size.n_estimators, coins),
-            max_depth=size.max_depth,
-            max_bins=size.max_bins,
-        )
+        size = self._default_size(claim.pure).of(self)
+        rounds, depth = self._paid_rounds(size.n_estimators, coins), size.max_depth
+        return BoostingPlan(self._private(), schema, claim, rounds=rounds, max_depth=depth, max_bins=size.max_bins)

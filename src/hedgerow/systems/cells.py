@@ -96,7 +96,8 @@ class CellCut:
         return self.n_cells // groups * (groups + len(edges) - 2)
 
     def group_of_code(self, feature: int) -> Integers:
-        return np.searchsorted(self.begins(feature), np.arange(*self.starts[feature : feature + 2]), side="right") - 1
+        ends = np.append(self.begins(feature), self.starts[feature + 1])
+        return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
 
     def cell(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
         """Return the cell of each record of ``codes`` (records, features): a record's cell depends on its codes alone."""
@@ -214,11 +215,10 @@ class CellsModel(Model):
 
     @lazy
     def form(self) -> ScoringForm:
-        # One tree that asks for the group of each divided feature in turn.
         votes = np.rint(class_shares(self.cuts, self.counts, self.deviation) * UNIT).astype(np.int64)
         groups = [self.cut.shape[feature] for feature in self.cut.divided]
         widths = np.cumprod([1, *groups])  # nodes on each level, of which the last are the cells
-        children = np.repeat([*groups, 0], widths)  # of each node, level by level
+        children = np.repeat([*groups, 0], widths)  # of each node; a level asks for the group of one divided feature
         branch = np.zeros((len(groups), int(self.encoder.n_codes.max())), dtype=np.int64)
         for row, feature in zip(branch, self.cut.divided, strict=True):
             row[: self.encoder.n_codes[feature]] = self.cut.group_of_code(feature)

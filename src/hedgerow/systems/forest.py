@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
+from dataclasses import asdict
 from typing import Any, ClassVar
 
+from hedgerow import trees
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.mechanisms import SELECTIONS
@@ -14,33 +15,16 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini, Max, Score
 from hedgerow.survey import FINE, SurveyRecipe
-from hedgerow.systems.base import ENOUGH, LITTLE
-from hedgerow.trees import (
-    AllRecords,
-    Assignment,
-    Binary,
-    CandidateRule,
-    ForestPlan,
-    Harmonic,
-    LeafShare,
-    Levels,
-    Multiway,
-    NoisyCounts,
-    NoisyMinority,
-    PerRecord,
-    Recipe,
-    SelectLabel,
-    SelectTest,
-    Stop,
-    SurveyedForestPlan,
-    Uniform,
-)
+from hedgerow.systems.base import CANDIDATES, ENOUGH, LITTLE, Size
 
-ASSIGNMENTS: Mapping[str, Assignment] = {"per-record": PerRecord(), "all-records": AllRecords()}
-CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+ASSIGNMENTS: Mapping[str, trees.Assignment] = {"per-record": trees.PerRecord(), "all-records": trees.AllRecords()}
 SCORES: Mapping[str, Score] = {"gini": Gini(), "max": Max()}
-LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": Uniform(), "leaf-half": LeafShare()}
-STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority()}
+LEVELS: Mapping[str, trees.Levels] = {
+    "harmonic": trees.Harmonic(),
+    "uniform": trees.Uniform(),
+    "leaf-half": trees.LeafShare(),
+}
+STOPS: Mapping[str, trees.Stop | None] = {"none": None, "noisy-minority": trees.NoisyMinority()}
 
 
 class ForestClassifier(PrivateClassifier):
@@ -111,42 +95,31 @@ class ForestClassifier(PrivateClassifier):
             raise ConfigurationError(
                 "voting is 'soft', but leaves that release a label have no shares; pass leaf='counts' or voting='hard'."
             )
-        candidates = self.candidates
-        if candidates == "auto":
-            candidates = "multiway" if claim.pure < LITTLE else "binary"
-        depth, bins = _default_size(candidates, claim.pure)
-        selection = SELECTIONS[self.selection]
-        recipe = Recipe(
-            assign=ASSIGNMENTS[self.assignment],
-            candidates=CANDIDATES[candidates],
-            levels=LEVELS[self.levels],
-            split=SelectTest(selection, SCORES[self.criterion]),
-            leaf=NoisyCounts() if self.leaf == "counts" else SelectLabel(selection),
-            stop=STOPS[self.stop],
-            soft=self.voting == "soft",
-            weights=self._weights(schema),
-        )
-        size: dict[str, Any] = {
-            "n_estimators": 1 if self.n_estimators is None else self.n_estimators,
-            "max_depth": depth if self.max_depth is None else self.max_depth,
-            "max_bins": bins if self.max_bins is None else self.max_bins,
-        }
-        if self.bins == "survey" and any(schema.is_numeric):
-            return SurveyedForestPlan(recipe, SurveyRecipe(), schema, claim.pure, **size)
-        return ForestPlan(recipe, schema, claim.pure, **size)
-
-    def _weights(self, schema: Schema) -> ClassWeights:
         weights = ClassWeights.of(self.class_weight, schema)
         if weights and self.leaf == "label":
             raise ConfigurationError(
                 "class_weight multiplies noisy class counts, but leaves that release a label have none; pass leaf='counts' or "
                 "class_weight=None."
             )
-        return weights
-
-
-def _default_size(candidates: str, epsilon: Fraction) -> tuple[int, int]:
-    """Return the number of tests on a path and of bins of a numeric feature for a budget."""
-    if candidates == "multiway":
-        return (2 if epsilon < LITTLE else 3), 5
-    return (2 if epsilon < LITTLE else 5 if epsilon < ENOUGH else 6), 10
+        candidates, epsilon = self.candidates, claim.pure
+        if candidates == "auto":
+            candidates = "multiway" if epsilon < LITTLE else "binary"
+        if candidates == "multiway":
+            default = Size(1, 2 if epsilon < LITTLE else 3, 5)
+        else:
+            default = Size(1, 2 if epsilon < LITTLE else 5 if epsilon < ENOUGH else 6, 10)
+        selection = SELECTIONS[self.selection]
+        recipe = trees.Recipe(
+            assign=ASSIGNMENTS[self.assignment],
+            candidates=CANDIDATES[candidates],
+            levels=LEVELS[self.levels],
+            split=trees.SelectTest(selection, SCORES[self.criterion]),
+            leaf=trees.NoisyCounts() if self.leaf == "counts" else trees.SelectLabel(selection),
+            stop=STOPS[self.stop],
+            soft=self.voting == "soft",
+            weights=weights,
+        )
+        size = asdict(default.of(self))
+        if self.bins == "survey" and any(schema.is_numeric):
+            return trees.SurveyedForestPlan(recipe, SurveyRecipe(), schema, epsilon, **size)
+        return trees.ForestPlan(recipe, schema, epsilon, **size)

@@ -11,36 +11,17 @@ from typing import Any, Self, cast
 from sklearn.base import clone
 
 from hedgerow.additive.curves import condition, explained
-from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.model import AdditiveModel, joined
+from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
-from hedgerow.additive.round import signs_of
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
-from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
 from hedgerow.curator.given import RULES as ARGUMENTS
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import (
-    ClassOrder,
-    Draw,
-    Explanation,
-    Plan,
-    PrivateEstimator,
-    PrivateRegressor,
-    PublicCoins,
-    result_of,
-)
-from hedgerow.parameters import (
-    VOTE_STEPS,
-    Choice,
-    ClassNumbers,
-    ClassWeights,
-    Flag,
-    Instance,
-    Signs,
-    WholeNumber,
-    parameter,
-)
+from hedgerow.estimator import ClassOrder, Explanation, Plan, PrivateEstimator, PrivateRegressor, PublicCoins, result_of
+from hedgerow.mechanisms import Draw
+from hedgerow.parameters import Choice, ClassNumbers, ClassWeights, Flag, Instance, Signs, WholeNumber, parameter
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
@@ -173,15 +154,12 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     interaction_cst : {"no_interactions", "pairwise"} or None
         Which features may interact, as in ``HedgerowClassifier``.
     monotonic_cst : dict of str to int, list of int, or None
-        How the outcome may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a list has all
-        features in the schema's order. It is post-processing of released steps, so it costs nothing. It must be public knowledge.
+        How the outcome may change with a feature, as in ``HedgerowClassifier``: 1 increasing, -1 decreasing, 0 either.
     init : HedgerowRegressor or None
         A fitted model to start from, as in ``HedgerowClassifier``. It must have the same ``loss`` and ``outcome_transform``. The
         range of its outcome may differ.
     public_start : bool, default False
-        Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
-        it under "rests on". Without ``init`` it has no effect.
-
+        As in ``HedgerowClassifier``.
 
     Examples
     --------
@@ -214,7 +192,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
             rounds=self.n_estimators,
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=signs_of(self.monotonic_cst, schema),
+            signs=() if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
             init=self._initial(),
             started=coins == STARTED,
         )
@@ -316,7 +294,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
 
-
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
@@ -341,7 +318,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        signs = signs_of(self.monotonic_cst, schema)
+        signs = () if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema)
         return AdditivePlan(
             RULES,
             schema,
@@ -375,7 +352,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             total += (spread := float(term.spread().sum()))
             if term.cuts:
                 votes = term.votes.reshape(*(2 for _ in term.cuts), -1, term.columns)
-                curves = self._order.margins(model.shown(votes / VOTE_STEPS))
+                curves = self._order.margins(model.shown(votes / model.vote_steps))
                 conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
                 part = CellCurves(names[term.feature], conditions, tuple(self._labels(term.feature)), curves)
                 by_features[tuple(sorted(term.features))].append((spread, part))
@@ -388,13 +365,3 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             for features, parts in by_features.items()
         ]
         return sorted(groups, key=lambda group: -group.share)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """The share of the model that each feature accounts for, of shape (features,).
-
-        For each feature, the spread of its curves around the mean of their cell, and the spread between the sides of its cuts.
-        Shares sum to 1. They are all zero if no round distinguishes any records. Cells have equal weight, whatever their number
-        of records. Computed from released values: no cost.
-        """
-        return self._model.importances()

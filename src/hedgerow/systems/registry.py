@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
 
 from hedgerow.archive import read_archive
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
@@ -96,11 +94,18 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     True
     """
     document, arrays = read_archive(path, max_bytes)
-    return _warned_of_order(restored(_kind(place_name(path), document), document, arrays, arrays.allowed), document)
-
-
-def _warned_of_order(model: PrivateEstimator, document: Mapping[str, Any]) -> PrivateEstimator:
-    """Return a model, and warn if its file was written when columns were in another order."""
+    if type(document.get("format")) is not int or document["format"] not in FORMATS:
+        raise FileFormatError(
+            f"{place_name(path)} has format {document.get('format')!r:.40}, but this version reads formats {FORMATS[0]} to "
+            f"{FORMATS[-1]}."
+        )
+    try:
+        kind = system_class(str(document.get("class")))
+    except ConfigurationError as error:
+        raise FileFormatError(
+            f"{place_name(path)} holds a model of a class that this version does not know."
+        ) from error
+    model = restored(kind, document, arrays, arrays.allowed)
     if follows_schema(document, model.schema_):
         was, now = (", ".join(map(str, classes)) for classes in (model.schema_.classes, model.classes_.tolist()))
         warnings.warn(
@@ -109,18 +114,6 @@ def _warned_of_order(model: PrivateEstimator, document: Mapping[str, Any]) -> Pr
             "curves and monotonic_cst follow: for two classes they mean the second of the sorted ones. Check code that reads "
             "columns by number, then save the model again.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=2,
         )
     return model
-
-
-def _kind(path: str, document: Mapping[str, Any]) -> type[PrivateEstimator]:
-    """Return the class of a model file, or raise FileFormatError if this version does not know it."""
-    if type(document.get("format")) is not int or document["format"] not in FORMATS:
-        raise FileFormatError(
-            f"{path} has format {document.get('format')!r:.40}, but this version reads formats {FORMATS[0]} to {FORMATS[-1]}."
-        )
-    try:
-        return system_class(str(document.get("class")))
-    except ConfigurationError as error:
-        raise FileFormatError(f"{path} holds a model of a class that this version does not know.") from error

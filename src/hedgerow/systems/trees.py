@@ -7,44 +7,34 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
+from hedgerow import trees
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
-from hedgerow.systems.base import VOTES, BoostedSystem, ForestSystem, Size, TreeSystem, by_budget
-from hedgerow.trees import (
-    AllRecords,
-    Binary,
-    CandidateRule,
-    LeafShare,
-    Levels,
-    Mixed,
-    Multiway,
-    NoisyCounts,
-    NoisyHistograms,
-    NoisySize,
-    PerRecord,
-    PessimisticPruning,
-    RandomTest,
-    Recipe,
-    SelectLabel,
-    SelectTest,
-    Subspace,
-    Uniform,
-)
+from hedgerow.systems.base import CANDIDATES, VOTES, BoostedSystem, ForestSystem, Size, TreeSystem, by_budget
 
-GAIN = SelectTest(Exponential, SCORES["information-gain"])
+GAIN = trees.SelectTest(Exponential, SCORES["information-gain"])
 # A branch for each code, and levels of one budget; a single tree returns the class shares of its leaf, not one vote.
-ID3 = Recipe(
-    assign=AllRecords(), soft=True, candidates=Multiway(), levels=Uniform(), leaf=NoisyCounts(), split=NoisyHistograms()
+ID3 = trees.Recipe(
+    assign=trees.AllRecords(),
+    soft=True,
+    candidates=trees.Multiway(),
+    levels=trees.Uniform(),
+    leaf=trees.NoisyCounts(),
+    split=trees.NoisyHistograms(),
 )
 
 
-def interval_forest(levels: Levels) -> Recipe:
+def interval_forest(levels: trees.Levels) -> trees.Recipe:
     """Return a forest that cuts numeric features by the exponential mechanism, for any level budgets."""
-    return Recipe(
-        assign=AllRecords(), candidates=Mixed(), levels=levels, split=SelectTest(Exponential), leaf=NoisyCounts()
+    return trees.Recipe(
+        assign=trees.AllRecords(),
+        candidates=trees.Mixed(),
+        levels=levels,
+        split=trees.SelectTest(Exponential),
+        leaf=trees.NoisyCounts(),
     )
 
 
@@ -63,8 +53,8 @@ class SuLQID3Classifier(TreeSystem):
 
     _private_size = Size(1, 2, 5)
 
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return replace(ID3, stop=NoisySize(Fraction(1, 1 + len(schema.names))))
+    def _private(self, schema: Schema, depth: int) -> trees.Recipe:
+        return replace(ID3, stop=trees.NoisySize(Fraction(1, 1 + len(schema.names))))
 
 
 class PINQID3Classifier(TreeSystem):
@@ -81,7 +71,7 @@ class PINQID3Classifier(TreeSystem):
     """
 
     _private_size = Size(1, 2, 5)
-    _recipe = replace(ID3, stop=NoisySize())
+    _recipe = replace(ID3, stop=trees.NoisySize())
 
 
 class DiffPID3Classifier(TreeSystem):
@@ -98,7 +88,7 @@ class DiffPID3Classifier(TreeSystem):
     """
 
     _private_size = Size(1, 3, 5)
-    _recipe = replace(ID3, split=GAIN, stop=NoisySize())
+    _recipe = replace(ID3, split=GAIN, stop=trees.NoisySize())
     _former: ClassVar[Mapping[str, object]] = {"criterion": "information-gain"}
 
 
@@ -119,18 +109,18 @@ class DiffPC45Classifier(TreeSystem):
     _private_size = Size(1, 4, 128)
     _former: ClassVar[Mapping[str, object]] = {"criterion": "max", "split": "merged", "pruning": "pessimistic"}
 
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return Recipe(
-            assign=AllRecords(),
+    def _private(self, schema: Schema, depth: int) -> trees.Recipe:
+        return trees.Recipe(
+            assign=trees.AllRecords(),
             soft=True,
-            candidates=Mixed(),
-            levels=LeafShare(
+            candidates=trees.Mixed(),
+            levels=trees.LeafShare(
                 Fraction(2, 2 * depth + 2)
             ),  # a node has two queries, its size and its test, and so has a leaf
-            split=SelectTest(Exponential, SCORES["max"]),
-            leaf=NoisyCounts(),
-            stop=NoisySize(Fraction(1, 2)),
-            prune=PessimisticPruning(),
+            split=trees.SelectTest(Exponential, SCORES["max"]),
+            leaf=trees.NoisyCounts(),
+            stop=trees.NoisySize(Fraction(1, 2)),
+            prune=trees.PessimisticPruning(),
         )
 
 
@@ -150,13 +140,13 @@ class DiffPRFClassifier(ForestSystem):
     """
 
     _private_size = Size(3, 3, 5)
-    _recipe = Recipe(
-        assign=AllRecords(),
-        candidates=Multiway(),
-        levels=Uniform(),
+    _recipe = trees.Recipe(
+        assign=trees.AllRecords(),
+        candidates=trees.Multiway(),
+        levels=trees.Uniform(),
         split=GAIN,
-        subspace=Subspace(),
-        leaf=NoisyCounts(),
+        subspace=trees.Subspace(),
+        leaf=trees.NoisyCounts(),
     )
     _former: ClassVar[Mapping[str, object]] = {"criterion": "information-gain", "assignment": "all-records"}
 
@@ -176,7 +166,7 @@ class DiffPRFsClassifier(ForestSystem):
     """
 
     _private_size = Size(3, 4, 128)
-    _recipe = interval_forest(Uniform())
+    _recipe = interval_forest(trees.Uniform())
     _former: ClassVar[Mapping[str, object]] = {"split": "merged", "assignment": "all-records"}
 
 
@@ -197,17 +187,16 @@ class RandomTreesClassifier(ForestSystem):
     """
 
     _private_size = Size(10, 5, 32)
-    _recipe = Recipe(
-        assign=PerRecord(),
-        candidates=Binary(),
-        levels=LeafShare(Fraction(1)),  # tests cost nothing
-        split=RandomTest(),
-        leaf=SelectLabel(),
+    _recipe = trees.Recipe(
+        assign=trees.PerRecord(),
+        candidates=trees.Binary(),
+        levels=trees.LeafShare(Fraction(1)),  # tests cost nothing
+        split=trees.RandomTest(),
+        leaf=trees.SelectLabel(),
     )
     _former: ClassVar[Mapping[str, object]] = {"rule": "chunks"}
 
 
-CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
 WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
 EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses have equal votes
 
@@ -241,18 +230,15 @@ class SmoothBoostClassifier(BoostedSystem):
     criterion: str = parameter(Choice(("max", "error")), default="max")
 
     def _private(self) -> BoostingRecipe:
-        tree = Recipe(
-            assign=AllRecords(),
+        tree = trees.Recipe(
+            assign=trees.AllRecords(),
             candidates=CANDIDATES[self.candidates],
-            levels=LeafShare(Fraction(1, 2)),
-            split=SelectTest(score=SCORES[self.criterion]),
-            leaf=NoisyCounts(),
+            levels=trees.LeafShare(Fraction(1, 2)),
+            split=trees.SelectTest(score=SCORES[self.criterion]),
+            leaf=trees.NoisyCounts(),
         )
         votes = EQUAL_VOTES if self.weights == "smoothboost" else VOTES["real"]
         return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
-
-    def _size(self, default: Size) -> Size:
-        return super()._size(default).given(max_depth=self.max_depth)
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 8, 20, 60), 1, 10)

@@ -17,9 +17,8 @@ from hedgerow.estimator import result_of
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Form, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit, estimator
-from hedgerow.plots import PrivacyUtilityDisplay
 from hedgerow.plots.axes import COLORS, new_figure, shown
-from hedgerow.plots.utility import Line
+from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
 from hedgerow.privacy.accounting import Event, Parallel, PerRecordAssignment, Pure, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Categorical, Numeric, Schema

@@ -1,0 +1,101 @@
+"""Monotonicity constraints: how the margin may go with each feature, and released steps that are made to keep to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from hedgerow.additive.round import Term
+from hedgerow.arrays import Floats, Integers
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.schema import Numeric, Schema
+
+LEAST_WEIGHT = 1e-6  # of a cell whose released curvature is not above zero, as a share of the mean weight
+
+
+def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[int, ...]:
+    """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty for no constraint.
+
+    ConfigurationError if ``given`` does not fit the features, names one without an order, or if there are not two classes.
+    """
+    names = list(schema.names)
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ConfigurationError(
+                f"monotonic_cst names {shown(unknown[0])}, which is no feature; name some of {', '.join(names)}."
+            )
+        given = [given.get(name, 0) for name in names]
+    signs = tuple(map(int, given))
+    if len(signs) != len(names):
+        raise ConfigurationError(
+            f"monotonic_cst has {len(signs)} entries for {len(names)} features; pass one for each, or a dict by name."
+        )
+    for name, sign in zip(names, signs, strict=True):
+        if sign and not isinstance(schema.features[name], Numeric):
+            raise ConfigurationError(
+                f"monotonic_cst names {name!r}, whose values have no order; declare it as hr.Numeric, hr.Integer or hr.Date, "
+                "or leave it out."
+            )
+    if any(signs) and len(schema.classes) not in (0, 2):
+        raise ConfigurationError(
+            f"monotonic_cst says how the odds of the second of two classes go, but there are {len(schema.classes)}; leave "
+            "it out, or declare two classes."
+        )
+    return signs if any(signs) else ()
+
+
+def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
+    """Return a term of at most one cut, made to keep the monotonicity constraints ``signs``."""
+    # No cuts: isotonic regression of the curve after the step, weighted by released curvatures; ``before`` (codes,) is
+    # the curve before it. One cut: isotonic in each cell. If the cut feature is constrained, bins where the two cells
+    # violate the order are set to the pooled mean of the two cells, which uses one weight for all bins, so cells stay
+    # monotone. Missing values of a constrained feature are exempt.
+    sign, across = signs[term.feature], 0  # how the margin may go with the cut feature
+    if term.cuts and term.cuts[0].side[:-1].any():  # more than missing values is on the second side
+        across = signs[term.cuts[0].by]
+    if not (sign or across) or term.sums is None:
+        return term
+    curvature = np.maximum(term.sums[..., 1].astype(np.float64), 0)
+    weights = curvature + LEAST_WEIGHT * max(float(curvature.mean()), 1.0)
+    votes = term.votes[..., 0].astype(np.float64)
+    if not term.cuts:
+        after = np.rint(isotonic(votes[0] + before, weights[0], sign)).astype(np.int64) - before
+        return replace(term, votes=after[None, :, None])
+    if sign:
+        votes = np.stack([isotonic(own, weight, sign) for own, weight in zip(votes, weights, strict=True)])
+    if across:
+        share = float(weights[0].sum() / weights.sum())
+        low, high = votes[::across]
+        middle = share * votes[0] + (1 - share) * votes[1]
+        votes = np.stack([np.minimum(low, middle), np.maximum(high, middle)])[::across]
+    return replace(term, votes=np.rint(votes).astype(np.int64)[..., None])  # rounding keeps the order
+
+
+def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:
+    """Return the isotonic regression of ``values`` (codes,) but for the last, which is of missing values."""
+    if len(values) < 3:
+        return values
+    fitted = isotonic_regression(values[:-1], sample_weight=weights[:-1], increasing=sign > 0)
+    return np.append(fitted, values[-1])
+
+
+def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
+    """Return whether every curve is monotone after each of the terms: rising in a feature with sign 1, falling for -1."""
+    # The order is that of the feature's codes; the last code, of missing values, is outside the order.
+    curves: dict[int, Integers] = {}
+    for term in terms:
+        votes = term.votes[..., 0]
+        if not term.cuts:
+            votes = votes + curves.get(term.feature, 0)
+            curves[term.feature] = votes
+        if np.any(signs[term.feature] * np.diff(votes[:, :-1], axis=1) < 0):
+            return False
+        for level, cut in enumerate(term.cuts):
+            sides = votes.reshape(1 << level, 2, -1)
+            if cut.side[:-1].any() and np.any(signs[cut.by] * (sides[:, 1] - sides[:, 0]) < 0):
+                return False
+    return True

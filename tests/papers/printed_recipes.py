@@ -7,6 +7,8 @@ from typing import Any
 
 import hedgerow as hr
 from hedgerow.papers.forest import PaperTree, PrintedForest
+from hedgerow.papers.trees import PrintedPlan
+from hedgerow.systems.base import Size
 
 
 @dataclass(frozen=True)
@@ -54,3 +56,11 @@ SYSTEMS = {
 def shipped(name: str) -> PrintedForest:
     """Return the published recipe of a system."""
     return SYSTEMS[name].recipe
+
+
+def forest_plan(recipe, schema, epsilon, *, n_estimators, max_depth, max_bins=5):
+    return PrintedPlan(recipe, schema, epsilon, Size(n_estimators, max_depth, max_bins))
+
+
+def boosting_plan(recipe, schema, epsilon, *, rounds, marked=()):
+    return PrintedPlan(recipe, schema, epsilon, Size(rounds, 1, 5), marked)

@@ -7,13 +7,14 @@ from itertools import combinations_with_replacement, pairwise, product
 import numpy as np
 import pytest
 from printed_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
+from printed_recipes import boosting_plan
 from scipy.stats import multinomial
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan, adaboost_alpha
+from hedgerow.papers.boosting import PrintedBoosting, adaboost_alpha
 from hedgerow.papers.cart import CartTree, round_budget
 from hedgerow.papers.dpada import ExactStump, PrintedDPAda, noise_scales
 from hedgerow.papers.kernels import CUT
@@ -31,7 +32,7 @@ ORIGIN = (0, 0)
 
 def train(recipe, records, *, schema=COINS, rounds=1, epsilon=1, seed=0):
     """Train on records (cells, label)."""
-    plan = PrintedBoostingPlan(recipe, schema, Fraction(epsilon), rounds=rounds)
+    plan = boosting_plan(recipe, schema, Fraction(epsilon), rounds=rounds)
     columns = {name: [cells[i] for cells, _ in records] for i, name in enumerate(schema.names)}
     return plan.fit_raw(columns, [label for _, label in records], Randomness(seed))
 
@@ -115,7 +116,7 @@ def test_the_scale_of_the_noise_is_zero_at_one_size_and_not_at_the_next():
 
 
 def test_the_certificate_tells_that_scale():
-    event = PrintedBoostingPlan(dpada(), COINS, Fraction(1), rounds=30).event
+    event = boosting_plan(dpada(), COINS, Fraction(1), rounds=30).event
     assert any("0.297" in getattr(part, "reason", "") for part in event.parts)
 
 
@@ -139,7 +140,7 @@ def splits(labels, sample):
     """Whether the tree of a sample of records with different values has a test."""
     schema = Schema({"v": Categorical(list(range(len(labels))))}, classes=[-1, 1])
     recipe = PrintedBoosting(CartTree(max_depth=1, pruning=None))
-    plan = PrintedBoostingPlan(recipe, schema, Fraction(1), rounds=1)
+    plan = boosting_plan(recipe, schema, Fraction(1), rounds=1)
     model = plan.fit_raw({"v": range(len(labels))}, labels, Script(sample))
     return bool(np.any(model.trees.feature >= 0))
 
@@ -224,7 +225,7 @@ def test_without_noise_it_is_adaboost():
     X = generator.random((400, 5))
     y = ((X[:, 0] + X[:, 1] ** 2 - X[:, 2] + generator.normal(size=400) / 3) > 0.2).astype(int)
     schema = Schema({str(i): Numeric(0, 1) for i in range(5)}, classes=[0, 1])
-    ours = PrintedBoostingPlan(adaboost(), schema, Fraction(1), rounds=20).fit_raw(X, y, Randomness(1))
+    ours = boosting_plan(adaboost(), schema, Fraction(1), rounds=20).fit_raw(X, y, Randomness(1))
     # Its stumps are those of least impurity and not of least error, so the two agree roughly.
     theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=20, random_state=0).fit(X, y)
     accuracy = np.mean((ours.decision(X) > 0) == y)
@@ -238,7 +239,7 @@ def test_without_noise_it_is_adaboost():
 
 def test_no_candidate_gives_the_heavier_class():
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
-    plan = PrintedBoostingPlan(adaboost(), schema, Fraction(1), rounds=3)
+    plan = boosting_plan(adaboost(), schema, Fraction(1), rounds=3)
     model = plan.fit_raw({"x": [0.5] * 3}, ["yes", "yes", "no"], Randomness(1))
     assert model.decision({"x": [0.0]})[0] > 0
 
@@ -248,7 +249,7 @@ def test_no_candidate_gives_the_heavier_class():
 )
 def test_a_cut_divides_any_two_numbers(low, high):
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
-    plan = PrintedBoostingPlan(adaboost(), schema, Fraction(1), rounds=1)
+    plan = boosting_plan(adaboost(), schema, Fraction(1), rounds=1)
     X = {"x": [low, high]}
     model = plan.fit_raw(X, ["no", "yes"], Randomness(1))
     assert list(model.decision(X) > 0) == [False, True]
@@ -320,7 +321,7 @@ def test_noise_follows_the_marked_rounds():
             return super().draw(mechanism, *statistics)
 
     randomness = Counting(1)
-    plan = PrintedBoostingPlan(dpada(), MIXED, Fraction(1), rounds=7, marked=(2, 4, 6))
+    plan = boosting_plan(dpada(), MIXED, Fraction(1), rounds=7, marked=(2, 4, 6))
     model = plan.fit_raw(X, y, randomness)
     assert len(model.alphas) == 7
     assert randomness.drawn == 2 * 3
@@ -332,7 +333,7 @@ def test_noise_follows_the_marked_rounds():
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_training_on_a_mixed_set_with_missing_cells(system):
     X, y = mixed_records(300)
-    plan = PrintedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1000), rounds=10)
+    plan = boosting_plan(SYSTEMS[system].recipe, MIXED, Fraction(1000), rounds=10)
     model = plan.fit_raw(X, y, Randomness(3))
     known = y != "unknown"
     shares = model.probabilities(X)
@@ -348,7 +349,7 @@ def test_training_on_a_mixed_set_with_missing_cells(system):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_same_seed_gives_the_same_model(system):
     X, y = mixed_records(80)
-    plan = PrintedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=4)
+    plan = boosting_plan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=4)
     first, second = (plan.fit_raw(X, y, Randomness(5)).to_arrays() for _ in range(2))
     for name, array in first.items():
         np.testing.assert_array_equal(array, second[name])
@@ -358,14 +359,14 @@ def test_the_same_seed_gives_the_same_model(system):
 @pytest.mark.parametrize("labels", [[], ["yes"], ["unknown"], ["no", "no"]])
 def test_hardly_any_records_still_make_a_model(system, labels):
     X = {"x": [0.5] * len(labels), "c": ["a"] * len(labels), "z": [np.nan] * len(labels), "d": [1] * len(labels)}
-    plan = PrintedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=3)
+    plan = boosting_plan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=3)
     model = plan.fit_raw(X, labels, Randomness(1))
     shares = model.probabilities({"x": [0.1], "c": ["b"], "z": [1.0], "d": [2]})
     np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
 def test_no_tree_means_one_half():
-    model = PrintedBoostingPlan(adaboost(), COINS, Fraction(1), rounds=3).fit_raw({"a": [], "b": []}, [], Randomness(1))
+    model = boosting_plan(adaboost(), COINS, Fraction(1), rounds=3).fit_raw({"a": [], "b": []}, [], Randomness(1))
     np.testing.assert_array_equal(model.probabilities({"a": [0, 1], "b": [0, 1]}), np.full((2, 2), 0.5))
     assert list(model.staged_decision({"a": [0], "b": [0]})) == []
     assert model.importances().tolist() == [0, 0]
@@ -375,4 +376,4 @@ def test_no_tree_means_one_half():
 def test_other_than_two_classes_are_refused(classes):
     schema = Schema({"x": Numeric(0, 1)}, classes=classes)
     with pytest.raises(ConfigurationError, match=r"classes, but AdaBoost .* knows two\. Pass a schema with two"):
-        PrintedBoostingPlan(dp_adaboost(), schema, Fraction(1), rounds=3)
+        boosting_plan(dp_adaboost(), schema, Fraction(1), rounds=3)

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from printed_recipes import SYSTEMS, shipped
+from printed_recipes import SYSTEMS, forest_plan, shipped
 
-from hedgerow.papers.forest import TWICE_COUNT, PrintedForestPlan
+from hedgerow.papers.forest import TWICE_COUNT
 from hedgerow.papers.noise import Laplace, RealPermuteAndFlip, Resample
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Schema
@@ -48,7 +48,5 @@ def test_every_failure_is_in_its_certificate():
 
 
 def reasons_of(name):
-    plan = PrintedForestPlan(
-        SYSTEMS[name].recipe, COIN, Fraction(1), n_estimators=SYSTEMS[name].n_estimators, max_depth=2
-    )
+    plan = forest_plan(SYSTEMS[name].recipe, COIN, Fraction(1), n_estimators=SYSTEMS[name].n_estimators, max_depth=2)
     return cost(plan.event).reasons

@@ -19,7 +19,7 @@ from hedgerow.papers.noise import (
     Resample,
     SomeFeatures,
 )
-from hedgerow.papers.records import OpenNodes, RawRecords, cut_ranges, node_bins, schema_bins
+from hedgerow.papers.records import OpenNodes, RawRecords, cut_ranges
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema(
@@ -159,20 +159,6 @@ def test_intervals_are_their_plain_twin(rows):
                 for here in (True, False)
             ]
             assert score[place] == pytest.approx(sum(map(gini, sides)), abs=1e-9)
-
-
-@pytest.mark.parametrize("rule", [node_bins, schema_bins])
-def test_scores_are_their_plain_twin(rule):
-    X, labels = data()
-    nodes = nodes_of(rule, X, labels, np.arange(50, 250), *np.zeros((2, 0)))
-    offered = np.ones((1, 3), dtype=bool)
-    low, high = nodes.ranges(offered)
-    counts = nodes.histogram(slice(0, 1), offered, low, high)[0]
-    assert counts.sum() == 3 * 200
-    found = nodes.scores(offered, low, high)[0]
-    for feature in range(3):
-        groups = counts[nodes.offsets[feature] : nodes.offsets[feature + 1]].tolist()
-        assert found[feature] == pytest.approx(sum(map(gini, groups)))
 
 
 def test_what_is_cut_is_clipped_and_missing_goes_right():

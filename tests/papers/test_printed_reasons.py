@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 from printed_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
+from printed_recipes import boosting_plan
 
-from hedgerow.papers.boosting import PrintedBoostingPlan
 from hedgerow.papers.cart import CartTree, PrintedCart
 from hedgerow.privacy.accounting import cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
@@ -15,7 +15,7 @@ SCHEMA = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b", "d"])}, classes
 
 
 def plan(recipe, epsilon=1, rounds=5):
-    return PrintedBoostingPlan(recipe, SCHEMA, Fraction(epsilon), rounds=rounds)
+    return boosting_plan(recipe, SCHEMA, Fraction(epsilon), rounds=rounds)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -75,7 +75,7 @@ def test_every_unprotected_step_of_cart_dps_adaboost_is_named():
 
 def test_the_papers_tree_spends_more_than_its_budget():
     schema = Schema({str(i): Numeric(0, 1) for i in range(5)}, classes=[0, 1])
-    event = PrintedBoostingPlan(cart_dps_adaboost(), schema, Fraction(1), rounds=10).event
+    event = boosting_plan(cart_dps_adaboost(), schema, Fraction(1), rounds=10).event
     assert any("1.73 times" in reason for reason in cost(event).reasons)
 
 

@@ -4,13 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from printed_recipes import shipped
+from printed_recipes import forest_plan, shipped
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.forest import TWICE_COUNT, TWICE_GINI, FixedSize, PrintedForestPlan
+from hedgerow.papers.forest import TWICE_COUNT, TWICE_GINI, FixedSize
 from hedgerow.papers.noise import RealPermuteAndFlip
-from hedgerow.privacy.accounting import cost, event_from_dict, event_to_dict
-from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Numeric, Schema
 
 MIXED = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b"])}, classes=["no", "yes"])
@@ -18,12 +17,12 @@ CATEGORIES = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])
 
 
 def reasons(schema=MIXED, n_estimators=35, max_depth=5):
-    plan = PrintedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
+    plan = forest_plan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
     return cost(plan.event).reasons
 
 
 def levels_of_figure_3():
-    return PrintedForestPlan(shipped("edprf"), MIXED, Fraction(1), n_estimators=1, max_depth=2).shares
+    return shipped("edprf").shares(Fraction(1), 1, 2)
 
 
 def test_figure_3_of_the_paper():
@@ -38,14 +37,6 @@ def test_the_factors_are_those_of_equations_12_and_15():
     assert float(RealPermuteAndFlip(root.leaf, TWICE_COUNT).rate.fraction) == pytest.approx(1 / 2, rel=1e-9)
 
 
-def test_every_unprotected_step_is_named():
-    single_class, bins, subsets, floats = reasons()
-    assert "single class" in single_class
-    assert "least and the largest value" in bins
-    assert "17.5" in subsets
-    assert "floating point" in floats
-
-
 @pytest.mark.parametrize(
     ("settings", "absent"),
     [
@@ -57,15 +48,6 @@ def test_every_unprotected_step_is_named():
 def test_a_step_that_is_not_taken_is_not_named(settings, absent):
     assert any(absent in reason for reason in reasons())
     assert not any(absent in reason for reason in reasons(**settings))
-
-
-def test_the_certificate_never_holds():
-    for schema, trees, depth in ((MIXED, 35, 5), (CATEGORIES, 1, 0)):
-        event = PrintedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
-        certificate = Certificate("EDPRF", "published", Fraction(1), Fraction(0), "add-remove", event)
-        assert not certificate.holds
-        assert certificate.spent is None
-        assert event_from_dict(event_to_dict(event)) == event
 
 
 @pytest.mark.parametrize(("records", "size"), [(10, 3), (12, 4), (2, 0)])

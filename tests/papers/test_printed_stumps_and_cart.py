@@ -6,12 +6,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from printed_boosting_recipes import cart_dps_adaboost
+from printed_recipes import boosting_plan
 from scipy.stats import binomtest
 from seeds import FITS, moved_key
 
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import open_stream
-from hedgerow.papers.boosting import PrintedBoostingPlan
 from hedgerow.papers.cart import CartTree, PrintedCart, best_groups
 from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, MeanLaplace, WeakestLink, errors_by_node
 from hedgerow.papers.dpada import AttributeStump
@@ -54,14 +54,6 @@ def test_groupings_are_the_best_of_all():
             assert score[0] == pytest.approx(max(found))
             assert 0 < left.sum() < len(present)
             assert set(np.flatnonzero(left)) <= set(present)
-
-
-def test_features_that_are_not_offered_get_no_score():
-    counts = np.ones((1, 2, 2), dtype=np.int64)
-    score, left = np.full(1, -np.inf), np.zeros((1, 2), dtype=bool)
-    best_groups(counts, np.zeros(1, dtype=bool), score, left)
-    assert not np.isfinite(score).any()
-    assert not left.any()
 
 
 # --- the tree as printed ----------------------------------------------------------------------------------------------
@@ -273,7 +265,7 @@ def test_the_code_without_noise_in_its_trees_takes_the_best_single_test_at_any_b
 def test_training_as_coded_ends_with_a_tree_that_is_right_on_the_records_held_out():
     X = {"x": np.linspace(0, 1, 200), "c": ["a"] * 200, "z": [0] * 200, "d": [1] * 200}
     y = np.where(X["x"] > 0.5, "yes", "no")
-    plan = PrintedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, Fraction(1), rounds=7)
+    plan = boosting_plan(cart_dps_adaboost(as_coded=True), MIXED, Fraction(1), rounds=7)
     assert len(plan.fit_raw(X, y, Randomness(1)).alphas) == 1
     wrong = np.where(np.arange(200) % 3 == 0, "no", y)
     assert len(plan.fit_raw(X, wrong, Randomness(1)).alphas) == 7
@@ -284,7 +276,7 @@ def test_answers_as_coded_have_the_papers_noise_on_each_tree_and_record():
     y = np.where((X["x"] > 0.5) ^ (np.arange(4000) % 5 == 0), "yes", "no")
     models = {}
     for epsilon in (Fraction(1, 10), Fraction(1), Fraction(10**9)):
-        plan = PrintedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, epsilon, rounds=3)
+        plan = boosting_plan(cart_dps_adaboost(as_coded=True), MIXED, epsilon, rounds=3)
         models[epsilon] = plan.fit_raw(X, y, Randomness(1))
     free = models[Fraction(10**9)]
     for epsilon, model in models.items():
@@ -345,7 +337,7 @@ def test_three_tenths_of_the_records_prune(recipe):
     X = {"x": np.linspace(0, 1, 101), "c": ["a"] * 101, "z": [0] * 101, "d": [1] * 101}
     y = np.where(X["x"] > 0.5, "yes", "no")
     randomness = Sizes(1)
-    plan = PrintedBoostingPlan(recipe, MIXED, Fraction(100), rounds=2)
+    plan = boosting_plan(recipe, MIXED, Fraction(100), rounds=2)
     model = plan.fit_raw(X, y, randomness)
     assert np.mean((model.decision(X) > 0) == (y == "yes")) > 0.9
     assert randomness.largest in (0, 71)  # the code draws no sample

@@ -6,11 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from printed_boosting_recipes import SYSTEMS as BOOSTERS
-from printed_recipes import SYSTEMS, shipped
+from printed_recipes import SYSTEMS, forest_plan, shipped
 
 import hedgerow as hr
 from hedgerow.mechanisms import Randomness
-from hedgerow.papers.forest import PrintedForestPlan
 from hedgerow.papers.noise import IntervalChoice, Laplace, RealExponential
 from hedgerow.privacy.accounting import Sequence, Unprotected, cost, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
@@ -26,7 +25,7 @@ SCHEMA = Schema(
 def plan(name, *, epsilon=Fraction(7, 10), trees=None, depth=3, schema=SCHEMA):
     system = SYSTEMS[name]
     trees = min(system.n_estimators, 5) if trees is None else trees
-    return PrintedForestPlan(system.recipe, schema, epsilon, n_estimators=trees, max_depth=depth)
+    return forest_plan(system.recipe, schema, epsilon, n_estimators=trees, max_depth=depth)
 
 
 def records(n=600, seed=0):
@@ -89,7 +88,7 @@ class Watching(Randomness):
 def test_mu_et_al_pay_each_cut_and_the_feature_alike():
     recipe = replace(shipped("diffprf_linear"), levels=UNIFORM)
     watching = Watching(1)
-    plan = PrintedForestPlan(recipe, SCHEMA, Fraction(4000), n_estimators=1, max_depth=3)
+    plan = forest_plan(recipe, SCHEMA, Fraction(4000), n_estimators=1, max_depth=3)
     plan.fit_raw(*records(), watching)
     count, cut, test = (
         next(seen for seen in watching.seen if isinstance(seen, kind))
@@ -108,7 +107,7 @@ def test_small_nodes_end_where_mu_et_al_say(size, splits):
 
     # N / (t K) < sqrt(2) / eps', with t = 5 branches, K = 3 classes and eps' = 1
     schema = Schema({"c": Categorical(["a", "b", "c"])}, classes=["no", "yes", "maybe"])
-    plan = PrintedForestPlan(shipped("diffprf_deng arithmetic"), schema, Fraction(3), n_estimators=1, max_depth=1)
+    plan = forest_plan(shipped("diffprf_deng arithmetic"), schema, Fraction(3), n_estimators=1, max_depth=1)
     model = plan.fit_raw({"c": ["a"] * size}, ["no"] * size, Noiseless(1))
     assert (model.feature[0] >= 0) == splits
 

@@ -19,7 +19,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import dpada
 from hedgerow.papers.boosting import Fit as Learned
-from hedgerow.papers.boosting import PrintedBoosting, PrintedBoostingPlan
+from hedgerow.papers.boosting import PrintedBoosting
 from hedgerow.papers.cart import CartTree, PrintedCart
 from hedgerow.papers.dpada import ExactStump, PrintedDPAda
 from hedgerow.papers.noise import IntervalChoice
@@ -35,10 +35,17 @@ from hedgerow.papers.reproduce.drawing import (
 )
 from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
 from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
-from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range, stated
-from hedgerow.papers.trees import PrintedTrees
+from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range
+from hedgerow.papers.trees import PrintedPlan, PrintedTrees
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
+from hedgerow.systems.base import Size
+
+
+def stated(right: bool, words: str) -> Verdict:
+    """Return whether something that has no noise is as the paper says."""
+    return Verdict("holds" if right else "does not", words)
+
 
 # Budgets of trees
 
@@ -232,7 +239,7 @@ def one_choice() -> Verdict:
     """Count the choices by the exponential mechanism at a node."""
     counting: Any = _Counting()
     tree = PrintedBoosting(CartTree(1, len(MADE_UP.names)))
-    PrintedBoostingPlan(tree, MADE_UP, Fraction(1), rounds=1).fit_raw(*_made_up(), counting)
+    PrintedPlan(tree, MADE_UP, Fraction(1), Size(1, 1, 5)).fit_raw(*_made_up(), counting)
     words = f"as printed {counting.choices} times at a node that is offered {NUMBERS} numbers: for each (algorithm 1, step 9)"
     return stated(counting.choices == 1, words)
 
@@ -325,7 +332,7 @@ def steps_of(schedule: str, rounds: int, features: int, records: int) -> int:
     stump, randomness = CountedStump(), Randomness(0)
     counted = PrintedDPAda(stump, dpada.SCHEDULES[schedule])
     marked = (np.flatnonzero(dpada.SCHEDULES[schedule].marked(rounds, randomness.draw)) + 1).tolist()
-    plan = PrintedBoostingPlan(counted, schema, Fraction(1), rounds=rounds, marked=marked)
+    plan = PrintedPlan(counted, schema, Fraction(1), Size(rounds, 1, 5), tuple(marked))
     fitted = plan.fit_raw(X, y, randomness)
     assert len(fitted.alphas) == rounds  # no fit ends early
     return sum(stump.steps)
@@ -412,25 +419,17 @@ def implied(task: str, accuracy: float, precision: Sequence[float], recall: Sequ
     return stated(most >= accuracy - 0.01, words)
 
 
+RECORDS = "%(records)s records, %(discrete)s discrete and %(numeric)s continuous features, %(classes)s classes"
+FEATURES = " records, %(numeric)s continuous and %(discrete)s discrete features, %(classes)s classes"
+LINES = "%(train)s and %(test)s lines in the files"
+
 FACTS: Mapping[str, Callable[[], Verdict]] = {
     "diabetes: 92 to 8 before it is balanced (within .01)": imbalance,
     "diabetes: 14 000 records, 4 discrete and 4 continuous features, 2 classes": partial(
-        data_set,
-        words="%(records)s records, %(discrete)s discrete and %(numeric)s continuous features, %(classes)s classes",
-        task="diabetes",
-        discrete=4,
-        numeric=4,
-        classes=2,
-        records=14000,
+        data_set, "diabetes", RECORDS, records=14000, discrete=4, numeric=4, classes=2
     ),
     "robot: 5456 records, 0 discrete and 25 continuous features, 2 classes": partial(
-        data_set,
-        words="%(records)s records, %(discrete)s discrete and %(numeric)s continuous features, %(classes)s classes",
-        task="robot",
-        discrete=0,
-        numeric=25,
-        classes=2,
-        records=5456,
+        data_set, "robot", RECORDS, records=5456, discrete=0, numeric=25, classes=2
     ),
     "four fifths train and one fifth tests": eighty_twenty,
     "levels get .18, .27 and .55, and a leaf on level 2 gets .82": figure3_numbers,
@@ -452,58 +451,34 @@ FACTS: Mapping[str, Callable[[], Verdict]] = {
         through_curator, systems=["edprf", "pfdpdt", "tradition", "deng-diffprf", "tpdprf", "diffprf-linear"]
     ),
     "Adult_train: 32 561 records, 6 continuous and 8 discrete features, 2 classes": partial(
-        data_set,
-        words="%(train)s records, %(numeric)s continuous and %(discrete)s discrete features, %(classes)s classes",
-        task="adult",
-        classes=2,
-        train=32561,
-        numeric=6,
-        discrete=8,
+        data_set, "adult", f"%(train)s{FEATURES}", train=32561, numeric=6, discrete=8, classes=2
     ),
     "Adult_test: 16 281 records, 6 continuous and 8 discrete features, 2 classes": partial(
-        data_set,
-        words="%(test)s records, %(numeric)s continuous and %(discrete)s discrete features, %(classes)s classes",
-        task="adult",
-        classes=2,
-        test=16281,
-        numeric=6,
-        discrete=8,
+        data_set, "adult", f"%(test)s{FEATURES}", test=16281, numeric=6, discrete=8, classes=2
     ),
     "Bank Marketing: 41 188 records, 10 continuous and 10 discrete features, 2 classes": partial(
-        data_set,
-        words="%(records)s records, %(numeric)s continuous and %(discrete)s discrete features, %(classes)s classes",
-        task="bank",
-        classes=2,
-        records=41188,
-        numeric=10,
-        discrete=10,
+        data_set, "bank", f"%(records)s{FEATURES}", records=41188, numeric=10, discrete=10, classes=2
     ),
     "16 % of Adult's records are not from the US (within .01)": partial(born_abroad, share=0.16, tolerance=0.01),
     "DPAda, in which noise begins with round 2, has m - 1 noisy rounds": partial(
-        numbers_of_noisy_rounds, says=["DPAda", "=", "m - 1"]
+        numbers_of_noisy_rounds, ["DPAda", "=", "m - 1"]
     ),
-    "the same of algorithm 3 as it is printed": partial(numbers_of_noisy_rounds, says=["algorithm 3", "=", "m - 1"]),
-    "DPAda_Swing has m / 2, rounded down": partial(numbers_of_noisy_rounds, says=["DPAda_Swing", "=", "m // 2"]),
-    "DPAda_Random has m - 1 at most": partial(numbers_of_noisy_rounds, says=["DPAda_Random", "<=", "m - 1"]),
-    "DPAda_Improved has fewer than m - 1": partial(numbers_of_noisy_rounds, says=["DPAda_Improved", "<", "m - 1"]),
+    "the same of algorithm 3 as it is printed": partial(numbers_of_noisy_rounds, ["algorithm 3", "=", "m - 1"]),
+    "DPAda_Swing has m / 2, rounded down": partial(numbers_of_noisy_rounds, ["DPAda_Swing", "=", "m // 2"]),
+    "DPAda_Random has m - 1 at most": partial(numbers_of_noisy_rounds, ["DPAda_Random", "<=", "m - 1"]),
+    "DPAda_Improved has fewer than m - 1": partial(numbers_of_noisy_rounds, ["DPAda_Improved", "<", "m - 1"]),
     "DPAda_Improved has no more than DPAda_Swing, and this has fewer than DPAda": partial(
-        numbers_of_noisy_rounds, says=["DPAda_Improved", "<=", "DPAda_Swing", "<", "DPAda"]
+        numbers_of_noisy_rounds, ["DPAda_Improved", "<=", "DPAda_Swing", "<", "DPAda"]
     ),
-    "DPAda_Random has fewer than DPAda": partial(numbers_of_noisy_rounds, says=["DPAda_Random", "<", "DPAda"]),
+    "DPAda_Random has fewer than DPAda": partial(numbers_of_noisy_rounds, ["DPAda_Random", "<", "DPAda"]),
     "all four algorithms, as printed, are B-DP": partial(is_private, variant="published"),
     "the private forms of all four are epsilon-DP": partial(is_private, variant="private"),
-    "DPAda_Swing takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
-        linear, schedule="swing", tolerance=0.05
-    ),
-    "DPAda_Random takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
-        linear, schedule="random", tolerance=0.05
-    ),
-    "DPAda_Improved takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
-        linear, schedule="improved", tolerance=0.05
-    ),
-    "DPAda takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
-        linear, schedule="all", tolerance=0.05
-    ),
+    **{
+        f"{name} takes O(mdn): steps in proportion to rounds, features and records (powers 1 within 0.05)": partial(
+            linear, schedule=schedule, tolerance=0.05
+        )
+        for name, schedule in SCHEDULES.items()
+    },
     "the classifier is epsilon-differentially private": promise,
     "the budgets of the rounds add up to epsilon": sum_of_rounds,
     "one call of the exponential mechanism is enough where a node is tested": one_choice,
@@ -511,9 +486,7 @@ FACTS: Mapping[str, Callable[[], Verdict]] = {
         through_curator, systems=["sulq-id3", "pinq-id3", "diffp-id3", "diffp-c45", "diffprf", "diffprfs"]
     ),
     "no data need to be cut into bins before": raw_numbers,
-    "Adult: 32561 records to train on and 16281 to test on": partial(
-        data_set, words="%(train)s and %(test)s lines in the files", task="adult", train=32561, test=16281
-    ),
+    "Adult: 32561 records to train on and 16281 to test on": partial(data_set, "adult", LINES, train=32561, test=16281),
     "Adult: 14 features, 6 numeric and 8 discrete": partial(
         data_set,
         words="%(features)s features, %(numeric)s numeric and %(discrete)s discrete",
@@ -523,7 +496,7 @@ FACTS: Mapping[str, Callable[[], Verdict]] = {
         discrete=8,
     ),
     "Census-Income: 199523 records to train on and 99763 to test on": partial(
-        data_set, words="%(train)s and %(test)s lines in the files", task="census", train=199523, test=99763
+        data_set, "census", LINES, train=199523, test=99763
     ),
     "Census-Income: 41 features, 8 numeric and 33 discrete": partial(
         data_set,

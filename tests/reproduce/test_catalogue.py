@@ -107,17 +107,6 @@ def test_the_accuracy_that_precision_and_recall_imply():
     assert implied_accuracy(48 / 60, 48 / 60, 0.6) == pytest.approx(0.76)
 
 
-def test_numbers_of_the_papers():
-    assert {number.label: number.value for number in named("edprf/table2").reported} == {
-        "DiffPRF_linear": 0.8295,
-        "TpDPRF": 0.8191,
-        "DiffPRF": 0.7889,
-        "eDPRF": 0.8598,
-    }
-    assert len(named("cart-dps-adaboost/table3").reported) == 30
-    assert len(named("cart-dps-adaboost/table4").reported) == 12
-
-
 def test_the_budgets_of_figure_3_are_booked():
     experiment = named("edprf/fig3")
     [claim] = [claim for claim in experiment.claims if ".18, .27" in claim.text]

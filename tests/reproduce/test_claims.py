@@ -6,7 +6,7 @@ from made_up_results import PANEL, results
 from scipy import stats
 
 from hedgerow.papers.reproduce import judges, verdicts
-from hedgerow.papers.reproduce.experiment import PaperClaim, Reported
+from hedgerow.papers.reproduce.experiment import Reported
 from hedgerow.papers.reproduce.verdicts import Cell, Contrast
 
 ANSWERS = ("holds", "does not", "cannot be told")
@@ -216,11 +216,6 @@ def test_a_cell_is_the_mean_and_the_spread_of_its_runs(tmp_path):
 def test_fewer_seeds_use_fewer_runs():
     cell = results({"a": (0.1, 0.3, 0.5)}, seeds=1).cell(PANEL, "a", "published", 1.0)
     assert (cell.values, cell.spread, cell.error) == ((0.51,), 0.0, math.inf)
-
-
-def test_a_claim_is_a_section_a_sentence_and_a_check():
-    claim = PaperClaim("5.4", "a is above b", judges.above("a", ["b"]))
-    assert claim.check(results({"a": (0.6, 0.6, 0.6), **BELOW}), "published").answer in ANSWERS
 
 
 def test_all_points_of_a_form_have_the_runs_of_the_one_with_the_fewest():

@@ -5,14 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from facts import FACTS
+from facts import FACTS, stated
 from numpy.polynomial import polynomial
 
 from hedgerow.errors import DatasetError
 from hedgerow.papers import dpada
 from hedgerow.papers.cart import TWICE_SENSITIVITY
 from hedgerow.papers.reproduce.statements import PAPERS
-from hedgerow.papers.reproduce.verdicts import Verdict, stated
+from hedgerow.papers.reproduce.verdicts import Verdict
 
 GAPS = (0.5, 1.0, 2.0, 4.0, 8.0)  # epsilon times the gap between two counts
 

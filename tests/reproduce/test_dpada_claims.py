@@ -91,7 +91,7 @@ def test_a_curve_above_that_of_the_same_label_in_another_panel(there, noise, ans
 )
 def test_above_on_the_whole_is_not_above_everywhere(there, noise, answers):
     found = results({"a": (0.8,) * 4, "b": there}, noise=noise)
-    assert answer(judges.above_on_the_whole("a", ["b"]), found) == answers
+    assert answer(judges.above("a", ["b"], whole=True), found) == answers
     assert answer(above("a", ["b"]), found) in (DOES_NOT, UNKNOWN)
 
 
@@ -146,7 +146,7 @@ def test_what_was_not_run_is_not_measured():
         judges.all_change(["a"]),
         judges.all_change(["a"], sign=-1.0, together=True),
         judges.above_in_panel("data", ["data"], ["a"]),
-        judges.above_on_the_whole("a", ["b"]),
+        judges.above("a", ["b"], whole=True),
         judges.same("a", "b", 1.0),
         judges.steadier(*places),
         judges.ever_steadier(places[0]),

@@ -81,12 +81,6 @@ def test_a_rule_far_below_is_named_where_there_is_room(values, side):
     assert len(ax.lines) == 1
 
 
-def test_a_rule_nearby_is_a_line():
-    [ax] = picture([(LEFT, "a", "published", (0.7, 0.8)), (LEFT, "majority rule", None, (0.69, 0.69))]).axes
-    assert list(ax.texts) == []
-    assert len(ax.lines) == 2
-
-
 def test_a_rule_above_is_in_the_picture():
     [ax] = picture([(LEFT, "a", "published", (0.4, 0.5)), (LEFT, "majority rule", None, (0.8, 0.8))]).axes
     assert ax.get_ylim()[1] > 0.8

@@ -84,12 +84,6 @@ def test_a_line_that_was_cut_by_a_crash_is_run_again(tmp_path, cut):
     assert file.read_bytes() == whole
 
 
-def test_other_rows_stay(tmp_path):
-    path = tmp_path / "rows"
-    run_grid(FITS[:2], path, work=Work(), progress=quiet)
-    assert len(run_grid(FITS[2:], path, work=Work(), progress=quiet)) == 5
-
-
 def test_each_data_set_has_a_file(tmp_path):
     other = [replace(fit, data="other") for fit in FITS[:2]]
     run_grid([*FITS, *other], tmp_path, work=Work(), progress=quiet)
@@ -237,7 +231,7 @@ def test_noise_of_places_that_stand_apart_is_independent(small_tasks, monkeypatc
 
 @pytest.mark.usefixtures("small_tasks")
 def test_only_what_is_wanted_is_measured_and_it_is_the_same():
-    whole, some = measured(FITS[1]), measured(FITS[1], {"accuracy", "f1"})
+    whole, some = measured(FITS[1]), measured(FITS[1], {"small": {"accuracy", "f1"}})
     assert {name for name in MEASURES if some[name]} == {"accuracy", "f1"}
     assert all(whole[name] == some[name] for name in (*KEY, "accuracy", "f1"))
 

@@ -1,4 +1,4 @@
-"""Printed AdaBoost on raw records: its trees, their weighted vote, the rounds, and the estimators that have a printed form.
+"""Printed AdaBoost on raw records: its vote, its rounds, and the estimators that have a printed form.
 
 A paper's own weak learner stands in the paper's module.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -22,13 +22,12 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
-from hedgerow.papers.forest import FLOATS
 from hedgerow.papers.noise import Laplace, Permutation
 from hedgerow.papers.records import Branching, Ranked, RawRecords
-from hedgerow.papers.trees import PrintedTrees
+from hedgerow.papers.trees import FLOATS, PrintedPlan, PrintedTrees
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.claim import Claim
-from hedgerow.schema import Encoder, Schema
+from hedgerow.schema import Schema
 from hedgerow.systems.base import BoostedSystem, Size
 from hedgerow.texts import short_repr
 from hedgerow.trees.forest import OF_ROUNDS
@@ -57,7 +56,6 @@ class PrintedVote:
     __repr__ = short_repr
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield the second class's log-odds after each round, of shape (records,)."""
         return accumulate(self._terms(np.ascontiguousarray(self.trees.branching.read(X).T)))
 
     def decision(self, X: Any) -> Floats:
@@ -71,10 +69,7 @@ class PrintedVote:
             yield 2 * alpha * (2 * self.trees.labels(columns, tree) - 1)
 
     def probabilities(self, X: Any) -> Floats:
-        """Return the probabilities of which ``decision`` is the log-odds, of shape (records, classes).
-
-        Where it is 0 both classes have one half [our choice, the papers are silent].
-        """
+        """Return probabilities, (records, classes); both are one half where the log-odds are 0 [our choice]."""
         return _shares(self.decision(X))
 
     def staged_answers(self, X: Any) -> Iterator[Floats]:
@@ -166,7 +161,6 @@ class PrintedBoosting:
         return epsilon / rounds
 
     def start(self, records: int) -> Floats:
-        """Return the weights of the first round."""
         return np.full(records, 1 / records)
 
     def weigh(self, wrong: Truth, weights: Floats) -> tuple[float, float | None]:
@@ -182,11 +176,10 @@ class PrintedBoosting:
         """Return the model as it answers: with noise or without."""
         return model
 
-    def reasons(self, branching: Branching, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        """Yield what is read without protection."""
+    def reasons(self, branching: Branching, epsilon: Fraction, size: Size) -> Iterator[str]:
         yield from self.learner.reasons(branching)
-        yield from self.noise_reasons(epsilon, rounds)
-        yield from self.round_reasons(rounds)
+        yield from self.noise_reasons(epsilon, size.n_estimators)
+        yield from self.round_reasons(size.n_estimators)
         yield FLOATS
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
@@ -201,66 +194,45 @@ class PrintedBoosting:
         if rounds > 1:
             yield "the number of rounds follows from the raw training errors, since an error above 1/2 ends the training"
 
-
-class PrintedBoostingPlan(RawPlan):
-    """A printed boosting system that is about to be trained. No guarantee holds.
-
-    ``epsilon`` is the budget that the paper states, ``rounds`` the maximum number of trees, ``max_bins`` the bins of a
-    numeric feature where the recipe has any, and ``marked`` the numbers of the rounds, from 1, that noise follows. Of the
-    schema's two classes the second is the papers' +1.
-    """
-
-    def __init__(
-        self,
-        recipe: PrintedBoosting,
-        schema: Schema,
-        epsilon: Fraction,
-        *,
-        rounds: int,
-        max_bins: int = 5,
-        marked: Collection[int] = (),
-    ) -> None:
+    def read_by(self, schema: Schema, max_bins: int) -> Branching:
         if len(schema.classes) != 2:
             raise ConfigurationError(
                 f"the schema has {len(schema.classes)} classes, but AdaBoost as these papers print it knows two. Pass a "
                 "schema with two classes, or choose a forest."
             )
-        self._recipe = recipe
-        self._epsilon = epsilon
-        self._rounds = rounds
-        self._marked = marked
-        self._branching = recipe.learner.tests(schema, max_bins)
-        self.reasons = tuple(recipe.reasons(self._branching, epsilon, rounds))
+        return self.learner.tests(schema, max_bins)
 
-    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> PrintedVote:
-        recipe, branching, epsilon = self._recipe, self._branching, float(self._epsilon)
-        training = RawRecords.labelled(branching.read(X), Encoder(branching.schema, 2).labels(y), branching)
+    def fit(
+        self, data: RawRecords, budget: Fraction, size: Size, coins: PublicCoins, randomness: Randomness
+    ) -> PrintedVote:
+        """Return a vote in which the second class is the papers' +1."""
+        training, branching, epsilon, rounds = data, data.branching, float(budget), size.n_estimators
         holdout = training.some(np.empty(0, dtype=np.int64))
-        if recipe.holdout:
+        if self.holdout:
             order = randomness.draw(Permutation(), len(training.labels))
-            held = int(len(order) * recipe.holdout)
+            held = int(len(order) * self.holdout)
             holdout, training = training.some(np.sort(order[:held])), training.some(np.sort(order[held:]))
         trees: list[PrintedTrees] = []
         alphas: list[float] = []
         sign = 2 * training.labels - 1
         if len(sign):
-            fit, weights, error = recipe.learner.fitter(training, holdout), recipe.start(len(sign)), None
-        for number in range(1, self._rounds + 1) if len(sign) else ():
-            tree = fit(weights, recipe.budget(epsilon, self._rounds, error), randomness)
+            fit, weights, error = self.learner.fitter(training, holdout), self.start(len(sign)), None
+        for number in range(1, rounds + 1) if len(sign) else ():
+            tree = fit(weights, self.budget(epsilon, rounds, error), randomness)
             vote = 2 * tree.labels(training.columns) - 1
-            error, alpha = recipe.weigh(vote != sign, weights)
+            error, alpha = self.weigh(vote != sign, weights)
             if alpha is None:
                 break
             alphas.append(alpha)
             trees.append(tree)
-            if recipe.ends_without_error and np.all(tree.labels(holdout.columns) == holdout.labels):
+            if self.ends_without_error and np.all(tree.labels(holdout.columns) == holdout.labels):
                 break
             weights = weights * np.exp(-alpha * sign * vote)
             weights /= weights.sum()
-            if number in self._marked:
-                weights = recipe.perturbed(weights, epsilon, self._rounds, randomness)
+            if number in coins:
+                weights = self.perturbed(weights, epsilon, rounds, randomness)
         model = PrintedVote(PrintedTrees.joined(branching, trees), np.array(alphas, dtype=np.float64))
-        return recipe.answering(model, epsilon, randomness)
+        return self.answering(model, epsilon, randomness)
 
 
 class PaperBooster(BoostedSystem):
@@ -289,6 +261,4 @@ class PaperBooster(BoostedSystem):
             return super()._plan(schema, claim, coins)
         if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
-        size = self._published_size.of(self)
-        rounds, bins = size.n_estimators, size.max_bins
-        return PrintedBoostingPlan(self._published(), schema, claim.epsilon, rounds=rounds, max_bins=bins, marked=coins)
+        return PrintedPlan(self._published(), schema, claim.epsilon, self._published_size.of(self), coins)

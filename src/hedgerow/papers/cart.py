@@ -70,9 +70,7 @@ class CartTree:
     subspace: int = 5  # k, how many features a node may test
     pruning: WeakestLink | None = field(default_factory=WeakestLink)
     sampled: bool = True  # False is an ablation: a tree is grown on all records, and weights reach none
-    noised: Literal["counts", "shares"] = (
-        "counts"  # a leaf's records, or their shares of the sample, as small as the weights
-    )
+    noised: Literal["counts", "shares"] = "counts"  # of a leaf; shares of the sample are as small as the weights
 
     @staticmethod
     def tests(schema: Schema, max_bins: int) -> Branching:

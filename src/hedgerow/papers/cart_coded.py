@@ -57,13 +57,13 @@ class WeakestLink:
             if better and (inner.any() or not self.as_coded):
                 best, fewest = inner, held
         kept = [0]
-        for one in kept:  # grows while it is read
-            if best[one]:
-                kept += [int(tree.first_child[one]), int(tree.first_child[one]) + 1]
+        for place in kept:  # grows while it is read
+            if best[place]:
+                kept += [int(tree.first_child[place]), int(tree.first_child[place]) + 1]
         out = PrintedTrees.of_leaves(tree.branching, tree.label[kept])
-        place, tested = np.flatnonzero(best[kept]), np.array(kept)[best[kept]]
-        out.feature[place], out.first_child[place] = tree.feature[tested], 1 + 2 * np.arange(len(tested))
-        out.low[place], out.high[place], out.left[place] = tree.low[tested], tree.high[tested], tree.left[tested]
+        own, tested = np.flatnonzero(best[kept]), np.array(kept)[best[kept]]
+        out.feature[own], out.first_child[own] = tree.feature[tested], 1 + 2 * np.arange(len(tested))
+        out.low[own], out.high[own], out.left[own] = tree.low[tested], tree.high[tested], tree.left[tested]
         return out
 
 
@@ -134,9 +134,7 @@ class CodedTree:
     """
 
     max_depth: int = 4
-    noisy: bool = (
-        True  # whether indices and labels get noise: one script of the authors'; the others grow trees without
-    )
+    noisy: bool = True  # whether indices and labels get noise: in one script of the authors', not in the others
 
     tests = staticmethod(raw_numbers)
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)

@@ -160,10 +160,8 @@ class PrintedDPAda(PrintedBoosting):
     Of all records with the largest (least) weight each gets noise of its own (``ties``: "each", the likely reading, since the
     paper's proof counts them all), all get one noisy value ("shared"), or only the first one is changed ("one"). The scale on
     the largest weight is (m / B) (1 - 1 / (N max w)), above 16 at m = 30 and B = 1 for the weights of order 1e-4 that thousands
-    of records have: the next stump fits the noise. On Adult as in the paper, at B = 1 and m = 50, the four schedules reach about
-    .5 where all tied records get noise and .67 to .77 where one does; the majority rule has .76 and AdaBoost .86, so that no
-    reading of the ties gives the paper's curves, which are close to AdaBoost. Where the least weight is 0, its budget is 0 and
-    its scale has no bound: the noisy weight is 1/N or 0 by a fair coin.
+    of records have: the next stump fits the noise. Where the least weight is 0, its budget is 0 and its scale has no bound: the
+    noisy weight is 1/N or 0 by a fair coin.
     """
 
     ties: Ties = "each"

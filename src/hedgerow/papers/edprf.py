@@ -42,9 +42,7 @@ from hedgerow.trees import (
     Weighted,
 )
 
-SMALL = NoisyMinority(
-    Fraction(3, 10), Fraction(1, 2)
-)  # chosen on parts of the training data (docs/decisions/0005-edprf-defaults.md)
+SMALL = NoisyMinority(Fraction(3, 10), Fraction(1, 2))  # docs/decisions/0005-edprf-defaults.md
 STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": SMALL}
 SHALLOW = 3  # a tree with at most this many tests on a path has no stop, at any budget
 MAX_BINS = 5
@@ -136,8 +134,6 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     max_bins : int or None
         Number of equal-width bins of a numeric feature. None: 5 [our choice; the paper does not say].
 
-
-
     Notes
     -----
     ``predict_proba`` returns each class's share of the trees' votes. It ranks records but is not a calibrated probability. Ties
@@ -202,9 +198,7 @@ class TraditionClassifier(PaperTree):
             samples=Samples(),
             tests=node_bins,
             levels=UNIFORM,
-            sharing="halved"
-            if self.reading == "halved"
-            else "undivided",  # no step reads a count of records [inferred]
+            sharing="halved" if self.reading == "halved" else "undivided",  # no step reads the count [inferred]
             selection=RealPermuteAndFlip if self.split == "permute-and-flip" else RealExponential,
             leaf="counts" if self.leaf == "counts" else "label",
         )

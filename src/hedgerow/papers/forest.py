@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,21 +16,17 @@ from hedgerow.estimator import Plan, PublicCoins, RawPlan
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
 from hedgerow.papers.records import Branching, BranchingRule, OpenNodes, RawRecords
-from hedgerow.papers.trees import Growth, PrintedTrees
+from hedgerow.papers.trees import FLOATS, Growth, PrintedPlan, PrintedTrees
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.schema import Encoder, Schema
+from hedgerow.schema import Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
 from hedgerow.trees import Levels
 
 TWICE_GINI = 4  # twice the authors' Delta of the Gini score, which is 2 (eDPRF, equations 11 to 14)
 TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
 LEAST_ERROR = 1e-10
-FLOATS = (
-    "the noise is drawn in floating point, whose last digits can betray the scores; what the paper proves about real "
-    "numbers does not carry over"
-)
 
 
 # Which records each tree reads
@@ -49,7 +45,6 @@ class Samples:
         return [np.arange(len(wrong))] * trees
 
     def phases(self, trees: int) -> tuple[int, ...]:
-        """Return how many trees grow at once."""
         return (trees,)
 
     def tree_budget(self, epsilon: Fraction, trees: int) -> Fraction:
@@ -166,9 +161,7 @@ class PrintedForest:
     tests: BranchingRule
     selection: RealSelection
     sharing: Literal["aligned", "undivided", "halved"]
-    leaf: Literal[
-        "label", "counts"
-    ]  # by permute-and-flip, factor epsilon / 2 (eDPRF, equation 15); of the largest noisy count
+    leaf: Literal["label", "counts"]  # by permute-and-flip (eDPRF, equation 15), or of the largest noisy count
     pure_leaves: bool = True
     counted: bool = False
 
@@ -186,8 +179,8 @@ class PrintedForest:
                 shares.append(Shares(part / 2, part / 2, part if self.leaf == "label" else part / 2))
         return shares
 
-    def reasons(self, branching: Branching, epsilon: Fraction, trees: int, max_depth: int) -> Iterator[str]:
-        if max_depth > 0:  # otherwise a tree is one leaf, whatever the records are
+    def reasons(self, branching: Branching, epsilon: Fraction, size: Size) -> Iterator[str]:
+        if size.max_depth > 0:  # otherwise a tree is one leaf, whatever the records are
             if self.pure_leaves:
                 yield (
                     "a node becomes a leaf when its records are of a single class, without noise: whether the model has a "
@@ -198,64 +191,44 @@ class PrintedForest:
                     "numeric features are binned between the least and the largest value of each node's own records, and the "
                     "model stores these values, an infinite loss"
                 )
-        yield from self.samples.reasons(epsilon, trees)
+        yield from self.samples.reasons(epsilon, size.n_estimators)
         yield FLOATS
 
+    def read_by(self, schema: Schema, max_bins: int) -> Branching:
+        return self.tests(schema, max_bins)
 
-class PrintedForestPlan(RawPlan):
-    """A printed forest that is about to be grown. No guarantee holds.
-
-    ``epsilon`` is the budget that the paper states; ``max_bins`` are the bins of a numeric feature where the recipe has any.
-    """
-
-    def __init__(
-        self,
-        recipe: PrintedForest,
-        schema: Schema,
-        epsilon: Fraction,
-        *,
-        n_estimators: int,
-        max_depth: int,
-        max_bins: int = 5,
-    ) -> None:
-        self._recipe = recipe
-        self._branching = recipe.tests(schema, max_bins)
-        self._trees = n_estimators
-        self.shares = recipe.shares(epsilon, n_estimators, max_depth)
-        self.reasons = tuple(recipe.reasons(self._branching, epsilon, n_estimators, max_depth))
-
-    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> PrintedTrees:
-        """Grow the forest on the records whose label is in the schema."""
-        branching = self._branching
-        data = RawRecords.labelled(branching.read(X), Encoder(branching.schema, 2).labels(y), branching)
+    def fit(
+        self, data: RawRecords, epsilon: Fraction, size: Size, coins: PublicCoins, randomness: Randomness
+    ) -> PrintedTrees:
+        levels = self.shares(epsilon, size.n_estimators, size.max_depth)
         grown: list[PrintedTrees] = []
         wrong = np.ones(len(data.labels), dtype=np.bool_)
-        for trees in filter(None, self._recipe.samples.phases(self._trees)):
+        for trees in filter(None, self.samples.phases(size.n_estimators)):
             if grown:
                 wrong = grown[0].votes(np.ascontiguousarray(data.columns.T)).argmax(axis=1) != data.labels
-            grown.append(self._grow(data, self._recipe.samples.subsets(wrong, trees, randomness), randomness))
-        return PrintedTrees.joined(branching, grown)
+            grown.append(self._grow(data, self.samples.subsets(wrong, trees, randomness), levels, randomness))
+        return PrintedTrees.joined(data.branching, grown)
 
-    def _grow(self, data: RawRecords, subsets: Subsets, randomness: Randomness) -> PrintedTrees:
+    def _grow(self, data: RawRecords, subsets: Subsets, levels: list[Shares], randomness: Randomness) -> PrintedTrees:
         """Grow one tree on each subset, level by level.
 
         A node is a leaf on the last level, when it has no test left, and when a stop says so.
         """
-        recipe, growth = self._recipe, Growth(data, subsets)
-        for number, shares in enumerate(self.shares, start=1):
+        growth = Growth(data, subsets)
+        for number, shares in enumerate(levels, start=1):
             frontier, counts = growth.open, growth.counts[-1]
             if not len(frontier):
                 break
             offered = frontier.offered
-            leaf: Truth = np.full(len(frontier), number == len(self.shares)) | ~offered.any(axis=1)
-            if recipe.pure_leaves:
+            leaf: Truth = np.full(len(frontier), number == len(levels)) | ~offered.any(axis=1)
+            if self.pure_leaves:
                 leaf |= np.count_nonzero(counts, axis=1) <= 1
-            if recipe.counted:
+            if self.counted:
                 widest = np.where(offered, data.branching.arity, 0).max(axis=1)
                 size = randomness.draw(Laplace(shares.count), counts.sum(axis=1))
                 leaf |= size < 0.5 * math.sqrt(2) * float(1 / shares.count) * widest * counts.shape[1]
             ending = counts[leaf]  # of nodes without records too, whose label is uniform
-            if len(ending) and recipe.leaf == "counts":
+            if len(ending) and self.leaf == "counts":
                 growth.levels[-1].label[leaf] = randomness.draw(Laplace(shares.leaf), ending).argmax(axis=1)
             elif len(ending):
                 every = np.ones(ending.shape, dtype=np.bool_)
@@ -273,13 +246,13 @@ class PrintedForestPlan(RawPlan):
         """Return the feature of each node, one of those ``offered`` (nodes, features), and the range or cut of its test."""
         low, high = frontier.ranges(offered)
         scores = frontier.scores(offered, low, high)
-        cuts = len(self._branching.cuts)
+        cuts = len(frontier.data.branching.cuts)
         each = budget / (cuts + 1)
         if cuts:
             for node, feature, intervals in frontier.cut_intervals(offered):
                 scores[node, feature], cut = randomness.draw(IntervalChoice(each, TWICE_GINI), *intervals)
                 low[node, feature] = high[node, feature] = cut
-        feature = randomness.draw(self._recipe.selection(each, TWICE_GINI), scores, offered)
+        feature = randomness.draw(self.selection(each, TWICE_GINI), scores, offered)
         rows = np.arange(len(frontier))
         return feature, low[rows, feature], high[rows, feature]
 
@@ -309,7 +282,7 @@ class PaperTree(TreeSystem):
         if self.variant == "private":
             return super()._plan(schema, claim, coins)
         size = self._published_size.of(self)  # the paper's budgets are the same under either adjacency
-        return PrintedForestPlan(self._published(), schema, claim.epsilon, **asdict(size))
+        return PrintedPlan(self._published(), schema, claim.epsilon, size)
 
 
 class PaperForest(PaperTree, ForestSystem):

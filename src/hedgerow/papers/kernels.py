@@ -1,7 +1,8 @@
 """Printed trees on raw columns in compiled code: scores and branches of tests, and records on their way down finished trees.
 
-A feature's kind is its entry in ``bins``: above 0 so many bins of a node's range, 0 a branch for each code, CUT a cut, and GROUPS
-two groups of codes: a code goes left if the node's row of ``left`` says so.
+A feature has a kind in ``bins`` (features,): above 0 so many bins of a node's range, 0 a branch for each code, CUT a cut, and
+GROUPS two groups of codes: a code goes left if the node's row of ``left`` says so. Columns are (features, records); the
+``records`` of node i stand from start[i] to start[i + 1], and codes of feature i from offset[i] to offset[i + 1].
 """
 
 from __future__ import annotations
@@ -55,11 +56,9 @@ def _branch_score(counts):
 
 @compiled
 def ranges(columns, records, start, offered, bins, low, high):
-    """Write the least and the largest finite value of every offered feature with bins in every node.
+    """Write the least and the largest finite value of every offered feature with bins in every node that has one.
 
-    Without a finite value the range stays as it is.
-    IN columns (features, records) float64, records: those of node i stand from start[i] to start[i + 1], offered (nodes,
-    features), bins (features,).  OUT low high (nodes, features).
+    IN offered (nodes, features).  OUT low high (nodes, features).
     """
     for node in range(len(start) - 1):
         rows = records[start[node] : start[node + 1]]
@@ -79,8 +78,7 @@ def ranges(columns, records, start, offered, bins, low, high):
 def histogram(columns, labels, records, start, offered, bins, offset, low, high, out):
     """Add one to out[node, offset[feature] + branch, class] for every record and offered feature without a cut.
 
-    IN columns (features, records), labels (all records,), records start as above, offered low high (nodes, features), bins
-    offset (features,).  OUT out (nodes, codes, classes).
+    IN labels (all records,), offered low high (nodes, features).  OUT out (nodes, codes, classes).
     """
     for node in range(len(start) - 1):
         rows = records[start[node] : start[node + 1]]
@@ -99,11 +97,7 @@ def histogram(columns, labels, records, start, offered, bins, offset, low, high,
 
 @compiled
 def score_histograms(counts, offset, out):
-    """Write the score of the test on each feature, from the class counts of its branches.
-
-    IN counts (nodes, codes, classes), offset (features + 1,): feature i has the codes from offset[i] to offset[i + 1].
-    OUT out (nodes, features).
-    """
+    """Write the score of the test on each feature.  IN counts (nodes, codes, classes).  OUT out (nodes, features)."""
     for node in range(counts.shape[0]):
         for feature in range(len(offset) - 1):
             total = 0.0
@@ -116,10 +110,9 @@ def score_histograms(counts, offset, out):
 def intervals(ranks, values, labels, records, start, node, feature, low, high, n_classes, score, left, right):
     """Write the intervals between neighboring values of a feature in a node, and the score of a cut inside each.
 
-    One run of intervals for each pair of a node and a feature that may be cut; a cut sends the values below it left and
-    the others, and the missing, right. Returns where each run starts, and where the last one ends.
-    IN ranks (features, records) int32: where each value stands among the distinct ``values``, a missing one behind its feature's
-    others; labels (all records,) below n_classes, records start as above, node feature low high (pairs,).
+    One run of intervals for each pair of a node and a feature; a cut sends the values below it left and the others, and the
+    missing, right. Returns where each run starts, and where the last one ends.
+    IN ranks (features, records): where each value stands among ``values``; labels (all records,), node feature low high (pairs,).
     OUT score left right (at least the number of intervals,).
     """
     ends = np.zeros(len(node) + 1, dtype=np.int64)
@@ -171,11 +164,7 @@ def largest_of_runs(keys, start, out):
 
 @compiled
 def branches(columns, records, node, feature, low, high, left, bins, out):
-    """Write the branch that each record takes in its node.
-
-    IN columns (features, records), records node (moving records,), feature low high left (nodes, ...), bins (features,).
-    OUT out (moving records,).
-    """
+    """Write the branch that each record takes in its node.  IN records node, feature low high left (nodes, ...).  OUT out."""
     for i in range(len(records)):
         tested = feature[node[i]]
         out[i] = _branch(columns[tested, records[i]], bins[tested], node[i], low, high, left)
@@ -183,10 +172,7 @@ def branches(columns, records, node, feature, low, high, left, bins, out):
 
 @compiled
 def grouped(records, node, n_nodes):
-    """Return the records sorted by node, in their order within each, and the node of each.
-
-    IN records (records,), node (records,) below n_nodes.
-    """
+    """Return the records sorted by node, in their order within each, and the node of each."""
     place = np.zeros(n_nodes + 1, dtype=np.int64)
     for i in range(len(node)):
         place[node[i] + 1] += 1
@@ -204,8 +190,8 @@ def grouped(records, node, n_nodes):
 def votes(columns, roots, feature, first_child, label, low, high, left, bins, out):
     """Add one to out[record, label] for the leaf that each record reaches in each tree.
 
-    IN columns (records, features), roots (trees,), feature first_child label low high left (nodes, ...), bins (features,).
-    OUT out (records, classes) int32.
+    IN columns (records, features), roots (trees,), feature first_child label low high left (nodes, ...).  OUT out (records,
+    classes).
     """
     for tree in range(len(roots)):
         for record in range(columns.shape[0]):
@@ -218,11 +204,9 @@ def votes(columns, roots, feature, first_child, label, low, high, left, bins, ou
 
 @compiled
 def class_weights(ranks, records, labels, weights, out):
-    """Add the weight of each of some records to out[rank, class], once for each feature.
+    """Add the weight of each of some records to out[rank, class], once for each feature; its ranks are its own.
 
-    Features have ranks of their own: side by side, no sum waits for the one before. Numbers without a sign need no look whether
-    they count from the end.
-    IN ranks (features, all records), labels weights (all records,), records (some,).  OUT out (ranks, 2).
+    Side by side, no sum waits for the one before. Numbers without a sign need no look whether they count from the end.
     """
     for i in range(len(records)):
         record = np.uint64(records[i])

@@ -26,7 +26,7 @@ SEED_WORDS = 4  # 256 bits
 class RealPermuteAndFlip(PermuteAndFlip):
     """Permute-and-flip as the largest score plus exponential noise: the same law, were floats real numbers.
 
-    The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
+    The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta.
 
     Source    docs/proofs/selection.md; Ding, Kifer, Steinke, Zhang and Zhang, "The permute-and-flip mechanism is identical to
               report-noisy-max with exponential noise", 2021.

@@ -63,8 +63,8 @@ BranchingRule = Callable[[Schema, int], Branching]
 def node_bins(schema: Schema, max_bins: int) -> Branching:
     """Return one branch per bin between the least and the largest finite value in the node, and one for missing cells.
 
-    That is the reading of eDPRF's binning [our choice, the paper is silent]; cut points and ranges of the schema are not
-    used. A categorical feature has one branch for each of its values, one for missing and one for undeclared cells.
+    That is the reading of eDPRF's binning [our choice, the paper is silent]. A categorical feature has one branch for each of its
+    values, one for missing and one for undeclared cells.
     """
     bins, none = _numeric(schema) * max_bins, np.zeros(len(schema.names))
     return Branching(schema, bins, np.where(bins > 0, bins + 1, _codes(schema)), none, none)
@@ -83,7 +83,7 @@ def cut_ranges(schema: Schema, max_bins: int) -> Branching:
     """Return a cut of a numeric feature inside its public range, which cuts above it narrow; categories branch by value.
 
     A number is read as the nearer end of its range if it is outside, and goes right if it is missing [our choice, the
-    papers are silent]. A cut feature can be cut again below. ``max_bins`` has no use here.
+    papers are silent]. A cut feature can be cut again below.
     """
     numeric = _numeric(schema) > 0
     ranges = [(f.low, f.high) if isinstance(f, Numeric) else (0.0, 0.0) for f in schema.features.values()]
@@ -92,10 +92,7 @@ def cut_ranges(schema: Schema, max_bins: int) -> Branching:
 
 
 def raw_numbers(schema: Schema, max_bins: int) -> Branching:
-    """Return a cut of a numeric feature anywhere, whatever its public range; categories by two groups of codes.
-
-    A missing number goes right [our choice, the papers are silent]. ``max_bins`` has no use here.
-    """
+    """Return a cut of a numeric feature anywhere, whatever its public range; categories by two groups of codes."""
     branching = cut_ranges(schema, max_bins).grouped()
     end = np.full(len(branching.bins), np.inf)
     return replace(branching, low=-end, high=end)
@@ -197,7 +194,6 @@ class OpenNodes:
 
     @property
     def offered(self) -> Truth:
-        """Which features each node may still test, of shape (nodes, features)."""
         offered = self.unused.copy()
         offered[:, self.data.branching.cuts] = self.low < self.high
         return offered
@@ -219,10 +215,7 @@ class OpenNodes:
         return np.concatenate(([0], np.cumsum(self.data.branching.arity)))
 
     def ranges(self, offered: Truth) -> tuple[Floats, Floats]:
-        """Return the range of each offered feature in each node, of shape (nodes, features), zeros for codes.
-
-        A feature with bins has the range of the node's records, one that is cut what is left of its public range.
-        """
+        """Return the ranges of offered features (nodes, features): of the node's records, or what is left of the public one."""
         low, high = np.zeros(offered.shape), np.zeros(offered.shape)
         low[:, self.data.branching.cuts], high[:, self.data.branching.cuts] = self.low, self.high
         kernels.ranges(self.data.columns, self.records, self.start, offered, self.data.branching.bins, low, high)
@@ -270,11 +263,7 @@ class OpenNodes:
             yield pairs[0], self.data.branching.cuts[pairs[1]], (score[written], left[written], right[written], start)
 
     def children(self, feature: Integers, cut: Floats, arity: Integers, branch: Integers) -> OpenNodes:
-        """Return the children of all nodes, side by side.
-
-        ``feature``, ``cut`` and ``arity`` (nodes,) are those of the nodes' tests, ``branch`` (records,) says which one a record
-        takes. A cut divides the range that it was made in.
-        """
+        """Return the children of all nodes by their tests (nodes,), side by side; ``branch`` (records,) is a record's own."""
         first, n_children = np.cumsum(arity) - arity, int(arity.sum())
         moved = kernels.grouped(self.records, first[self.node] + branch, n_children)
         unused = np.repeat(self.unused, arity, axis=0)

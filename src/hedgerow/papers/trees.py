@@ -1,21 +1,32 @@
-"""Printed trees: how they grow on raw records, level by level and all at once, and how records pass them."""
+"""Printed trees: how they grow on raw records, level by level and all at once, how records pass them; and the plan of a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.compiled import for_slices
+from hedgerow.estimator import PublicCoins, RawPlan
+from hedgerow.estimator.plans import RawModel
 from hedgerow.export.form import importances
+from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.records import Branching, OpenNodes, RawRecords
+from hedgerow.schema import Encoder, Schema
+from hedgerow.systems.base import Size
 from hedgerow.texts import short_repr
 from hedgerow.trees.forest import OF_TESTS
+
+FLOATS = (
+    "the noise is drawn in floating point, whose last digits can betray the scores; what the paper proves about real "
+    "numbers does not carry over"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +48,7 @@ class PrintedTrees:
 
     @classmethod
     def of_leaves(cls, branching: Branching, label: npt.ArrayLike, roots: Sequence[int] = (0,)) -> Self:
-        """Return nodes without tests, which whoever calls fills in."""
+        """Return nodes whose tests are still to be filled in."""
         labels = np.asarray(label, dtype=np.int32)
         nodes = len(labels)
         none, zero = np.full(nodes, -1, dtype=np.int32), np.zeros(nodes)
@@ -92,10 +103,9 @@ class PrintedTrees:
         return out
 
     def probabilities(self, X: Any) -> Floats:
-        """Return the share of each class in the trees' votes and an even one more [our choice], of shape (records, classes).
+        """Return the share of each class in the trees' votes and an even one more [our choice], (records, classes).
 
-        Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
-        are silent).
+        Of equal shares the first class in the schema's order counts [our choice, the papers are silent].
         """
         votes = self.votes(self.branching.read(X)).astype(np.int64)
         n_classes = votes.shape[1]
@@ -140,3 +150,33 @@ class Growth:
 
     def trees(self) -> PrintedTrees:
         return PrintedTrees.concatenated(self.open.data.branching, self.levels)
+
+
+class Printed(Protocol):
+    """What a paper prints: how columns are read, what is read without protection, and a fit of so many trees.
+
+    ``epsilon`` is the budget that the paper states, and ``coins`` are the numbers of the rounds, from 1, that noise follows.
+    """
+
+    def read_by(self, schema: Schema, max_bins: int) -> Branching: ...
+
+    def reasons(self, branching: Branching, epsilon: Fraction, size: Size) -> Iterator[str]: ...
+
+    def fit(
+        self, data: RawRecords, epsilon: Fraction, size: Size, coins: PublicCoins, randomness: Randomness
+    ) -> RawModel: ...
+
+
+class PrintedPlan(RawPlan):
+    """A printed system that is about to be trained, on the records whose label is in the schema. No guarantee holds."""
+
+    def __init__(self, recipe: Printed, schema: Schema, epsilon: Fraction, size: Size, coins: PublicCoins = ()) -> None:
+        self._recipe = recipe
+        self._given = epsilon, size, coins
+        self._branching = recipe.read_by(schema, size.max_bins)
+        self.reasons = tuple(recipe.reasons(self._branching, epsilon, size))
+
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> RawModel:
+        labels = Encoder(self._branching.schema, 2).labels(y)
+        data = RawRecords.labelled(self._branching.read(X), labels, self._branching)
+        return self._recipe.fit(data, *self._given, randomness)

@@ -251,13 +251,13 @@ def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     return kind(**given, **dict(fit.settings))
 
 
-def measured(fit: Fit, wanted: Collection[str] = MEASURES) -> dict[str, str]:
-    """Fit, and return the row of the results: the key, and the measures that are wanted; others are left empty.
+def measured(fit: Fit, wanted: Mapping[str, Collection[str]] | None = None) -> dict[str, str]:
+    """Fit, and return the row of the results: the key, and the measures that are ``wanted`` of its data, or all.
 
     Precision, recall and F1 are those of the schema's first class, which is the larger one of every set: only so do the
     papers' own figures for them fit their accuracies.
     """
-    split = load_split(fit.data).first(fit.records)
+    split, names = load_split(fit.data).first(fit.records), wanted[fit.data] if wanted else MEASURES
     start = time.perf_counter()
     model = estimator(fit, split.schema, fit.seed).fit(split.X_train, split.y_train)
     seconds = time.perf_counter() - start
@@ -270,18 +270,18 @@ def measured(fit: Fit, wanted: Collection[str] = MEASURES) -> dict[str, str]:
     numbers = {"accuracy": float(np.mean(first == called)), "precision": precision, "recall": recall, "f1": f1}
     numbers["seconds"] = seconds
     actual, score = split.y_test == model.classes_[1], probabilities[:, 1]
-    if "auc" in wanted:
+    if "auc" in names:
         numbers["auc"] = float(roc_auc_score(actual, score))
-    if "auc40" in wanted:
+    if "auc40" in names:
         numbers["auc40"] = area_by_thresholds(actual, np.log(np.maximum(score, TINY) / np.maximum(1 - score, TINY)) / 2)
-    if "training_accuracy" in wanted:
+    if "training_accuracy" in names:
         trained = model.classes_[model.predict_proba(split.X_train).argmax(axis=1)]
         numbers["training_accuracy"] = float(np.mean(trained == split.y_train))
     texts = {name: f"{value:.4g}" for name, value in numbers.items()}
-    if "roc" in wanted:
+    if "roc" in names:
         false, true, _ = roc_curve(actual, score)
         texts["roc"] = " ".join(f"{rate:.3f}" for rate in np.interp(FALSE_RATES, false, true))
-    kept = {name: texts[name] if name in wanted else "" for name in MEASURES}
+    kept = {name: texts[name] if name in names else "" for name in MEASURES}
     return {**dict(zip(KEY, fit.key, strict=True)), **kept}
 
 

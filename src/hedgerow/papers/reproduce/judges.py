@@ -70,10 +70,17 @@ def computed(runs: Measured, answer: Answer, words: str, details: str = "") -> V
 
 
 @judge
-def above(runs: Measured, first: str, others: Sequence[str], panels: Sequence[str] = EVERY, by: float = 0.0) -> Verdict:
-    """Say whether one method is above all others (by at least so much) in every panel at every x."""
+def above(
+    runs: Measured,
+    first: str,
+    others: Sequence[str],
+    panels: Sequence[str] = EVERY,
+    by: float = 0.0,
+    whole: bool = False,
+) -> Verdict:
+    """Say whether one method is above all others (by at least so much) in every panel at every x, or on the ``whole``."""
     pairs = [((panel, first), (panel, other)) for other in others for panel in runs.panels(panels)]
-    return compared(runs, pairs, [other for _, (_, other) in pairs], by)
+    return compared(runs, pairs, ["all" if whole else other for _, (_, other) in pairs], by, whole=whole)
 
 
 @judge
@@ -81,13 +88,6 @@ def above_in_panel(runs: Measured, first: str, others: Sequence[str], labels: Se
     """Say whether curves of the same labels are higher in one panel than in each of the others, at every x."""
     pairs = [((first, label), (other, label)) for label in labels for other in others]
     return compared(runs, pairs, [other for _, (other, _) in pairs])
-
-
-@judge
-def above_on_the_whole(runs: Measured, first: str, others: Sequence[str], panels: Sequence[str] = EVERY) -> Verdict:
-    """Say whether one method's average over the axis is above that of all others, in every panel."""
-    pairs = [((panel, first), (panel, other)) for panel in runs.panels(panels) for other in others]
-    return compared(runs, pairs, ["all"] * len(pairs), whole=True)
 
 
 def compared(runs: Measured, pairs: Pairs, rivals: Sequence[str], by: float = 0.0, *, whole: bool = False) -> Verdict:

@@ -95,11 +95,7 @@ def _run(own: Sequence[tuple[Paper, Sequence[Experiment]]], request: Request) ->
         seeds = request.seeds or paper.runs, request.seeds or paper.coded_runs
         fits += (fit for experiment in experiments for fit in experiment.fits(*seeds))
     fits.sort(key=lambda fit: (fit.run, fit.data))
-    return run_grid(fits, request.rows, jobs=request.jobs, work=partial(_measured, measures=measures))
-
-
-def _measured(fit: Fit, measures: Mapping[str, frozenset[str]]) -> Row:
-    return measured(fit, measures[fit.data])
+    return run_grid(fits, request.rows, jobs=request.jobs, work=partial(measured, wanted=measures))
 
 
 def _section(results: Results, out: Path, written: list[Path]) -> Section:

@@ -75,11 +75,6 @@ class Verdict:
 NOT_MEASURED = Verdict("not measured")
 
 
-def stated(right: bool, words: str) -> Verdict:
-    """Return whether something that has no noise is as the paper says."""
-    return Verdict("holds" if right else "does not", words)
-
-
 @dataclass(frozen=True)
 class Contrast:
     """A number that is positive where a statement is right, its standard error, and the degrees of freedom of that.

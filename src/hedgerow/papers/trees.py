@@ -13,7 +13,6 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.compiled import for_slices
 from hedgerow.estimator import PublicCoins, RawPlan
-from hedgerow.estimator.plans import RawModel
 from hedgerow.export.form import importances
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
@@ -164,7 +163,7 @@ class Printed(Protocol):
 
     def fit(
         self, data: RawRecords, epsilon: Fraction, size: Size, coins: PublicCoins, randomness: Randomness
-    ) -> RawModel: ...
+    ) -> Any: ...
 
 
 class PrintedPlan(RawPlan):
@@ -176,7 +175,7 @@ class PrintedPlan(RawPlan):
         self._branching = recipe.read_by(schema, size.max_bins)
         self.reasons = tuple(recipe.reasons(self._branching, epsilon, size))
 
-    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> RawModel:
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> Any:
         labels = Encoder(self._branching.schema, 2).labels(y)
         data = RawRecords.labelled(self._branching.read(X), labels, self._branching)
         return self._recipe.fit(data, *self._given, randomness)

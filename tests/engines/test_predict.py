@@ -51,9 +51,9 @@ def test_a_dask_frame_is_answered_in_its_partitions(fitted, proba):
 
 
 def test_a_regressor_answers_too():
-    frame = pd.DataFrame({"age": np.arange(40.0)})
+    frame = pd.DataFrame({"age": np.tile(np.arange(40.0), 50)})
     schema = hr.Schema({"age": hr.Numeric(0, 40)}, outcome=hr.Numeric(0, 1))
-    model = hr.HedgerowRegressor(epsilon=1.0, delta=1e-6, schema=schema).fit(frame, frame["age"] / 40)
+    model = hr.HedgerowRegressor(epsilon=5.0, delta=1e-6, schema=schema, random_state=0).fit(frame, frame["age"] / 40)
     records = hr.Records.from_batches([frame[:9], frame[9:]])
     assert np.array_equal(np.concatenate(list(predict(records, model))), model.predict(frame))
     with pytest.raises(hr.ConfigurationError, match="has no classes"):

@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, 
 
 import hedgerow as hr
 from hedgerow.analysis import evaluate, private_schema
+from hedgerow.analysis.card import MOST_BINS
 from hedgerow.mechanisms import Geometric, Randomness
 from hedgerow.privacy.accounting import cost
 
@@ -227,6 +228,11 @@ def test_persons_are_named_and_a_large_delta_is_told():
     with pytest.warns(UserWarning, match="delta is") as caught:
         evaluate(MODELS[2], X, y, epsilon=1, delta=0.01)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("bins", [2, MOST_BINS])
+def test_the_fewest_and_the_most_bins(bins):
+    assert evaluate(MODELS[2], *sample(TWO, 200, 8), epsilon=1, bins=bins).certificate_.holds
 
 
 def test_an_inferred_schema_taints_and_a_released_one_is_named():

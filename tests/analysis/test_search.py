@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow.analysis.search import SHARES, Comparison, Parts, Scores, divided
@@ -152,6 +153,15 @@ def test_doubts_of_the_last_fit_are_told_where_it_was_asked_for():
     with pytest.warns(UserWarning, match="once in 1000 fits") as caught:
         search.fit(X, ["unknown"] * 400)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_defaults_and_limits_of_a_search():
+    search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), GRID)
+    assert search.epsilon == 1
+    with pytest.raises(NotFittedError):
+        _ = search.best_params_
+    for settings in ({"refit": 0.99}, {"validation": 0.9}, {"grid": {"max_depth": list(range(256))}}):
+        search.set_params(**{"refit": 0.5, "validation": 0.5, "grid": GRID, **settings})._checked()
 
 
 def ledgers(tmp_path, **ceiling):

@@ -519,6 +519,15 @@ def test_values_are_counted_cell_by_cell():
     assert count_values(odd[::-1]) == whole
 
 
+def test_odd_cells_end_no_release():
+    cells = object_array((ODD + WORST) * 3, 3 * len(ODD + WORST))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="no (range|value)|delta is")
+        made = people_schema({"age": cells, "job": cells}, cells, epsilon=60, delta=0.4)
+    assert made.to_toml()
+
+
 def test_the_release_command_writes_a_schema_and_books_it(tmp_path, run, answer):
     data, out, budgets = tmp_path / "people.csv", tmp_path / "people.toml", tmp_path / "budgets.db"
     rows = zip(PEOPLE["age"], PEOPLE["job"], LABELS, strict=True)

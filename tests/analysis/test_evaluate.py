@@ -290,6 +290,8 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 2}, "delta"),
         ({"bins": 3}, "even"),
+        ({"bins": True}, "even"),
+        ({"bins": 0}, "even"),
         ({"bins": 2048}, "even"),
         ({"bins": "x"}, "even"),
         ({"ledger": 3}, "ledger"),
@@ -297,6 +299,8 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"X": [[1]] * 50}, None),
         ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),
         ({"y": ["no"]}, "different lengths"),
+        ({"adjacency": "x"}, "adjacency"),
+        ({"records_per_person": 0}, "records_per_person"),
     ],
 )
 def test_wrong_questions_are_refused_and_not_booked(changes, words):

@@ -458,6 +458,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"numeric": []}, "does not declare"),
         ({"numeric": ["age", "height"]}, "lacks"),
         ({"trimmed": 0}, "trimmed"),
+        ({"trimmed": True}, "trimmed"),
         ({"failure": 0.5}, "failure"),
         ({"X": {"age": [], "job": []}, "y": None, "classes": [0, 1]}, "minimum of 1"),
         ({"X": hr.Records.from_batches([PEOPLE], label="x"), "y": None, "groups": [1]}, "omit groups"),

@@ -221,6 +221,8 @@ def test_odd_records_and_empty_parts():
         ({"grid": {"max_depth": [1, -1]}}, "max_depth"),
         ({"refit": 1.5}, "refit"),
         ({"refit": "all"}, "refit"),
+        ({"refit": True}, "refit"),
+        ({"refit": -0.5}, "refit"),
         ({"grid": {"max_depth": list(range(257))}}, "257 candidates"),
         ({"validation": 0}, "validation"),
         ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),

@@ -98,6 +98,8 @@ def test_a_report_card_in_a_file_stands_on_the_card_of_its_model(train, run, is_
         lambda values: values.pop("counts"),
         lambda values: values["counts"].pop(),
         lambda values: values.update(bins=10**9),
+        lambda values: values.update(bins=3),
+        lambda values: values.update(classes=[]),
         lambda values: values["counts"].__setitem__(0, float("inf")),
         lambda values: values["certificate"].pop("event"),
         lambda values: values.pop("model_sha256"),

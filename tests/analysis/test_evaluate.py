@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, 
 
 import hedgerow as hr
 from hedgerow.analysis import evaluate, private_schema
+from hedgerow.analysis.card import MOST_BINS
 from hedgerow.mechanisms import Geometric, Randomness
 from hedgerow.privacy.accounting import cost
 
@@ -229,6 +230,11 @@ def test_persons_are_named_and_a_large_delta_is_told():
     assert [warning.filename for warning in caught] == [__file__]
 
 
+@pytest.mark.parametrize("bins", [2, MOST_BINS])
+def test_the_fewest_and_the_most_bins(bins):
+    assert evaluate(MODELS[2], *sample(TWO, 200, 8), epsilon=1, bins=bins).certificate_.holds
+
+
 def test_an_inferred_schema_taints_and_a_released_one_is_named():
     X, y = sample(TWO, 300, 9)
     with pytest.warns(hr.PrivacyLeakWarning):
@@ -284,6 +290,8 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 2}, "delta"),
         ({"bins": 3}, "even"),
+        ({"bins": True}, "even"),
+        ({"bins": 0}, "even"),
         ({"bins": 2048}, "even"),
         ({"bins": "x"}, "even"),
         ({"ledger": 3}, "ledger"),
@@ -291,6 +299,8 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"X": [[1]] * 50}, None),
         ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),
         ({"y": ["no"]}, "different lengths"),
+        ({"adjacency": "x"}, "adjacency"),
+        ({"records_per_person": 0}, "records_per_person"),
     ],
 )
 def test_wrong_questions_are_refused_and_not_booked(changes, words):

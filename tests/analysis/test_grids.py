@@ -50,6 +50,20 @@ def test_errors_of_tails_against_the_exact_law(epsilon, cells):
     assert at_least[middle + int(tail_errors(wrong, 40, chance)[cells])] > chance
 
 
+def test_no_cell_has_no_error():
+    assert tail_errors(Geometric(Fraction(1)), 3, 0.05)[0] == 0
+
+
+def test_cells_of_public_grids():
+    edges = exponential_grid().edges
+    assert np.array_equal(edges, -edges[::-1])
+    assert set(4.0 ** np.arange(-8, 17)) < set(edges)
+    assert (edges[-1], np.diff(edges).min() > 0) == (4.0**500, True)
+    near = uniform_grid(0, 64).edges
+    assert near[:-1].tolist() == list(range(64))
+    assert near[-1] == np.nextafter(64, np.inf)
+
+
 def test_occupied_is_from_the_first_run_that_passes_its_errors_to_the_last():
     errors = np.array([0, 10, 14, 17, 20, 22, 24, 26, 28])
     assert occupied(np.array([0, 0, 30, 5, 40, 0, 0, 0]), errors) == (2, 4)
@@ -74,6 +88,9 @@ def test_ends_lie_where_counts_stand_above_their_errors():
     low, high = find_ends(np.array([9, 0, 0, 0, 9]), grid, errors, 2.5)
     assert (low.value, high.value) == (-np.inf, np.inf)
     assert find_ends(np.array([0, 0, 2, 0, 0]), grid, errors, 2.5)[0].value == -np.inf
+    low, high = find_ends(np.array([2, 1, 50, 1, 2]), grid, errors, 2.0)  # a tail that holds what it may goes on
+    assert (low.value, low.beyond) == (0.0, 2)
+    assert (high.value, high.beyond) == (3.0, 2)
 
 
 @pytest.mark.parametrize("grid", [uniform_grid(0, 64), uniform_grid(0, 5e-324), RangeGrid(np.array([0.0, 1.0, 2.0]))])

@@ -155,32 +155,45 @@ def test_an_empty_part_of_rows_without_names_can_be_fitted(X):
     )
 
 
+DATES = np.array(["2024-01-01", "2024-01-02"], "M8[D]")
 COLUMNS = {
     "integers": np.array([7, 8]),
+    "small integers": np.array([7, 8], "u1"),
     "truth values": np.array([True, False]),
     "floats": np.array([7.0, 8.0], "f4"),
     "texts": np.array(["a", "b"]),
+    "bytes": np.array([b"a", b"b"]),
     "objects": np.array(["a", 8], object),
-    "dates": np.array(["2024-01-01", "2024-01-02"], "M8[D]"),
+    "dates": DATES,
     "masked": np.ma.masked_array([7, 8], [False, True]),
     "rows": np.array([[7, 8], [9, 10]]),
     "pandas integers": pd.Series([7, 8], name="who"),
+    "pandas small integers": pd.Series([7, 8], dtype="u1", name="who"),
     "pandas truth values": pd.Series([True, False], name="who"),
+    "pandas floats": pd.Series([7.0, 8.0], name="who"),
+    "pandas texts": pd.Series(["a", "b"], name="who"),
     "pandas objects": pd.Series(["a", 8], name="who", dtype=object),
+    "pandas dates": pd.Series(DATES, name="who"),
     "pandas nullable": pd.Series([7, 8], dtype="Int64", name="who"),
     "pandas categories": pd.Series(["a", "b"], dtype="category", name="who"),
     "pandas on pyarrow": pd.Series([7, 8], dtype="int64[pyarrow]", name="who"),
     "pandas by text": pd.Series([7, 8], index=pd.Index(["p", "q"], name="key"), name="who"),
+    "pandas by date": pd.Series([7, 8], index=pd.DatetimeIndex(DATES, name="key"), name="who"),
+    "pandas by small integers": pd.Series([7, 8], index=pd.Index(np.array([1, 2], "u1")), name="who"),
     "pandas by pairs": pd.Series([7, 8], index=pd.MultiIndex.from_tuples([(1, "p"), (2, "q")]), name="who"),
+    "pandas index": pd.Index([7, 8], name="who"),
     "pandas array": pd.array([7, 8], dtype="Int64"),
     "polars integers": pl.Series("who", [7, 8]),
+    "polars texts": pl.Series("who", ["a", "b"]),
     "pyarrow integers": pa.array([7, 8]),
     "pyarrow chunks": pa.chunked_array([["a"], ["b"]]),
     "list": [7, 8],
     "named list": {"who": [7, 8]},
+    "named array": {"who": np.array([7, 8])},
     "pandas frame": pd.DataFrame({"who": [7, 8], "name": ["a", "b"]}),
     "polars frame": pl.DataFrame({"who": [7, 8], "name": ["a", "b"]}),
     "pyarrow table": pa.table({"who": [7, 8], "name": pa.array(["a", "b"]).dictionary_encode()}),
+    "pyarrow batch": pa.record_batch({"who": [7, 8]}),
 }
 NULLABLE = {"int64": "Int64", "uint8": "UInt8", "bool": "boolean"}  # pandas' own integers have no missing value
 
@@ -265,9 +278,12 @@ def ledger_refuses(groups, seed):
     "groups",
     [
         pd.Series([1, 2], name="who"),
+        pl.Series("who", [1, 2]),
         pd.DataFrame({"who": [1, 2]}),
+        pl.DataFrame({"who": ["a", "b"]}),
         pa.table({"who": [1, 2]}),
         {"who": [1, 2]},
+        {"who": np.array([1, 2])},
     ],
     ids=lambda groups: f"{type(groups).__module__.split('.')[0]} {type(groups).__name__}",
 )

@@ -58,6 +58,10 @@ def test_numbers_are_whole_where_hardly_one_is_not():
     assert not shown({9: 4 * doubt - 1}).whole
 
 
+def test_there_are_no_fewer_records_than_none():
+    assert shown({9: -5}).records == 0
+
+
 def test_errors_of_several_columns_hold_together():
     one, two = (plan_of(columns)._errors(plan_of().fine, GRID)[1:] for columns in ((0,), (0, 1)))
     assert np.all(two >= one)

@@ -200,6 +200,19 @@ def test_intervals_by_prediction_have_reaches_of_their_own(model):
     assert np.mean((low <= y) & (y <= high)) > 0.9
 
 
+def test_intervals_are_open_where_the_range_ends(model, monkeypatch):
+    """An outcome is clipped to the range, so an end of it is any outcome beyond."""
+    card, X = evaluate(model, *sample(5000, 6), epsilon=10, random_state=0), sample(1000, 7)[0]
+    center = model.predict(X)
+    for reach in (center, np.full(1000, 70.0), card.reach(center, 0.9)):  # of which the first ends just there
+        monkeypatch.setattr(type(card), "reach", lambda *_, reach=reach, **__: reach)
+        low, high = model.predict_interval(X, 0.9, card=card).T
+        assert np.isneginf(low).any()
+        assert np.isposinf(high).any() or reach.max() < 70
+        assert np.array_equal(low, np.where(center - reach <= 0, -np.inf, center - reach))
+        assert np.array_equal(high, np.where(center + reach >= 100, np.inf, center + reach))
+
+
 def test_a_card_is_of_one_model_and_of_single_records(model):
     X, y = sample(2000, 8)
     card = evaluate(model, X, y, epsilon=1)

@@ -458,6 +458,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"numeric": []}, "does not declare"),
         ({"numeric": ["age", "height"]}, "lacks"),
         ({"trimmed": 0}, "trimmed"),
+        ({"trimmed": True}, "trimmed"),
         ({"failure": 0.5}, "failure"),
         ({"X": {"age": [], "job": []}, "y": None, "classes": [0, 1]}, "minimum of 1"),
         ({"X": hr.Records.from_batches([PEOPLE], label="x"), "y": None, "groups": [1]}, "omit groups"),
@@ -517,6 +518,15 @@ def test_values_are_counted_cell_by_cell():
     assert whole == apart
     assert whole == {key: whole[key] for key in sorted(whole, key=lambda key: (isinstance(key, str), key))}
     assert count_values(odd[::-1]) == whole
+
+
+def test_odd_cells_end_no_release():
+    cells = object_array((ODD + WORST) * 3, 3 * len(ODD + WORST))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="no (range|value)|delta is")
+        made = people_schema({"age": cells, "job": cells}, cells, epsilon=60, delta=0.4)
+    assert made.to_toml()
 
 
 def test_the_release_command_writes_a_schema_and_books_it(tmp_path, run, answer):

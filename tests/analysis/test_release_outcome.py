@@ -7,6 +7,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_release import Scripted, beyond
 
@@ -44,6 +45,17 @@ def test_an_outcome_is_released_with_its_origin_and_survives_files():
     again = hr.Schema.from_toml(made.to_toml())
     assert again == made
     assert again.outcome.release == made.certificate_.digest
+
+
+def test_files_and_batches_give_the_bits_of_memory(tmp_path):
+    people = pd.DataFrame({**X, "price": PRICES})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    whole = prices_schema()
+    for records in (
+        hr.Records.from_csv(tmp_path / "people.csv", "price"),
+        hr.Records.from_batches([people[:1000], people[1000:]], "price"),
+    ):
+        assert prices_schema(X=records, y=None).to_toml() == whole.to_toml()
 
 
 def test_counts_are_an_integer_and_cells_without_a_number_are_none():

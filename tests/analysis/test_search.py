@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow.analysis.search import SHARES, Comparison, Parts, Scores, divided
@@ -154,6 +155,15 @@ def test_doubts_of_the_last_fit_are_told_where_it_was_asked_for():
     assert [warning.filename for warning in caught] == [__file__]
 
 
+def test_defaults_and_limits_of_a_search():
+    search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), GRID)
+    assert search.epsilon == 1
+    with pytest.raises(NotFittedError):
+        _ = search.best_params_
+    for settings in ({"refit": 0.99}, {"validation": 0.9}, {"grid": {"max_depth": list(range(256))}}):
+        search.set_params(**{"refit": 0.5, "validation": 0.5, "grid": GRID, **settings})._checked()
+
+
 def ledgers(tmp_path, **ceiling):
     yield hr.Ledger(**ceiling)
     yield hr.LedgerStore(tmp_path / "b.db").create("people", **ceiling)
@@ -211,6 +221,8 @@ def test_odd_records_and_empty_parts():
         ({"grid": {"max_depth": [1, -1]}}, "max_depth"),
         ({"refit": 1.5}, "refit"),
         ({"refit": "all"}, "refit"),
+        ({"refit": True}, "refit"),
+        ({"refit": -0.5}, "refit"),
         ({"grid": {"max_depth": list(range(257))}}, "257 candidates"),
         ({"validation": 0}, "validation"),
         ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),

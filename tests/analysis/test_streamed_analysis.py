@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from dataclasses import replace
 
@@ -12,7 +13,10 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.engines import local
+from hedgerow.reading.cells import object_array
 from hedgerow.table import PartitionedTable
+
+from schema.odd_cells import ODD, WORST  # isort: skip
 
 pq = pytest.importorskip("pyarrow.parquet")
 pa = pytest.importorskip("pyarrow")
@@ -203,6 +207,20 @@ def test_a_part_that_counts_its_rows_anew_is_noticed(people, monkeypatch):
     monkeypatch.setattr("hedgerow.table.partitioned.Sample.apply", apply)
     records = hr.Records.from_batches([people], label="ill")
     assert not np.array_equal(search.fit(records).predict_proba(X), whole)
+
+
+def test_odd_cells_in_batches_end_no_question(people):
+    odd = ODD + WORST
+    cells = object_array(odd * 2, 2 * len(odd))
+    batches = [people.iloc[:300], dict.fromkeys(people, cells), people.iloc[300:]]
+    records = hr.Records.from_batches(batches, label="ill")
+    model = hr.EDPRFClassifier(epsilon=5, schema=SCHEMA).fit(*split(people))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="no (range|value)|delta is")
+        assert hr.private_schema(records, **COLUMNS, epsilon=60, delta=0.4).to_toml()
+        assert hr.evaluate(model, records, epsilon=1).certificate_.holds
+        assert hr.PrivateSearchCV(*GRIDS["read alike"]).fit(records).certificate_.holds
 
 
 @pytest.mark.parametrize("question", ["schema", "card", "search"])

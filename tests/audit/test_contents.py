@@ -263,3 +263,21 @@ def test_values_of_other_types_come_back_as_they_were_saved(parameters, tmp_path
     model = hr.EDPRFClassifier(**{"epsilon": 1.0, "schema": schema, "n_estimators": 2, **parameters})
     model.fit({"a": X[:, 0], "b": X[:, 1]}, Y).save(tmp_path / "model")
     assert [found for found in check_model(tmp_path / "model") if found.refuted] == []
+
+
+def test_another_build_of_the_compression_is_no_finding(labels, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    labels.save(path)
+    usual = path.read_bytes()
+    plain = zipfile.ZipFile.writestr
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", lambda *given: plain(*given, compresslevel=1))
+    labels.save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() != usual
+    assert check_model(path) == []
+
+
+def test_what_is_no_model_is_not_checked(tmp_path):
+    (tmp_path / "model").write_bytes(b"nothing")
+    with pytest.raises(FileFormatError):
+        check_model(tmp_path / "model")

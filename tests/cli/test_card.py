@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.plots import Page
-from hedgerow.plots.card import write_card
+from hedgerow.plots.card import LIMITS, write_card
 
 NASTY = '<script>alert(1)</script> | a *b* `c` [d](http://x.y) ![e](f) "g" \\ $h$'
 
@@ -98,6 +98,8 @@ def test_a_report_card_in_a_file_stands_on_the_card_of_its_model(train, run, is_
         lambda values: values.pop("counts"),
         lambda values: values["counts"].pop(),
         lambda values: values.update(bins=10**9),
+        lambda values: values.update(bins=3),
+        lambda values: values.update(classes=[]),
         lambda values: values["counts"].__setitem__(0, float("inf")),
         lambda values: values["certificate"].pop("event"),
         lambda values: values.pop("model_sha256"),
@@ -130,6 +132,14 @@ def test_no_text_of_a_schema_is_a_mark():
     page = Page(NASTY)
     write_card(fitted(NASTY), page)
     assert "<script" not in page.html()
+
+
+def test_dates_and_limits_are_told():
+    page = Page("x")
+    write_card(fitted(), page)
+    text = page.html()
+    assert "<td>since</td><td>Date</td><td>2020-01-01 to 2020-12-31</td><td>given</td>" in text
+    assert text.count("<li>") >= len(LIMITS)
 
 
 def test_a_void_guarantee_is_said_first():

@@ -65,3 +65,27 @@ def test_both_options_are_asked_for(folder, train, is_refused, options):
 @pytest.mark.parametrize("share", ["0", "1", "-0.1", "1.5", "nan", "half"])
 def test_a_wrong_share(train, is_refused, share):
     is_refused(train("--holdout", share), 2, "--holdout")
+
+
+@pytest.mark.parametrize("coin", [b"\x00", b"\xff"], ids=["held out", "trained on"])
+def test_a_table_of_one_line_trains_whichever_part_it_is_in(folder, train, monkeypatch, coin):
+    """A refusal would tell that a part is empty."""
+    monkeypatch.setattr("hedgerow.analysis.held_out.Randomness", lambda random_state: Given(coin * 8))
+    (folder / "people.csv").write_text("age,marital status,code,income\n30,single,1,low\n")
+    result = train(*HELD_OUT, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["holdout"]["records"] == (coin == b"\x00")
+
+
+def test_the_card_has_a_budget_of_its_own_in_the_same_ledger(folder, train):
+    hr.LedgerStore("budgets.db").create("people", epsilon=4)
+    options = ("--holdout", 0.4, "--holdout-epsilon", 2, "--ledger", "budgets.db", "--dataset", "people")
+    result = train(*options)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("holds      yes") == 2
+    ledger = hr.LedgerStore("budgets.db").ledger("people")
+    assert ledger.spent == 3
+    (folder / "m.hedgerow").unlink()
+    refused = train(*options)
+    assert (refused.exit_code, ledger.spent) == (3, 4)
+    assert "epsilon 1 was spent, and the model is whole in" in refused.stderr

@@ -116,6 +116,10 @@ def test_local_files_may_be_gzipped(tmp_path, monkeypatch, serve, contents):
     assert asked == []
 
 
+def test_a_plain_file_comes_before_its_gzipped_copy(tmp_path):
+    assert SOURCE.read_files(place(tmp_path, {**CONTENT, "a.data.gz": b"damaged"})) == TEXTS
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

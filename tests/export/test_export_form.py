@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from export_records import FORMS, SCHEMA, fitted, odd_records
+from export_records import FORMS, SCHEMA, fitted, odd_records, training
 from products import thinned
 
 import hedgerow as hr
@@ -109,3 +109,14 @@ def test_labels_are_of_one_type(classes, labels):
     form = ScoringForm(0, *[none] * 6, None, classes, none, Mean(1))
     assert form.labels == labels
     assert [type(label) for label in form.labels] == [type(label) for label in labels]
+
+
+def test_shares_of_many_trees_add_up_exactly_in_any_order():
+    trees, generator = 37, np.random.default_rng(0)
+    model = hr.ForestClassifier(schema=SCHEMA, n_estimators=trees, max_depth=2).fit(*training(500)).model_
+    unit = model.link.total // trees
+    for _ in range(100):
+        leaves = generator.integers(0, len(model.votes), trees)
+        shares = (model.votes[leaves, 0] / unit).tolist()
+        assert sum(shares) == sum(shares[::-1]) == int(model.votes[leaves, 0].sum()) / unit
+        assert int(sum(shares) * unit) == model.votes[leaves, 0].sum()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.export.sql_text import DECIMAL, DIALECTS
+from hedgerow.export.sql_text import DECIMAL, DIALECTS, _added
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
@@ -295,3 +295,10 @@ def test_a_statement_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("hedgerow.export.sql_text.MOST_LEAVES", 10)
     with pytest.raises(hr.ConfigurationError, match="use to_onnx"):
         fitted("forest").to_sql("people")
+
+
+def test_sums_are_balanced():
+    """SQLite takes an expression that is 1000 deep, and none that is deeper."""
+    text = _added([str(i) for i in range(1000)])
+    assert eval(text) == 999 * 500
+    assert max(np.cumsum([(letter == "(") - (letter == ")") for letter in text])) == 10

@@ -193,3 +193,27 @@ def test_a_store_of_another_schema_or_other_tables_or_pages_is_damaged(damage, t
             call(hr.LedgerStore(str(path)))
     found = CliRunner().invoke(main, ["budget", "show", "--dataset", "a", "--ledger", str(path)])
     assert (found.exit_code, "keep the store as it is" in found.output) == (1, True)
+
+
+@pytest.mark.parametrize("damage", SCHEMAS)
+def test_nothing_is_made_or_listed_in_a_store_of_another_schema(damage, tmp_path):
+    path = tmp_path / "ledgers.db"
+    as_one_file(path)
+    STORES[damage](path)
+    before = path.read_bytes()
+    for call in (lambda store: store.names(), lambda store: store.create("c", epsilon=1)):
+        with pytest.raises(hr.LedgerDamaged, match="keep the store as it is"):
+            call(hr.LedgerStore(str(path)))
+    for command in (["list"], ["verify", "--dataset", "a"], ["create", "--dataset", "c", "--epsilon", "1"]):
+        found = CliRunner().invoke(main, ["budget", *command, "--ledger", str(path)])
+        assert (found.exit_code, "keep the store as it is" in found.output) == (1, True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("table", ["hedgerow_ledgers", "hedgerow_links"])
+def test_a_store_that_refuses_rows_is_damaged(table, tmp_path):
+    path = tmp_path / "ledgers.db"
+    as_one_file(path)
+    run(f"CREATE TRIGGER odd BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'odd'); END")(path)
+    with pytest.raises(hr.LedgerDamaged, match="nothing was charged"):
+        hr.LedgerStore(str(path)).create("c", epsilon=1)

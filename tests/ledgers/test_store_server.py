@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 import psycopg
 import pytest
@@ -117,3 +118,21 @@ def test_a_server_that_is_not_reached_has_booked_nothing():
         there.transaction(writing=True),
     ):
         raise AssertionError("reached")
+
+
+def test_servers_are_asked_side_by_side(silent):
+    """Only SQLite's transactions wait for one another: its locks are in memory, too."""
+    inside, done = threading.Event(), threading.Event()
+
+    def hold():
+        with silent.transaction(writing=True):
+            inside.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert inside.wait(10)
+    with silent.transaction():
+        assert thread.is_alive()
+    done.set()
+    thread.join()

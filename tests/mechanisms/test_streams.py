@@ -134,6 +134,19 @@ def test_a_fit_opens_each_stream_once_and_coins_under_keys_of_their_own(name, mo
     assert len(numbers) + len(coins) == len(opened)
 
 
+def test_the_last_draw_is_answered_and_one_more_is_refused():
+    """A number that began again would repeat the noise of the first draws."""
+    randomness = after(2**64 - 2)
+    assert randomness.draw(State())[STREAM].tolist() == [2**32 - 1] * 2
+    for _ in range(3):  # also when it is tried again
+        with pytest.raises(OverflowError):
+            randomness.draw(State())
+    randomness = after(2**64 - 1)
+    for _ in range(2):
+        with pytest.raises(OverflowError):
+            randomness.coins(PerRecordCoin(2))
+
+
 # Inside one stream.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -86,6 +87,88 @@ def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace(
     assert outcomes(*COINS, *changes)[0][0] == "failed"
     again = outcomes(*COINS, *changes)
     assert {number: state for number, (state, _) in again.items()} == {-1: "passed", 0: "failed", 1: "passed"}
+
+
+EXACT = "privacy/exact.py", "tests/privacy/test_exact_numbers.py::test_a_text_is_as_long_as_the_limit_and_no_longer"
+
+
+def test_a_constant_that_has_no_value_is_noticed():
+    found = outcomes(*EXACT, ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4000 / None"))
+    assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
+
+
+@pytest.mark.full
+def test_a_module_that_is_imported_only_as_its_tests_run_is_changed():
+    test = "tests/ledgers/test_store.py::test_copies_are_the_same_ledger_and_pickles_are_its_address"
+    found = outcomes("ledgers/store.py", test, ("    if not same:", "    if same:"))
+    assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads of libraries are counted where the system lists them")
+def test_tests_that_start_threads_as_they_are_collected_are_refused(tmp_path):
+    """A fork has none of these threads, and polars waits for them."""
+    tests = tmp_path / "test_threads.py"
+    tests.write_text(
+        "import polars\npolars.DataFrame({'a': [1]}).lazy().select('a').collect()\ndef test_nothing(): pass\n"
+    )
+    found = outcomes(EXACT[0], str(tests), ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4001"))
+    assert found.keys() == {-1}
+    assert found[-1][0] == "failed"
+    assert "threads of polars" in found[-1][1]
+
+
+QUICKLY = """
+import sys
+sys.path.insert(0, "mutation")
+from patches import compile_quickly
+from hedgerow.mechanisms import kernels
+compile_quickly()
+print([int(kernels.next_word(kernels.open_stream(bytes(32), 0)))])
+"""
+
+
+@pytest.mark.full
+def test_kernels_that_are_compiled_for_a_trial_mean_the_same_and_are_not_kept(tmp_path):
+    found = subprocess.run(
+        [sys.executable, "-c", QUICKLY],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert json.loads(found.stdout) == [0x903DF1A0ADE0B876]  # RFC 8439, appendix A.1
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+STARVED = """
+import os, signal, sys, time
+sys.path.insert(0, "mutation")
+from trial import _in_a_process
+
+def wait(work):
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    while True:
+        work()
+
+os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+print(_in_a_process(lambda: wait(lambda: time.sleep(0.1)), 60).state)
+others = [os.fork() for _ in range(5)]
+if 0 in others:
+    signal.alarm(20)
+    while True:
+        pass
+print(_in_a_process(lambda: wait(int), 60).state)
+for other in others:
+    os.kill(other, signal.SIGKILL)
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="no other system says how long a process waited")
+def test_a_trial_that_waits_for_the_processor_alone_does_not_count_as_hanging():
+    done = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["hung", "broken"]
 
 
 def test_what_a_kernels_change_reaches():
@@ -256,7 +339,10 @@ def test_every_module_under_trial_and_its_tests_exist():
     listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
     for module, tests in listed.items():
         assert (SOURCE / module).exists()
-        assert [test for test in tests if not (ROOT / test.partition("::")[0]).exists()] == []
+        for file, _, name in (test.partition("::") for test in tests):
+            text = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
+            assert (ROOT / file).exists(), file
+            assert not name or f"def {name.partition('[')[0]}(" in text, name  # one that is not there ends every trial
 
 
 def test_a_judgement_says_which_why_and_how_it_is_harmless():
@@ -270,3 +356,24 @@ def test_a_judgement_says_which_why_and_how_it_is_harmless():
             assert (entry["module"], change) not in seen
             assert " -> " in change
             seen.add((entry["module"], change))
+
+
+@pytest.mark.parametrize(
+    ("clause", "changed"),
+    [
+        ("except KeyError:", ["except StopAsyncIteration:"]),
+        ("except sql.Error as error:", ["except StopAsyncIteration as error:"]),
+        (
+            "except (sql.Error, KeyError):",
+            ["except (StopAsyncIteration, KeyError):", "except (sql.Error, StopAsyncIteration):"],
+        ),
+        ("except (KeyError):", ["except (StopAsyncIteration):"]),
+        ("except:", []),
+    ],
+)
+def test_an_exception_is_caught_no_more_and_those_beside_it_are(clause, changed):
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from mutants import mutants_of
+
+    text = f"try:\n    a = b\n{clause}\n    a = c\n"
+    assert [mutant.after for mutant in mutants_of("m.py", text)] == changed

@@ -124,3 +124,13 @@ def test_text_that_many_cells_hold_is_asked_about_once(texts):
     columns.cells(0).through(lambda cells: asked.extend(cells) or np.zeros(len(cells), dtype=int))
     assert {"x", "y", None} <= set(asked) <= {"w", "x", "y", None}
     assert len(asked) <= 6
+
+
+def test_of_a_dictionary_with_more_values_than_cells_no_other_value_is_read():
+    values = pa.array([f"v{place}" for place in range(1000)])
+    given = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([3, None, 999, 3]), values)])
+    asked = []
+    cells = read_columns({"a": given}).cells(0)
+    found = cells.through(lambda texts: asked.extend(texts) or np.array([str(text) for text in texts]))
+    assert found.tolist() == ["v3", "None", "v999", "v3"]
+    assert sorted(map(str, asked)) == ["None", "v3", "v999"]

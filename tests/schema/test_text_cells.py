@@ -14,6 +14,7 @@ from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat,
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 from hedgerow.reading.persons import person_ids
 from hedgerow.reading.text_cells import REPLACING, Texts, joined
+from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 
 FORMS = [NumberFormat(*marks) for marks in (".", ",", (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u2019"))]
 WORDS = [
@@ -215,3 +216,15 @@ def test_a_kernel_for_odd_cells_runs_without_any(monkeypatch):
     monkeypatch.setattr(text_cells, "find_distinct", lambda *given: calls.append(1) or find_distinct(*given))
     numbers(texts(["1", "2"]))
     assert calls == [1]
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_whether_a_dictionary_has_more_values_than_records_or_odd_cells_decides_no_kernel(monkeypatch, rows):
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(text_cells, "find_distinct", None)
+    words = pa.DictionaryArray.from_arrays(pa.array([0, None, 2, 0, 1][:rows], pa.int8()), pa.array(["a", "b", "c"]))
+    schema = Schema({"k": Categorical(["a", "b", "c"])}, classes=[0, 1])
+    assert Encoder(schema, 16).transform(pa.table({"k": words})).ravel().tolist() == [0, 3, 2, 0, 1][:rows]
+    digits = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1, 1][:rows], pa.int8()), pa.array(["1", "x", " 3"]))
+    encoder = Encoder(Schema({"n": Numeric(0, 4)}, classes=[0, 1]), 4)
+    assert encoder.transform(pa.table({"n": digits})).ravel().tolist() == [1, 4, 3, 4, 4][:rows]

@@ -363,6 +363,7 @@ def test_channels_beyond_31_bits_and_too_many_records_are_refused(monkeypatch):
     rule.l1 += 1
     with pytest.raises(ValueError, match="beyond 31 bits"):
         table.answer(Sums(rule))
+    assert (memory.MOST_RECORDS, memory.LARGEST_HALF) == (1 << 31, (1 << 31) - 1)
     monkeypatch.setattr(memory, "MOST_RECORDS", 60)
     with pytest.raises(ConfigurationError, match="fewer than 60 records"):
         table_of(codes, labels)

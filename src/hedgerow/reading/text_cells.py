@@ -82,8 +82,10 @@ class Texts:
 
     def through(self, read: Callable[[list[Any]], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Return the result of ``read`` for each cell; it reads each distinct text, or each value of a dictionary, once."""
-        known = self._known
-        cells, places = self.distinct() if known is None or len(known[0]) > len(self) else known
+        cells, places = self.distinct() if self._known is None else self._known
+        if len(cells) > len(self):  # without a kernel, so that no number of records decides which kernels run
+            used, places = np.unique(places, return_inverse=True)
+            cells = cells[used]
         return np.asarray(read(cells.tolist()))[places]
 
     def numbers(

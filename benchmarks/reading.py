@@ -1,10 +1,11 @@
 """From files and frames to codes, beside pandas, polars and pyarrow, which read the same files into columns: docs/scaling.md.
 
-    python benchmarks/reading.py --folder /tmp/reading [--records 1e6] [--repeats 3]
+    python benchmarks/reading.py --folder /tmp/reading [--records 1e6] [--repeats 3] [--reference OTHER/src]
 
 Made-up records of 20 features and a label: numbers of 4 decimals; numbers and categories; text in quotes; decimal commas and
 dates. All read one file in turn, each in a process of its own, after a first run that is not counted. Printed are medians of
-processor seconds, the ratio to pyarrow's, and the largest resident memory in MiB.
+processor seconds, the ratio to pyarrow's, and the largest resident memory in MiB. Frames that are in memory follow; their ratio
+is to the hedgerow of the reference, the folder ``src`` of another version.
 """
 
 from __future__ import annotations
@@ -12,20 +13,18 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.reading.csv_file import CSVFormat
-from hedgerow.reading.table_file import open_table
 from hedgerow.schema import Encoder
 
 FEATURES = 20
@@ -37,6 +36,16 @@ FORMS = {
     "commas": ";",
 }
 READERS = ("hedgerow", "pyarrow", "pandas", "polars")
+FRAMES = {
+    "numpy": "numbers",
+    "pandas_numbers": "numbers",
+    "polars_numbers": "numbers",
+    "pandas_objects": "categories",
+    "pandas_text": "quoted",
+    "pandas_text_numbers": "numbers",
+    "polars_text": "quoted",
+    "pyarrow_text": "quoted",
+}
 
 
 def entry(form: str, place: int) -> Any:
@@ -88,13 +97,15 @@ def write(path: Path, form: str, records: int) -> None:
 
 
 def by_hedgerow(path: Path, form: str) -> None:
+    from hedgerow.reading.csv_file import CSVFormat
+    from hedgerow.reading.table_file import open_table
+
     schema = schema_of(form)
     encoder = Encoder(schema, 256)
-    with open_table(path, CSVFormat.of(schema)) as table:
-        for block in table.batches() if path.suffix == ".parquet" else table.blocks():
-            columns = block if isinstance(block, dict) else dict(zip(block.schema.names, block.columns, strict=True))
-            encoder.labels(columns.pop("y"))
-            encoder.transform(columns)
+    with open_table(path, CSVFormat.of(schema.delimiter, schema.encoding)) as table:
+        for batch in table.batches():
+            encoder.labels(batch["y"])
+            encoder.transform({name: batch[name] for name in schema.names})
 
 
 def by_pyarrow(path: Path, form: str) -> None:
@@ -126,9 +137,31 @@ def by_polars(path: Path, form: str) -> None:
     pl.read_csv(path, separator=FORMS[form], decimal_comma=form == "commas")
 
 
+def frame_of(kind: str, path: Path) -> Any:
+    """The records of a file as a frame in memory, without labels."""
+    import pandas as pd
+    import polars as pl
+    from pyarrow import csv as arrow
+
+    if kind == "pyarrow_text":
+        return arrow.read_csv(path).drop_columns(["y"])
+    if kind.startswith("polars"):
+        return pl.read_csv(path).drop("y")
+    if kind.startswith("pandas_text"):
+        return pd.read_csv(path, dtype="string[pyarrow]").drop(columns="y")
+    frame = pd.read_csv(path).drop(columns="y")
+    return frame.to_numpy(float) if kind == "numpy" else frame.astype(object) if kind == "pandas_objects" else frame
+
+
 def measure(reader: str, path: Path, form: str, repeats: int) -> None:
-    """Print processor seconds and memory of one reader, as JSON."""
-    read: Callable[[Path, str], None] = globals()[f"by_{reader}"]
+    """Print processor seconds and memory of one reader, or of a frame's encoding, as JSON."""
+    if reader in FRAMES:
+        frame, encoder = frame_of(reader, path), Encoder(schema_of(form), 256)
+
+        def read(*_: Any) -> None:
+            encoder.transform(frame)
+    else:
+        read = globals()[f"by_{reader}"]
     seconds = []
     for _ in range(repeats + 1):
         begin = time.process_time()
@@ -143,6 +176,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--records", type=float, default=1e6)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--reference", type=Path)
     parser.add_argument(
         "--one", nargs=3, help=argparse.SUPPRESS
     )  # reader, file and form: one process of this benchmark
@@ -152,7 +186,7 @@ def main() -> None:
         measure(reader, Path(path), form, given.repeats)
         return
     given.folder.mkdir(exist_ok=True)
-    print(f"{'file':20}{'reader':10}{'seconds':>9}{'ratio':>7}{'MiB':>7}")
+    print(f"{'file':24}{'reader':16}{'seconds':>9}{'ratio':>7}{'MiB':>7}")
     for form in FORMS:
         path = given.folder / f"{form}-{int(given.records)}.csv"
         if not path.exists():
@@ -165,15 +199,31 @@ def main() -> None:
             paths.append(path.with_suffix(".parquet"))
             parquet.write_table(arrow.read_csv(path), paths[1])
         for one in paths:
-            found = {}
-            for reader in READERS:
-                command = [sys.executable, __file__, "--folder", str(given.folder), "--repeats", str(given.repeats)]
-                done = subprocess.run([*command, "--one", reader, str(one), form], capture_output=True, text=True)
-                if done.returncode == 0:
-                    found[reader] = json.loads(done.stdout)
+            found = {reader: in_process(given, reader, one, form) for reader in READERS}
             for reader, (seconds, memory) in found.items():
-                ratio = seconds / found["pyarrow"][0]
-                print(f"{one.name:20.20}{reader:10}{seconds:9.2f}{ratio:7.2f}{memory:7.0f}", flush=True)
+                show(one.name, reader, seconds, found["pyarrow"][0], memory)
+    for kind, form in FRAMES.items():
+        path = given.folder / f"{form}-{int(given.records)}.csv"
+        seconds, memory = in_process(given, kind, path, form)
+        before = in_process(given, kind, path, form, given.reference)[0] if given.reference else float("nan")
+        show("frame in memory", kind, seconds, before, memory)
+
+
+def in_process(given: Any, reader: str, path: Path, form: str, source: Path | None = None) -> tuple[float, float]:
+    """Return the seconds and MiB of one reader in a process of its own; not a number where it fails."""
+    command = [sys.executable, __file__, "--folder", str(given.folder), "--repeats", str(given.repeats)]
+    places = {} if source is None else {"PYTHONPATH": str(source)}
+    command += ["--one", reader, str(path), form]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **places})
+    if done.returncode:
+        print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
+        return float("nan"), float("nan")
+    seconds, memory = json.loads(done.stdout)
+    return seconds, memory
+
+
+def show(file: str, reader: str, seconds: float, other: float, memory: float) -> None:
+    print(f"{file:24.24}{reader:16}{seconds:9.2f}{seconds / other:7.2f}{memory:7.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -63,10 +64,12 @@ class Cut:
 
 
 def cells_of(cuts: Sequence[Cut]) -> Cells:
+    by = np.zeros(len(cuts), dtype=np.int64)
     side = np.zeros((len(cuts), max((len(cut.side) for cut in cuts), default=0)), dtype=np.int64)
-    for row, cut in zip(side, cuts, strict=True):
-        row[: len(cut.side)] = cut.side
-    return Cells(np.array([cut.by for cut in cuts], dtype=np.int64), side)
+    for row, cut in enumerate(cuts):
+        by[row] = cut.by
+        side[row, : len(cut.side)] = cut.side
+    return Cells(by, side)
 
 
 def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
@@ -95,13 +98,13 @@ class Splits:
     def __post_init__(self) -> None:
         # Read-only copies: a round answers by what was checked when it began.
         object.__setattr__(self, "by", tuple(self.by))
-        object.__setattr__(self, "group", tuple(frozen_copy(group, np.int64) for group in self.group))
+        object.__setattr__(self, "group", tuple(map(frozen_copy, self.group, repeat(np.int64))))
         object.__setattr__(self, "ordered", tuple(self.ordered))
 
     @lazy
     def starts(self) -> Integers:
         """The first group of each feature that is cut, and the number of all groups."""
-        return np.cumsum([0, *(int(group.max()) + 1 for group in self.group)])
+        return np.cumsum([0, *map(np.max, self.group)]) + np.arange(len(self.group) + 1)
 
     @lazy
     def groups(self) -> CodeGroups:

@@ -386,3 +386,27 @@ def test_records_that_cannot_be_divided_are_refused():
         hr.hold_out({"row": X["row"]}, y, schema=SCHEMA, groups=pd.Series(X["who"], name="other"))
     with pytest.raises(ConfigurationError, match="has no such column"):
         hr.hold_out({"row": X["row"]}, y, schema=SCHEMA)
+
+
+class Query:
+    """A table that only has the Arrow interface, and gives its records in another order each time."""
+
+    def __init__(self):
+        self.runs = 0
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        self.runs += 1
+        order = np.random.default_rng(self.runs).permutation(300)
+        table = pa.table({"age": order.astype(float), "id": [f"p{one}" for one in order]})
+        return table.__arrow_c_stream__(requested_schema)
+
+
+def test_a_query_is_run_once():
+    """Otherwise a person could be in both parts."""
+    query = Query()
+    schema = hr.Schema({"age": hr.Numeric(0, 300)}, classes=["no", "yes"], person="id")
+    parts = hr.hold_out(query, ["no"] * 300, share=0.5, schema=schema, random_state=0)
+    train, test = (set(part.column("id").to_pylist()) for part in (parts.X_train, parts.X_test))
+    assert query.runs == 1
+    assert not train & test
+    assert len(train | test) == 300

@@ -21,6 +21,7 @@ from hedgerow.analysis.ranges import bounded, entry_of
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.reading.cells import count_values, object_array, public_value
+from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
 
 from schema.odd_cells import ODD, WORST  # isort: skip
@@ -560,3 +561,16 @@ def test_the_release_command_writes_a_schema_and_books_it(tmp_path, run, answer)
     trained = run("train", data, "--schema", out, "--epsilon", 1, *model, *booked)
     assert trained.exit_code == 0, trained.output
     assert "released" in trained.stdout
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_a_value_that_no_counted_record_has_is_never_asked_about(kind):
+    """Delta covers values that occur: unused ones of a dictionary, and those of records that do not count, are not among them."""
+    cells = pd.Series(pd.Categorical(["a", "b", "b"], categories=["a", "b", "secret"]))
+    if kind == "arrow":
+        cells = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array(["a", "b", "secret"]))])
+    column = read_columns({"x": cells}).cells(0)
+    assert count_values(column) == {"a": 1, "b": 2}
+    counted = np.array([True, False, False])
+    assert count_values(column[counted]) == {"a": 1}
+    assert count_values(column, (), counted.astype(float)) == {"a": 1}

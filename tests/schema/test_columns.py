@@ -456,3 +456,18 @@ def test_frames_of_dask_name_the_way():
     dask = pytest.importorskip("dask.dataframe")
     with pytest.raises(ConfigurationError, match=WAY):
         read_columns(dask.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), npartitions=1), FEATURES)
+
+
+def test_no_row_decides_by_its_own_kind_whether_it_is_one():
+    class Odd(type):
+        def __eq__(cls, other):
+            raise RuntimeError
+
+        __hash__ = type.__hash__
+
+    class Row(list, metaclass=Odd):
+        pass
+
+    columns = read_columns([[1.0, 2.0], Row([3.0, 4.0])])
+    assert columns.n_rows == 2
+    assert "3.0" not in repr(columns)

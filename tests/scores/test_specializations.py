@@ -6,6 +6,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.scores import Majority, Purity, Specializations, most_concerned
 
 LINE = np.array([2, 0, 1, 3, 5, 4])  # two features of four and two codes
@@ -87,3 +88,24 @@ def test_records_concerned():
     assert most_concerned([specializations()], features) == 1
     assert most_concerned([specializations(), left, right], features) == 2
     assert most_concerned([], features) == 0
+
+
+@pytest.mark.parametrize(
+    ("edges", "weight"),
+    [
+        ([(0, 1, 2)], [1, 1]),
+        ([(0, 1, 2)], [0]),
+        ([(0, 1, 2), (1, 2)], [1, 1]),
+        ([(0, 2, 2)], [1]),
+        ([(0, 2, 1)], [1]),
+        ([(-1, 1, 2)], [1]),
+        ([(0, 1, 5)], [1]),
+        ([], []),
+    ],
+)
+def test_specializations_that_divide_nothing_are_refused(edges, weight):
+    """A choice is charged by its first and its last edge."""
+    line = np.arange(4)
+    Specializations(line, [(0, 1, 4), (2, 3, 4), (0, 1, 2)], np.array([1, 1, 1]))
+    with pytest.raises(ConfigurationError):
+        Specializations(line, edges, np.array(weight, dtype=np.int64))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from narwhals.dependencies import get_pyarrow, is_polars_dataframe, is_polars_series
+from narwhals.dependencies import get_pyarrow, is_into_dataframe, is_into_series, is_polars_dataframe, is_polars_series
 
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
@@ -158,6 +158,7 @@ def hold_out(
         raise ConfigurationError(
             "hr.Records are not in memory, so they are not divided; pass a frame, or a mapping of columns."
         )
+    X, y, groups = map(_read_once, (X, y, groups))
     check_same_order(X, y, "y")
     check_same_order(X, groups, "groups")
     features, ids = split_groups(X, groups, None if schema is None else schema.person)
@@ -180,6 +181,20 @@ def hold_out(
         for part in (known & ~tested, known & tested)
     )
     return HeldOut(X_train, X_test, y_train, y_test, groups_train, groups_test)
+
+
+def _read_once(given: Any) -> Any:
+    """Return a table that only has the Arrow interface as pyarrow's: its query may order records anew when it runs again."""
+    kept = getattr(get_pyarrow(), "RecordBatch", ())
+    if (
+        not hasattr(given, "__arrow_c_stream__")
+        or is_into_dataframe(given)
+        or is_into_series(given)
+        or isinstance(given, kept)
+    ):
+        return given
+    found = as_native(given, "X, y or groups")
+    return given if found is None else found.to_native()
 
 
 def rows_of(given: Any, chosen: Mask) -> Any:

@@ -119,6 +119,10 @@ class OneOf(Parallel):
     ``label`` describes what chooses.
     """
 
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("a choice needs something to choose from.")
+
 
 @dataclass(frozen=True, repr=False)
 class PerRecordAssignment(Event):

@@ -372,7 +372,9 @@ def count_values(
         cells, weights = np.unique(numbers(cells), return_counts=True)
     codes = CellCache(place).of(cells, np.int64)
     counts = np.bincount(codes + 1, weights, minlength=len(places) + 1)[1:].astype(np.int64)
-    return dict(sorted(zip(places, counts.tolist(), strict=True), key=lambda pair: (isinstance(pair[0], str), pair[0])))
+    # Values that no counted cell has, such as unused ones of a dictionary, are left out: thresholds are proved for others only.
+    counted = [(key, count) for key, count in zip(places, counts.tolist(), strict=True) if count]
+    return dict(sorted(counted, key=lambda pair: (isinstance(pair[0], str), pair[0])))
 
 
 def public_value(key: float | str) -> bool | int | float | str:

@@ -36,7 +36,7 @@ OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
 FAILED: Any = object()  # in place of cells that could not be read
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Column:
     """One column of a table. How its cells are read follows once from its type.
 

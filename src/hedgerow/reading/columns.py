@@ -34,7 +34,7 @@ class Declared(Protocol):
     def in_words(self) -> str: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     """Records as columns in the order of ``names``. Nothing is copied until a block of cells is read."""
 
@@ -224,7 +224,7 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
             raise _not_a_table(
                 "X is an empty list, or a list of which no element is a list, a tuple or an array of cells, such as one of dicts"
             )
-        cells = [row if type(row) in (list, tuple) else _row(row) for row in rows]
+        cells = [row if type(row) is list or type(row) is tuple else _row(row) for row in rows]  # no row's own ``==``
         width = max(map(len, cells)) if names is None else len(names)
         cells = [row if len(row) == width else [None] * width for row in cells]
         n_rows, columns = len(rows), [array_column(object_array(of, len(rows))) for of in zip(*cells, strict=True)]

@@ -278,6 +278,17 @@ class Specializations:
     edges: Sequence[tuple[int, ...]]
     weight: Integers  # (specializations,): public base weights, for mechanisms that take them
 
+    def __post_init__(self) -> None:
+        sound = 0 < len(self.edges) == len(self.weight) and self.weight.min() > 0
+        for edges in self.edges if sound else ():  # by its ends a choice is charged
+            sound = (
+                sound and len(edges) > 2 and edges[0] >= 0 and edges[-1] <= len(self.line) and min(np.diff(edges)) > 0
+            )
+        if not sound:
+            raise ConfigurationError(
+                "a selection needs specializations of two branches or more, each with a weight, that ascend along the line of codes."
+            )
+
     def scores(self, histogram: Integers, score: BranchScore) -> Integers:
         """Return the score of each specialization on counts by code and class (codes of all features, classes)."""
         up_to = np.zeros((len(self.line) + 1, histogram.shape[1]), dtype=np.int64)

@@ -286,7 +286,7 @@ class Specializations:
             )
         if not sound:
             raise ConfigurationError(
-                "a selection needs specializations of two branches or more, each with a weight, that ascend along the line of codes."
+                "a selection needs specializations of two branches or more, each with a weight, ascending along the codes."
             )
 
     def scores(self, histogram: Integers, score: BranchScore) -> Integers:

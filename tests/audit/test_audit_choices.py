@@ -1,12 +1,12 @@
 """The exact law of fits whose number of rounds a released value chooses: never above epsilon, whatever was chosen."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 import hedgerow as hr
 from hedgerow.additive.plan import Rounds
-from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid, exact_search
 from hedgerow.privacy.accounting import Cost
 from hedgerow.systems import hedgerow
@@ -42,7 +42,7 @@ def test_rounds_at_four_times_their_units_are_caught(monkeypatch):
     """The curator, which would refuse them, looks away."""
 
     def dear(self, units, cuts):
-        return OneRound(self.loss, 4 * units * self.budget / self.units, cuts, self.most_codes)
+        return replace(self._unit, budget=self.budget * Fraction(4 * units, self.units), cuts=cuts)
 
     monkeypatch.setattr(Rounds, "one", dear)
     monkeypatch.setattr(Cost, "at_most", lambda self, ceiling: True)

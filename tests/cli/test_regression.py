@@ -63,7 +63,7 @@ def test_an_outcome_with_decimal_commas_is_drafted_and_read(tmp_path):
     rows = [f"{1 + k % 9},{k % 10};1.{k:03d},50;{'ja' if k % 3 else 'nein'}\n" for k in range(60)]
     file.write_text("days;price;again\n" + "".join(rows))
     found = run("schema", "init", file, "--outcome", "--target", "price", "--out", draft)
-    assert "of the target 'price': 1000.5 to 1059.5" in found.stderr
+    assert "of the target 'price': [1000.5, 1059.5]" in found.stderr
     assert "with no number" not in found.stderr
     assert hr.Schema.load(draft).outcome == hr.Numeric(1000.5, 1059.5, decimal=",", thousands=".", origin="inferred")
     assert "labels: 0 missing, 0 undeclared" in run("schema", "check", file, "--schema", draft).stdout

@@ -58,7 +58,8 @@ def _branch_score(counts):
 def ranges(columns, records, start, offered, bins, low, high):
     """Write the least and the largest finite value of every offered feature with bins in every node that has one.
 
-    IN offered (nodes, features).  OUT low high (nodes, features).
+    IN columns (features, all records), records (records,) sorted by node, start (nodes + 1,), offered (nodes, features), bins
+    (features,).  OUT low high (nodes, features).
     """
     for node in range(len(start) - 1):
         rows = records[start[node] : start[node + 1]]
@@ -78,7 +79,8 @@ def ranges(columns, records, start, offered, bins, low, high):
 def histogram(columns, labels, records, start, offered, bins, offset, low, high, out):
     """Add one to out[node, offset[feature] + branch, class] for every record and offered feature without a cut.
 
-    IN labels (all records,), offered low high (nodes, features).  OUT out (nodes, codes, classes).
+    IN columns (features, all records), labels (all records,), records (records,) sorted by node, start (nodes + 1,), offered low
+    high (nodes, features), bins (features,), offset (features + 1,).  OUT out (nodes, codes, classes).
     """
     for node in range(len(start) - 1):
         rows = records[start[node] : start[node + 1]]
@@ -97,7 +99,10 @@ def histogram(columns, labels, records, start, offered, bins, offset, low, high,
 
 @compiled
 def score_histograms(counts, offset, out):
-    """Write the score of the test on each feature.  IN counts (nodes, codes, classes).  OUT out (nodes, features)."""
+    """Write the score of the test on each feature.
+
+    IN counts (nodes, codes, classes), offset (features + 1,).  OUT out (nodes, features).
+    """
     for node in range(counts.shape[0]):
         for feature in range(len(offset) - 1):
             total = 0.0
@@ -112,7 +117,8 @@ def intervals(ranks, values, labels, records, start, node, feature, low, high, n
 
     One run of intervals for each pair of a node and a feature; a cut sends the values below it left and the others, and the
     missing, right. Returns where each run starts, and where the last one ends.
-    IN ranks (features, records): where each value stands among ``values``; labels (all records,), node feature low high (pairs,).
+    IN ranks (features, all records): where each value stands among ``values`` (values,); labels (all records,), records (records,)
+    sorted by node, start (nodes + 1,), node feature low high (pairs,), n_classes.
     OUT score left right (at least the number of intervals,).
     """
     ends = np.zeros(len(node) + 1, dtype=np.int64)
@@ -164,7 +170,11 @@ def largest_of_runs(keys, start, out):
 
 @compiled
 def branches(columns, records, node, feature, low, high, left, bins, out):
-    """Write the branch that each record takes in its node.  IN records node, feature low high left (nodes, ...).  OUT out."""
+    """Write the branch that each record takes in its node.
+
+    IN columns (features, all records), records node (records,), feature low high (nodes,), left (nodes, codes), bins (features,).
+    OUT out (records,).
+    """
     for i in range(len(records)):
         tested = feature[node[i]]
         out[i] = _branch(columns[tested, records[i]], bins[tested], node[i], low, high, left)
@@ -172,7 +182,10 @@ def branches(columns, records, node, feature, low, high, left, bins, out):
 
 @compiled
 def grouped(records, node, n_nodes):
-    """Return the records sorted by node, in their order within each, and the node of each."""
+    """Return the records sorted by node, in their order within each, and the node of each.
+
+    IN records node (records,), n_nodes.
+    """
     place = np.zeros(n_nodes + 1, dtype=np.int64)
     for i in range(len(node)):
         place[node[i] + 1] += 1
@@ -190,8 +203,8 @@ def grouped(records, node, n_nodes):
 def votes(columns, roots, feature, first_child, label, low, high, left, bins, out):
     """Add one to out[record, label] for the leaf that each record reaches in each tree.
 
-    IN columns (records, features), roots (trees,), feature first_child label low high left (nodes, ...).  OUT out (records,
-    classes).
+    IN columns (records, features), roots (trees,), feature first_child label low high left (nodes, ...), bins
+    (features,).  OUT out (records, classes).
     """
     for tree in range(len(roots)):
         for record in range(columns.shape[0]):
@@ -207,6 +220,7 @@ def class_weights(ranks, records, labels, weights, out):
     """Add the weight of each of some records to out[rank, class], once for each feature; its ranks are its own.
 
     Side by side, no sum waits for the one before. Numbers without a sign need no look whether they count from the end.
+    IN ranks (features, all records), records (records,), labels weights (all records,).  OUT out (ranks, classes).
     """
     for i in range(len(records)):
         record = np.uint64(records[i])

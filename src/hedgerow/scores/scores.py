@@ -77,12 +77,14 @@ class Candidates:
         """Return which tests could still tell records of a node apart, and have at most so many branches."""
         # ``alive`` (nodes, codes of all features) says which codes the tests above a node leave; ``widest`` is of shape
         # (nodes,). The answer is of shape (nodes, tests) and depends on tests only, never on records.
+        check_shape(alive, (len(widest), int(self.offsets[-1])), "alive (nodes, codes)")
         out = np.empty((len(alive), len(self)), dtype=np.bool_)
         kernels.undecided(alive, *self.arrays, self.arity, widest, out)
         return out
 
     def narrowed(self, alive: Truth, chosen: Integers) -> Truth:
         """Return which codes are left in the children of nodes that were split by the chosen tests."""
+        check_shape(alive, (len(chosen), int(self.offsets[-1])), "alive (nodes, codes)")
         children = np.repeat(alive, self.arity[chosen], axis=0)
         kernels.narrow(children, *self.arrays, self.arity, chosen)
         return children

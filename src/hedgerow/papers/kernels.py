@@ -117,8 +117,8 @@ def intervals(ranks, values, labels, records, start, node, feature, low, high, n
 
     One run of intervals for each pair of a node and a feature; a cut sends the values below it left and the others, and the
     missing, right. Returns where each run starts, and where the last one ends.
-    IN ranks (features, all records): where each value stands among ``values`` (values,); labels (all records,), records (records,)
-    sorted by node, start (nodes + 1,), node feature low high (pairs,), n_classes.
+    IN ranks (features, all records): where each value stands among ``values`` (values,); labels (all records,), records
+    (records,) sorted by node, start (nodes + 1,), node feature low high (pairs,), n_classes.
     OUT score left right (at least the number of intervals,).
     """
     ends = np.zeros(len(node) + 1, dtype=np.int64)

@@ -70,7 +70,7 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
     kinds = fine.schema.features.values()
     for kept, known, kind in zip(cuts, fine.edges, kinds, strict=True):
         if isinstance(kind, Numeric):  # a curator's fine bins have one width
-            known = np.union1d(known, kind.cut_at(None).bin_edges(FINE))
+            known = np.union1d(known, kind.replaced(cuts=None).bin_edges(FINE))
         if (len(kept) > 0) != (len(known) > 0) or np.any(np.diff(kept) <= 0):
             raise FileFormatError(DAMAGED)
         # Another processor may round exponentials otherwise, so that its fine cut points differ in the last bits.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
@@ -155,12 +154,6 @@ class Numeric(_Entry):
                 "the range."
             )
         return cuts or None
-
-    def cut_at(self, cuts: Sequence[float] | None) -> Self:
-        """Return this feature with other cut points, which are numbers also for dates."""
-        other = copy(self)  # whose other arguments were checked
-        object.__setattr__(other, "cuts", None if cuts is None else self._checked_cuts(cuts))
-        return other
 
     def _has_value_from(self, cut: float) -> bool:
         """Whether the bin from a cut, or from the low end, to the high end has values."""

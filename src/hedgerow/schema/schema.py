@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Self
@@ -217,13 +216,13 @@ class Schema:
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
-        features = dict(self.features)
-        for name, entry in self.features.items():
-            if isinstance(entry, Numeric) and name in cuts:
-                features[name] = entry.cut_at(cuts[name])
-        other = copy(self)  # whose other entries were checked
-        object.__setattr__(other, "features", MappingProxyType(features))
-        return other
+        return self.replace(
+            {
+                name: entry.replaced(cuts=cuts[name])
+                for name, entry in self.features.items()
+                if isinstance(entry, Numeric) and name in cuts
+            }
+        )
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:

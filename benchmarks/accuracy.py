@@ -105,12 +105,10 @@ def run(options: argparse.Namespace) -> None:
         if not rows:
             writer.writeheader()
         for task, keys in groupby(left, key=lambda key: key[2]):
-            progress.clear()
             split = load(task)
+            if split is None:
+                continue
             for key in keys:
-                if split is None:
-                    progress.drop(group_of(key))
-                    continue
                 writer.writerow(fit(key, split))
                 file.flush()
                 progress.step(group_of(key), f"{key[0]} {task} epsilon {key[3]}")

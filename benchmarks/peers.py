@@ -273,12 +273,10 @@ def run(options: argparse.Namespace) -> None:
             writer.writeheader()
         runner = Runner(options.peers, Path(folder))
         for data, group in groupby(left, key=lambda batch: batch[1]):
-            progress.clear()
             split = SHAPES[data][1]() if data in SHAPES else accuracy.load(data)
+            if split is None:
+                continue
             for batch in group:
-                if split is None:
-                    progress.drop(batch[:2])
-                    continue
                 try:
                     for line in runner.lines(batch, Task(*split), runs[batch]):
                         writer.writerow(line)
@@ -287,7 +285,6 @@ def run(options: argparse.Namespace) -> None:
                     if key(batch, "") not in done:
                         writer.writerow(refusal(batch, error))
                         file.flush()
-                    progress.clear()
                 progress.step(batch[:2], f"{batch[0]} {data} epsilon {batch[2]}")
 
 

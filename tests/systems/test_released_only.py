@@ -196,13 +196,13 @@ def end_when_there_are_as_many_trees_as_records(plant):
 
 
 def cut_no_interval_of_few_records(plant):
-    release = CellsPlan.release
+    fit = CellsPlan.fit
 
     def released(self, curator):
         self._cuts = self._cuts and len(curator._table) > 1
-        return release(self, curator)
+        return fit(self, curator)
 
-    plant.setattr(CellsPlan, "release", released)
+    plant.setattr(CellsPlan, "fit", released)
 
 
 def weigh_classes_by_the_number_of_records(plant):

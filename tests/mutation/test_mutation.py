@@ -54,16 +54,13 @@ def outcomes(module, test, *changes):
 
 @pytest.mark.full
 def test_a_change_fails_a_test_hangs_or_survives():
-    field, line = (
-        "            rho=of_squares * self.rho,",
-        "self._times(group, group**2),",
-    )
+    field, line = "            rho=squares * self.rho,", "squares, each = (count**2, 1) if group else (count, count)"
     found = outcomes(
         *AMOUNTS,
-        (field, field.replace("of_squares", "linear")),
-        (field, field.replace("of_squares", "of_squares * 1")),
-        (line, line.replace("group**2", "group")),
-        (line, line.replace("group**2", "group**2 * 1")),
+        (field, field.replace("squares", "count")),
+        (field, field.replace("squares", "squares * 1")),
+        (line, line.replace("count**2", "count")),
+        (line, line.replace("count**2", "count**2 * 1")),
         ("        covered = not", "        while True: pass\n        covered = not"),
     )
     states = {number: state for number, (state, _) in found.items()}

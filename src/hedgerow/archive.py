@@ -95,7 +95,7 @@ class Members(Mapping[str, npt.NDArray[Any]]):
     """
 
     def __init__(self, content: bytes, allowed: Allowance) -> None:
-        """Look at the directory of an archive, and at nothing else; FileFormatError if it is not as save writes it."""
+        """Check the directory of an archive and nothing else; FileFormatError if it is not as save writes it."""
         if content.count(ENTRY) > MOST_MEMBERS:
             raise FileFormatError(f"it has more than {MOST_MEMBERS} members")
         self.allowed = allowed

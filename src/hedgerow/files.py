@@ -176,7 +176,7 @@ def place_name(place: Place) -> str:
 def read_place(place: Place, most: int | None, remedy: str) -> bytes:
     """Return the bytes of a file or a binary file object; FileFormatError, which says the remedy, if it has more than ``most``.
 
-    Nothing of a file is read whose size says so. A file object is read from where it stands, and need not be seekable; None
+    A file whose size is above the limit is not read. A file object is read from where it stands, and need not be seekable; None
     allows as much of it as a file may unpack to in any case.
     """
     most = BASE_BYTES + OVERHEAD if most is None else most

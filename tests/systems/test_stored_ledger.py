@@ -31,7 +31,7 @@ def test_workers_of_a_grid_search_share_one_sum(tmp_path):
 def test_a_refusal_in_a_worker_of_a_grid_search_reaches_the_user(tmp_path):
     ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon="0.35")
     estimator = hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=ledger)
-    with pytest.raises(hr.BudgetExceeded, match=r"'a' has 0\.05"):
+    with pytest.raises(hr.BudgetExceeded, match=r"'a' has epsilon 0\.05"):
         GridSearchCV(estimator, {"max_depth": [1, 2]}, cv=2, n_jobs=2).fit(X, Y)
     assert len(ledger.entries) == 3
 

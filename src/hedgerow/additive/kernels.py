@@ -117,8 +117,8 @@ def posteriors(priors, root, scaled, likely, means):
 def residual_channels(margins, labels, expected, clip, cap, unit, constant, out):
     """Write the clipped residual of a label, as a share of ``clip`` in units rounded towards zero, and a constant or a share.
 
-    What a margin says is expected[margin + places - 1], the ends standing for all beyond, or where that is empty the margin. The
-    share is that of ``cap`` in what it says, times ``constant``, rounded likewise; the constant stands alone where ``cap`` is 0.
+    A margin predicts expected[margin + places - 1], clipped to its ends, or the margin itself where that is empty. The share is
+    that of ``cap`` in the prediction, times ``constant``, rounded likewise; the constant stands alone where ``cap`` is 0.
     IN margins (records, 1), labels (records,) below 2**31, expected (places,) up to 2**31, 1 <= clip < 2**31, cap < 2**31,
     unit, constant up to 2**16.
     OUT out (records, 2) int64, or (records, 1) for the residual alone.

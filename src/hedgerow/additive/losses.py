@@ -45,7 +45,7 @@ class Start:
 
 
 class Loss(ABC):
-    """What one record adds, how steps become votes, and what margins say: all that a round needs of a ``ChannelRule``.
+    """What one record adds, how steps become votes, and the meaning of margins: all that a round needs of a ``ChannelRule``.
 
     A classification loss adds ``start``, ``initial_counts`` and ``weighted``. A regression loss, a subclass of
     ``Squared``, adds ``link``, ``about`` and ``shift``.
@@ -64,7 +64,7 @@ class Loss(ABC):
     unit: float  # votes per step of 1
     prior: Prior  # how large steps are beforehand
     linear: bool = False  # whether gradients are linear in margins, so that they show errors of these in full
-    scale: Literal["log-odds", "outcome", "log outcome"]  # what margins say,
+    scale: Literal["log-odds", "outcome", "log outcome"]  # the unit of margins,
     origin: float  # where it stands at a margin of zero,
     vote_steps: float  # and how many votes a unit of it is
     exported: Link  # what makes predictions of sums of votes, here and in other programs

@@ -107,7 +107,7 @@ class Packed:
         self, answer: Callable[[Integers], npt.NDArray[Any]], records: int
     ) -> Callable[[npt.NDArray[np.signedinteger]], npt.NDArray[Any]]:
         """Return what answers as ``answer`` does of margins (records, 1), and looks answers up where that takes less time."""
-        # ``answer`` must treat each record by itself, so that what stands in the table is what it would say.
+        # ``answer`` must treat each record by itself, so that the table holds the answer for each record.
         low, high = self.ends[:, 0].tolist()
         if len(self.start) != 1 or high - low >= min(WIDEST_TABLE, records):
             return answer

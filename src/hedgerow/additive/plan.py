@@ -78,7 +78,7 @@ MIN_ROUNDS = 2.0  # below which one query would spend everything
 
 
 class InitialQueries:
-    """What is asked before the first round: what the loss starts with, and histograms by which fine bins are merged.
+    """The queries before the first round: what the loss starts with, and histograms by which fine bins are merged.
 
     ``share`` of the budget is for the former, ``start_share`` for the error of the model that the fit starts from; 0 without one.
     """
@@ -114,7 +114,7 @@ class InitialQueries:
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
     def merge(self, curator: Queryable, bins: int, records: float) -> Encoder:
-        """Merge the records' fine bins to about so many, and return how records are read then."""
+        """Merge the records' fine bins to about ``bins``, and return the encoder of the merged bins."""
         # ``records`` is the sum of ``n_counts`` noisy counts.
         histograms = self.survey.histograms(curator.open_round(Ones()))
         total = records, self._noise.deviation * math.sqrt(self.n_counts)
@@ -248,7 +248,7 @@ class AdditivePlan:
     def _boost(
         self, curator: Queryable, fit: Fit, snr: float, schedule: RoundSchedule, one: Callable[[int, int], OneRound]
     ) -> None:
-        """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round of so many units and cuts."""
+        """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round from its units and cuts."""
         while units := schedule.next_units():
             # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
             sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10

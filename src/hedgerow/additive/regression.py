@@ -59,7 +59,7 @@ class RegressionRules(Rules):
 
 
 class OutcomeQueries(InitialQueries):
-    """Everything that is asked beside rounds: histograms of the outcome, of features, and of residuals between rounds."""
+    """All queries except rounds: histograms of the outcome, of features, and of residuals between rounds."""
 
     loss: Squared  # type: ignore[assignment]  # its rounds' loss before there is a clip
 

@@ -101,7 +101,7 @@ class Term:
 
     @property
     def steps(self) -> Floats:
-        """What it says in steps of its loss, (2**K, codes, columns)."""
+        """Its values in steps of its loss, (2**K, codes, columns)."""
         return np.asarray(self.votes * UNIT / self.unit)
 
     @lazy

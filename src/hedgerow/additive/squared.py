@@ -31,7 +31,7 @@ COARSEST = 0.1  # the widest step of the grid as a share of the range's low end:
 
 @dataclass(frozen=True)
 class Link:
-    """What margins say of outcomes on a grid: here, a point of it. Residuals are codes of ``read`` less those of ``expected``."""
+    """Margins as points on a grid of outcomes. Residuals are codes of ``read`` less those of ``expected``."""
 
     grid: OutcomeGrid
 
@@ -296,7 +296,7 @@ class Spread:
 
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
-        """Return what released counts with noise of this deviation say."""
+        """Return the estimate from released counts with noise of this standard deviation."""
         # Neighboring bins are merged until most records are in bins that stand out of the noise.
         merge, edges = 1, np.array(rule.edges)
         while True:

@@ -1,4 +1,4 @@
-"""Queries about nodes as values that say what they cost and what a mechanism draws from; a curator charges, then draws."""
+"""Queries about nodes as values that state their cost and what a mechanism draws from; a curator charges, then draws."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
     Raises
     ------
     ConfigurationError
-        If ``records`` is of another type, or if ``proba`` is asked of a regressor. For frames in memory, use ``model.predict``.
+        If ``records`` is of another type, or if ``proba`` is true for a regressor. For frames in memory, use ``model.predict``.
 
     Examples
     --------

@@ -100,7 +100,7 @@ class Model(ABC):
     """What a fit leaves behind: trees over codes whose leaves give whole votes, and a link that answers by their sums."""
 
     encoder: Encoder
-    importance_rule: ClassVar[str]  # says in words what ``importances`` are shares of
+    importance_rule: ClassVar[str]  # in words: what ``importances`` are shares of
 
     @property
     @abstractmethod

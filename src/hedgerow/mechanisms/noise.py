@@ -334,7 +334,7 @@ class Budget:
         parts: int = 1,
         largest: Callable[[Claim, Callable[[Fraction], Event]], Fraction] = Claim.largest,
     ) -> Budget:
-        """Return the budget of each of so many equal parts of a plan that keeps to a claim."""
+        """Return the budget of each of the equal parts of a plan that keeps to a claim."""
         # Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
         # whole plan makes of it. Where epsilon is so large that no rho does, since the samplers' own error times e^epsilon is
         # above delta, the pure budget, which keeps to the claim too.

@@ -56,7 +56,7 @@ class WeightedCoin:
 
     def sample(self, stream: Stream, thresholds: npt.NDArray[np.uint64], first_row: int = 0) -> npt.NDArray[np.int32]:
         """Return 0 for each record that takes part and -1 for the others."""
-        # ``thresholds`` (records,) says how many of 2**32 equally probable words let a record in; more than ``inclusion``
+        # ``thresholds`` (records,): how many of 2**32 equally probable words admit a record; more than ``inclusion``
         # allows are cut down to that.
         part = np.empty(len(thresholds), dtype=np.int32)
         kernels.include_each(stream, first_row, self._allowed(thresholds), part)

@@ -86,7 +86,7 @@ def _coins(rounds: int, draw: Draw) -> Truth:
     return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
 
 
-# Which of so many rounds are marked.
+# From a number of rounds and a source of draws to which rounds are marked.
 SCHEDULES: Mapping[str, Callable[[int, Draw], Truth]] = {
     "all": after_first,
     "swing": even_rounds,

@@ -1,6 +1,6 @@
 """Printed trees on raw columns in compiled code: scores and branches of tests, and records on their way down finished trees.
 
-A feature has a kind in ``bins`` (features,): above 0 so many bins of a node's range, 0 a branch for each code, CUT a cut, and
+A feature has a kind in ``bins`` (features,): a number of bins of a node's range, 0 a branch for each code, CUT a cut, and
 GROUPS two groups of codes: a code goes left if the node's row of ``left`` says so. Columns are (features, records); the
 ``records`` of node i stand from start[i] to start[i + 1], and codes of feature i from offset[i] to offset[i + 1].
 """

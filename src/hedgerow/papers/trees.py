@@ -152,7 +152,7 @@ class Growth:
 
 
 class Printed(Protocol):
-    """What a paper prints: how columns are read, what is read without protection, and a fit of so many trees.
+    """What a paper prints: how columns are read, what is read without protection, and a fit of a number of trees.
 
     ``epsilon`` is the budget that the paper states, and ``coins`` are the numbers of the rounds, from 1, that noise follows.
     """

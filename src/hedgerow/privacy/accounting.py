@@ -372,7 +372,7 @@ class Cost:
         )
 
     def times(self, count: int, *, group: bool = False) -> Cost:
-        """Sequential composition of so many equal plans; or, of one plan, the cost of a group of so many records."""
+        """Sequential composition of ``count`` equal plans; or, of one plan, the cost of a group of ``count`` records."""
         squares, each = (count**2, 1) if group else (count, count)
         return replace(
             self,

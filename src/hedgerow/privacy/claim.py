@@ -82,7 +82,7 @@ class Claim:
             best *= 1 - RHO_GUARD
         if best < LEAST_AMOUNT:
             raise NoAmountError(NO_AMOUNT.format(decimal_text(self.delta), decimal_text(self.epsilon)))
-        # Another accountant may say less of the event than its rho does: secants predict where delta is spent.
+        # Another accountant may give a smaller epsilon than rho does: secants predict where delta is spent.
         tried, above = [best, best * NEARER], list[float]()
         for step in range(2 + SECANTS if self.delta else 0):
             if step >= 2:

@@ -55,7 +55,7 @@ class Column:
 
 
 def array_column(cells: Cells, holds: Holds | None = None) -> Column:
-    """Return a 1-D array as a column; ``holds`` is what its type says, if that of the array is another than it was."""
+    """Return a 1-D array as a column; ``holds`` is what its original type holds, if the array has another type."""
     holds = array_holds(cells.dtype) if holds is None else holds
     return unread(len(cells)) if holds == "unreadable" else Column(len(cells), _slices(cells), holds)
 
@@ -93,7 +93,7 @@ def series_column(series: nw.Series[Any]) -> Column:
 
 
 def _other_column(series: nw.Series[Any]) -> Column:
-    """Return a series by what narwhals says of its type."""
+    """Return a series as a column, by its type in narwhals."""
     dtype, count = series.dtype, len(series)
 
     def objects(start: int, stop: int) -> Cells:

@@ -109,7 +109,7 @@ class CSVFile:
     header : tuple of str
         The names over the columns. A name over several columns is that of none: ``batches`` passes over them.
     index : tuple of str
-        The columns that hold the index of a pandas table, as far as the file tells.
+        The columns that hold the index of a pandas table, as far as the file shows.
     malformed : int
         How many records so far had no cells, because their line could not be split as the header.
     open_quotes : int
@@ -240,7 +240,7 @@ class CSVFile:
             length = usual if position else 2 * len(data)  # a record longer than the buffer
 
     def _is_all_text(self, data: Bytes, *, ended: bool) -> bool:
-        """Return whether all bytes up to the last line's end are of the encoding, and none stands for one that was not."""
+        """Return whether all bytes up to the end of the last line are of the encoding, without replacement characters."""
         if int(data.max(initial=0)) < 128:  # every encoding here extends ASCII
             return True
         raw = data.tobytes()
@@ -269,7 +269,7 @@ class CSVFile:
 
 
 def _split(text: bytes, separator: Bytes, width: int, most: int) -> tuple[Bytes, Any, Any, npt.NDArray[np.int64]]:
-    """Return at most so many records of a text: its bytes, where the ``width`` cells begin and end in them, and their number."""
+    """Return at most ``most`` records of a text: its bytes, where the ``width`` cells begin and end in them, and their number."""
     data, counts = np.frombuffer(bytearray(text), dtype=np.uint8), np.empty(most, dtype=np.int64)
     starts, stops = np.empty((width, most), dtype=np.int64), np.empty((width, most), dtype=np.int64)
     records, _ = split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)
@@ -277,6 +277,6 @@ def _split(text: bytes, separator: Bytes, width: int, most: int) -> tuple[Bytes,
 
 
 def cell_counts(text: bytes, separator: bytes, most: int) -> list[int]:
-    """Return the number of cells of at most so many records, ``OPEN_QUOTE`` for one with a quote that does not close."""
+    """Return the number of cells of at most ``most`` records, ``OPEN_QUOTE`` for one with a quote that does not close."""
     counts = _split(text, np.frombuffer(separator, dtype=np.uint8), 0, most)[-1]
     return [1 if count == PERHAPS_BLANK else count for count in counts.tolist()]

@@ -177,7 +177,7 @@ class DateFormat:
         return np.array([code for piece in pieces for code in places.get(piece, piece.encode())], dtype=np.int64)
 
     def moment(self, text: str) -> datetime | None:
-        """Return the moment that a text in this format says, None if it is in another format."""
+        """Return the moment that a text in this format denotes, None if it is in another format."""
         found = self._pattern.fullmatch(text.strip(WIDE_SPACE))
         if found is None:
             return None

@@ -15,7 +15,7 @@ Numbers
 Nobody
     These identify no person: a missing cell, a marker of missing cells such as "NA" or "?", text of blanks alone, longer text,
     and a cell of any other type. Text with U+FFFD does not either. This character stands in the place of bytes that are not
-    UTF-8, so it may stand for several ids.
+    UTF-8, so several ids may share it.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
 def read_groups(
     groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
 ) -> Groups | None:
-    """Return the person of each of so many records; None without groups.
+    """Return the person of each record; None without groups.
 
     Raise ConfigurationError if there is not one id per record in one column, or the column is not ``person``; warn of a column
     of floats, because ids such as 1.10 or 007 were lost when it was read.

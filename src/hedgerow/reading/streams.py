@@ -36,7 +36,7 @@ from hedgerow.texts import listed
 
 @dataclass(frozen=True)
 class Layout:
-    """Which column holds the labels, which says who the records are of, if any, which are passed over, and how CSV is written."""
+    """The column of the labels, that of the persons, if any, the columns to ignore, and the format of CSV."""
 
     label: str
     drop: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Files:
     """Files of one format, one after another; they may not change from when they are named to when they are read.
 
     Cells of Parquet are read by the columns' declared types, as those of a pyarrow table are. Of CSV every cell is text, written
-    as the arguments say, and otherwise as the schema says.
+    by the arguments, and otherwise by the schema.
     """
 
     again = True
@@ -223,7 +223,7 @@ class Files:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Raise what the system says of a file as an error that names it and says what to do."""
+    """Turn an error of the operating system about a file into one that names the file and the remedy."""
     try:
         yield
     except OSError as error:

@@ -234,7 +234,7 @@ class Numeric(_Entry):
         return read
 
     def takes(self, holds: Holds) -> bool:
-        """Return whether a column whose type says that all its cells are of one kind can hold such numbers."""
+        """Return whether a column whose cells are all of one kind, by its type, can hold such numbers."""
         return holds in ("anything", "numbers")
 
 
@@ -279,7 +279,7 @@ class Categorical(_Entry):
         return str(self.values[code])
 
     def takes(self, holds: Holds) -> bool:
-        """Return whether a column whose type says that all its cells are of one kind can hold one of the values."""
+        """Return whether a column whose cells are all of one kind, by its type, can hold one of the values."""
         kind = {"anything": object, "numbers": float, "times": str}.get(holds, ())
         return any(isinstance(category_key(value), kind) for value in self.values)
 

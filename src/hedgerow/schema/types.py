@@ -199,7 +199,7 @@ class Date(_Whole):
         return True
 
     def takes(self, holds: Holds) -> bool:
-        """Return whether a column whose type says that all its cells are of one kind can hold dates."""
+        """Return whether a column whose cells are all of one kind, by its type, can hold dates."""
         return holds != "unreadable"
 
     @property

@@ -74,8 +74,8 @@ class Candidates:
         return out
 
     def undecided(self, alive: Truth, widest: Integers) -> Truth:
-        """Return which tests could still tell records of a node apart, and have at most so many branches."""
-        # ``alive`` (nodes, codes of all features) says which codes the tests above a node leave; ``widest`` is of shape
+        """Return which tests could still separate records of a node, and have at most ``widest`` branches."""
+        # ``alive`` (nodes, codes of all features): which codes the tests above a node leave; ``widest`` is of shape
         # (nodes,). The answer is of shape (nodes, tests) and depends on tests only, never on records.
         check_shape(alive, (len(widest), int(self.offsets[-1])), "alive (nodes, codes)")
         out = np.empty((len(alive), len(self)), dtype=np.bool_)
@@ -305,7 +305,7 @@ def most_concerned(choices: Iterable[Specializations], features: Integers) -> in
     """Return how many of the choices one record may concern, whatever it is."""
     # A choice within one feature concerns the records at the places that it divides; one over several features may concern
     # every record. A record is at one place of each feature, so for each feature the place with most choices counts.
-    # ``features`` (features + 1,) says where each feature's places begin in the line, and their number.
+    # ``features`` (features + 1,): where each feature's places begin in the line, and their number.
     over_all, depth = 0, np.zeros(int(features[-1]), dtype=np.int64)
     for choice in choices:
         low, high = min(edges[0] for edges in choice.edges), max(edges[-1] for edges in choice.edges)

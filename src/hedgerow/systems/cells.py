@@ -273,7 +273,7 @@ def class_shares(cuts: list[CellCut], counts: Integers, deviation: float) -> Flo
 
     The cuts, root first, refine each other. Sums of the signed counts of a block's m cells are unbiased, with noise of the
     deviation ``deviation * sqrt(m * classes)``. To these, ``TRUST`` times that many records, at least one, are added with the
-    shares of the block around: where the noise is larger than the records, a block says what its surroundings say.
+    shares of the block around: where the noise is larger than the records, a block has the shares of its surroundings.
     """
     n_classes, last = counts.shape[1], cuts[-1]
     shape = tuple(last.shape[feature] for feature in last.divided)

@@ -298,7 +298,7 @@ def grouped(
 
 
 def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[tuple[int, int]], None]) -> None:
-    """Call ``work`` for blocks of at most so many nodes, each of about the records that are worth a thread."""
+    """Call ``work`` for blocks of at most ``most`` nodes, each of about the records that are worth a thread."""
     records = len(frontier.labels)
     share, first, blocks = max(MANY_RECORDS, records // 8), 0, []
     while first < len(frontier):

@@ -36,7 +36,7 @@ class WeightRule(RecordRule, Protocol):
 
 
 class RecordVotes(Protocol):
-    """The votes of released trees for records, which have so many ``columns`` of margins."""
+    """The votes of released trees for records, which have ``columns`` columns of margins."""
 
     @property
     def columns(self) -> int: ...

@@ -151,8 +151,8 @@ def _fixed(votes: Floats, forest: Forest) -> Integers:
 class BoostingRecipe:
     """Boosting of trees on records that weigh what the votes so far leave to do."""
 
-    # The weak learner, whose leaves release counts. Its assignment says whether a record weighs (``AllRecords``), or is sampled
-    # as probably as it weighs (``Weighted``, at most so probably as that allows)
+    # The weak learner, whose leaves release counts. By its assignment a record counts with its weight (``AllRecords``),
+    # or is sampled with a probability in proportion to it (``Weighted``), up to the assignment's ``inclusion``.
     tree: Recipe
     votes: Votes
     weights: WeightFamily

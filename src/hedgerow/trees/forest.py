@@ -100,7 +100,7 @@ class ForestPlan:
         if forest.counts is None or not (soft or weighted):
             return ForestModel(self.encoder, forest, None, one_vote)
         votes, link = smoothed_votes(forest, PSEUDO_COUNT / float(self.schedule.sampling.budget.amount), weights)
-        if weighted:  # a leaf's label is what it says
+        if weighted:  # a leaf votes for its label
             forest = replace(forest, label=np.where(forest.test < 0, votes.argmax(axis=1), -1).astype(np.int32))
         return ForestModel(self.encoder, forest, *((votes, link) if soft else (None, one_vote)))
 

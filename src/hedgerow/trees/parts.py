@@ -243,7 +243,7 @@ class NoisySize(Part):
 Stop = NoisyMinority | NoisySize
 
 # A leaf releases a column of labels, or a column of counts for each class. Its event is the cost of one leaf if all leaves of a
-# level have at most so many ``cells`` by class.
+# level have at most ``cells`` cells by class.
 
 
 @dataclass(frozen=True)

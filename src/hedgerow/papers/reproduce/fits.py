@@ -125,7 +125,7 @@ def load_split(name: str) -> Split:
         X_train, X_test, y_train, y_test = data.X, data.X_test, data.y, data.y_test
     if task.filled:
         X_train, X_test = _filled(X_train), _filled(X_test)
-    if task.drawn:  # in random order, so many of the larger class with replacement, and every one of the others
+    if task.drawn:  # in random order, ``drawn`` of the larger class with replacement, and all others
         classes, counts = np.unique(y_train, return_counts=True)
         random, larger = np.random.RandomState(task.seed), y_train == classes[counts.argmax()]
         rows = np.concatenate((random.choice(np.flatnonzero(larger), task.drawn), np.flatnonzero(~larger)))

@@ -78,7 +78,7 @@ def above(
     by: float = 0.0,
     whole: bool = False,
 ) -> Verdict:
-    """Say whether one method is above all others (by at least so much) in every panel at every x, or on the ``whole``."""
+    """Say whether one method is above all others (by at least ``by``) in every panel at every x, or on the ``whole``."""
     pairs = [((panel, first), (panel, other)) for other in others for panel in runs.panels(panels)]
     return compared(runs, pairs, ["all" if whole else other for _, (_, other) in pairs], by, whole=whole)
 

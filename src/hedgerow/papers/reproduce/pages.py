@@ -197,7 +197,7 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str) -> s
 
 
 def guarantees(systems: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """Return what each form's certificate says at epsilon 1 and default size, and the reasons that the lines name by number."""
+    """Return the guarantee of each form at epsilon 1 and default size, and the reasons that the lines name by number."""
     rows: list[list[str]] = []
     reasons: list[str] = []
     forms: tuple[Form, ...] = ("published", "private")

@@ -99,7 +99,7 @@ def _run(own: Sequence[tuple[Paper, Sequence[Experiment]]], request: Request) ->
 
 
 def _section(results: Results, out: Path, written: list[Path]) -> Section:
-    """Write the figure and the table of an experiment, and return what the page says."""
+    """Write the figure and the table of an experiment, and return the text of its page."""
     place = out / "figures" / results.experiment.name.replace("/", "-")
     place.parent.mkdir(exist_ok=True)
     figure = draw(results)

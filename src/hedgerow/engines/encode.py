@@ -246,7 +246,7 @@ def _digest(ids: Ids, key: bytes) -> bytes:
 # On workers, and what the driver knows of these.
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """A partition's codes and classes, their keyed checksum, and who they are of until it is known which records count."""
 

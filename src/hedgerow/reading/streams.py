@@ -82,7 +82,7 @@ def as_columns(batch: Any) -> Mapping[str, Any]:
     return columns
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Block:
     """Some consecutive records: features, labels, the share of all bytes that was read up to here, and whom they are of."""
 

@@ -41,7 +41,7 @@ NO_GROUPS = CodeGroups(NO_WEIGHTS, np.zeros((0, 0), dtype=np.int64))
 MANY_RECORDS = 1 << 16  # fewer take longer on two threads
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MemoryFrontier:
     """A frontier in memory: node i owns rows starts[i] to starts[i + 1] - 1 of the codes, labels and weights."""
 

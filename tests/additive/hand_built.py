@@ -29,24 +29,35 @@ def schema_of(classes=2):
 
 
 def term_of(encoder, loss, cuts, feature, generator, *, released=True):
-    """Return a random term; released gradients and curvatures are those of about a hundred records a cell."""
+    """Return a random term; released gradients and curvatures are those of about a hundred records a cell.
+
+    ``feature`` is a number, or that of each cell.
+    """
     numeric, n_codes = encoder.schema.is_numeric, encoder.n_codes
     made = [Cut.at(by, int(generator.integers(n_codes[by] - 1)), int(n_codes[by]), ordered=numeric[by]) for by in cuts]
-    shape = (1 << len(made), int(n_codes[feature]))
-    votes = generator.integers(-400, 400, (*shape, loss.columns))
+    widths = np.broadcast_to(n_codes[feature], 1 << len(made))
+    shape = (1 << len(made), int(widths.max()))
+    used = (np.arange(shape[1]) < widths[:, None])[..., None]
+    votes = generator.integers(-400, 400, (*shape, loss.columns)) * used
     sums = np.concatenate(
         [generator.normal(0, 10, (*shape, loss.columns)), generator.uniform(5, 40, (*shape, loss.columns))], axis=2
     )
-    sums = np.rint(sums * UNIT).astype(np.int64) if released else None
-    return Term(tuple(made), feature, votes, sums, NOISE if released else 0)
+    sums = np.rint(sums * UNIT * used).astype(np.int64) if released else None
+    mixed = widths if np.ndim(feature) else None
+    return Term(tuple(made), np.array(feature), votes, sums, NOISE if released else 0, n_codes=mixed)
 
 
-def model_of(depths=DEPTHS, classes=2, *, seed=0, released=True):
+def model_of(depths=DEPTHS, classes=2, *, seed=0, released=True, by_cell=(2, 3)):
+    """Return a model with a term of each depth, and then one of each depth ``by_cell``, whose cells have features of their own."""
     generator, encoder = np.random.default_rng(seed), Encoder(schema_of(classes), 8)
     loss, terms = Logistic(classes, normal=True), []
     for depth in depths:
         *cuts, feature = generator.permutation(len(FEATURES))[: depth + 1].tolist()
         terms.append(term_of(encoder, loss, cuts, feature, generator, released=released))
+    for depth in by_cell:  # numbers may be cut again
+        cuts = [*generator.choice([0, 1, 4, 5], depth - 1).tolist(), 2]
+        features = generator.integers(0, len(FEATURES), 1 << depth)
+        terms.append(term_of(encoder, loss, cuts, features, generator, released=released))
     start = generator.integers(-100, 100, loss.columns)
     return AdditiveModel(encoder, loss, start, tuple(terms))
 
@@ -69,5 +80,5 @@ def by_hand(model, codes):
             cell = 0
             for cut in term.cuts:
                 cell = 2 * cell + int(cut.side[record[cut.by]])
-            row += term.votes[cell, record[term.feature]]
+            row += term.votes[cell, record[term.feature[cell]]]
     return out

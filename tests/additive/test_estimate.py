@@ -310,7 +310,7 @@ def test_what_a_fit_says_of_visits_follows_from_the_terms_that_it_keeps(classes,
     for term in model.terms:
         if not term.cuts:
             feature, before = next(visits)
-            assert feature == term.feature
+            assert feature == term.feature[0]
             np.testing.assert_array_equal(before * 512, curves.get(feature, np.zeros_like(term.votes[0])))
             curves[feature] = curves.get(feature, 0) + term.votes[0]
     assert next(visits, None) is None

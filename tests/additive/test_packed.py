@@ -203,7 +203,7 @@ class NotRead:
 
 def test_columns_that_no_term_reads_are_not_read():
     model = model_of((0,))
-    (name,) = [model.encoder.schema.names[term.feature] for term in model.terms]
+    (name,) = [model.encoder.schema.names[term.feature[0]] for term in model.terms]
     columns = records(50)
     found = model.decision(columns)
     for other in set(columns) - {name}:

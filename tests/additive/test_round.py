@@ -90,7 +90,7 @@ def test_a_round_is_charged_what_it_states(classes, cuts, kind):
     spent, limits = sums(curator.total), sums(stated)
     assert spent.pop("draws") <= limits.pop("draws")
     assert spent == limits
-    assert term.votes.shape == (1 << len(term.cuts), fit.encoder.n_codes[term.feature], loss.columns)
+    assert term.votes.shape == (1 << len(term.cuts), fit.encoder.n_codes[term.feature[0]], loss.columns)
     assert term.sums.shape == (*term.votes.shape[:2], loss.channels)
     assert term.noise == round(one.noise.deviation)
     assert len(found.evidence) == len(term.cuts) + 1

@@ -39,8 +39,8 @@ LAYOUTS = (
     Layout(groups=GROUPS),
     Layout(CUTS),
     Layout(CUTS, GROUPS),
-    Layout(CUTS, feature=1),
-    Layout(feature=2),
+    Layout(CUTS, feature=np.full(CUTS.n_cells, 1)),
+    Layout(feature=np.array([2])),
 )
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)

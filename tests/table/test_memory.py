@@ -193,8 +193,8 @@ LAYOUTS = {
     "groups": Layout(groups=GROUPS),
     "cells": Layout(CUTS),
     "groups in cells": Layout(CUTS, GROUPS),
-    "one feature": Layout(CUTS, feature=1),
-    "one feature of all": Layout(feature=2),
+    "one feature": Layout(CUTS, feature=np.full(CUTS.n_cells, 1)),
+    "one feature of all": Layout(feature=np.array([2])),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
         curve_before, pool = factor * curve_before, [visit.scaled(factor) for visit in pool]
         for one in errors:
             one.covariance *= factor**2
-        response = Response(measured, steps, numeric=numeric[term.feature], linear=linear, prior=prior)
+        response = Response(measured, steps, numeric=numeric[term.feature[0]], linear=linear, prior=prior)
         if term.cuts:
             means = _means(term, feature, mass)
             for column, one in enumerate(errors):
@@ -215,63 +216,108 @@ class Pair:
     __repr__ = short_repr
 
 
-def averaged(term: Term, features: tuple[int, ...]) -> Floats:
-    """Return the weights of a term's cells in averages over all features but ``features``, (parts of these, cells * codes)."""
-    # Averages weigh by the released masses. The parts of a feature are the sides of its cut, or the codes of the feature in bins.
-    mass = term.mass.reshape(*(2 for _ in term.cuts), -1)
-    shape, axes = mass.shape, [term.features.index(feature) for feature in features]
-    of_others = mass.sum(axis=tuple(axes), keepdims=True)
-    kept = [shape[axis] for axis in axes]
-    part = np.ravel_multi_index([np.indices(shape)[axis] for axis in axes], kept).reshape(-1)
-    rows = np.zeros((int(np.prod(kept)), len(part)))
-    rows[part, np.arange(len(part))] = np.broadcast_to(of_others / of_others.sum(), shape).reshape(-1)
-    return rows
+def parts_of(term: Term, feature: int) -> tuple[Integers, Integers]:
+    """Return a code of each part of one of a term's features, (parts,), and the part of each of its codes, (codes,).
+
+    A part is a code where the feature is in bins in any cell, else the codes that all its cuts send to the same sides.
+    """
+    if feature in term.feature:
+        codes = np.arange(int(term.used[term.feature == feature].sum(axis=1)[0]))
+        return codes, codes
+    sides = np.stack([cut.side for cut in term.cuts if cut.by == feature])
+    _, at, place = np.unique(sides, axis=1, return_index=True, return_inverse=True)
+    return at, place
+
+
+def averages(term: Term, features: tuple[int, ...], values: Floats) -> Floats:
+    """Return the averages of ``values`` (cells, codes, columns) over all features but ``features``, (parts of these, columns)."""
+    # Cells and codes weigh by their released masses. A mass goes to the cell on the sides of the part: there it keeps its code if
+    # that cell has the same feature in bins, and else takes the cell's mean.
+    mass, cells = term.mass, np.arange(len(values))
+    held = mass.sum(axis=1)
+    means = np.einsum("cb,cbk->ck", mass, values) / held[:, None]
+    at = [parts_of(term, feature)[0] for feature in features]
+    out = np.zeros((*map(len, at), values.shape[2]))
+    digits = [[k for k, cut in enumerate(reversed(term.cuts)) if cut.by == feature] for feature in features]
+    sides = [
+        np.stack(
+            [np.zeros(len(codes), dtype=np.int64), *(term.cuts[len(term.cuts) - 1 - k].side[codes] << k for k in own)]
+        )
+        for codes, own in zip(at, digits, strict=True)
+    ]
+    of_parts = [own.sum(axis=0) for own in sides]  # the binary digits that a part sets
+    fixed = sum(1 << k for own in digits for k in own)
+    for setting in product(*(np.unique(own).tolist() for own in of_parts)):
+        target = (cells & ~fixed) | sum(setting)
+        block = np.ix_(*(np.flatnonzero(own == one) for own, one in zip(of_parts, setting, strict=True)))
+        feature = term.feature[target]
+        kept, moved = feature == term.feature, ~np.isin(feature, features)
+        same, other = kept & moved, ~kept & moved
+        out[block] += np.einsum("cb,cbk->k", mass[same], values[target[same]]) + held[other] @ means[target[other]]
+        for axis, (codes, one) in enumerate(zip(at, features, strict=True)):
+            own = np.bincount(target[feature == one], held[feature == one], minlength=len(cells))
+            inside = np.flatnonzero(own)
+            if len(inside):
+                by_code = np.tensordot(own[inside], values[inside][:, codes[block[axis].reshape(-1)]], axes=1)
+                out[block] += by_code.reshape([-1 if k == axis else 1 for k in range(len(at))] + [values.shape[2]])
+    return np.asarray(out / held.sum())
+
+
+def rows_of(term: Term, features: tuple[int, ...]) -> Floats:
+    """Return how cells and codes count in ``averages``, (parts, cells * codes)."""
+    cells, codes, _ = term.votes.shape
+    rows = averages(term, features, np.eye(cells * codes).reshape(cells, codes, -1))
+    return rows.reshape(-1, cells * codes)
 
 
 def held_by(term: Term, feature: int) -> Floats:
     """Return the released mass of each part of one of a term's features, (parts,)."""
-    mass, axis = term.mass.reshape(*(2 for _ in term.cuts), -1), term.features.index(feature)
-    return np.asarray(np.moveaxis(mass, axis, 0).reshape(mass.shape[axis], -1).sum(axis=1))
-
-
-def places(term: Term, feature: int) -> Integers:
-    """Return the part of each code of one of a term's features: the side of its cut, or the code."""
-    sides = {cut.by: cut.side for cut in term.cuts}
-    return sides.get(feature, np.arange(term.votes.shape[1]))
+    at = parts_of(term, feature)[0]
+    if feature in term.feature:
+        return np.asarray(term.mass[term.feature == feature].sum(axis=0)[: len(at)])
+    level, cut = next((level, cut) for level, cut in enumerate(term.cuts) if cut.by == feature)
+    of_sides = np.moveaxis(term.mass.sum(axis=1).reshape(*(2 for _ in term.cuts)), level, 0).reshape(2, -1).sum(axis=1)
+    side = cut.side[at]
+    return np.asarray(of_sides[side] / np.bincount(side, minlength=2)[side])
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
     """Return the contribution of a feature by itself, with its noise."""
     codes, columns = int(model.encoder.n_codes[feature]), len(model.start)
     terms = [term for term in model.terms if feature in term.features]
-    mass, seen = _held(model, [term for term in terms if term.feature == feature], codes)
-    rows = [averaged(term, (feature,))[places(term, feature)] for term in terms]
+    mass, seen = _held(model, [term for term in terms if feature in term.feature], feature)
     values = np.zeros((codes, columns))
-    for row, term in zip(rows, terms, strict=True):
-        values += row @ (term.votes.reshape(-1, columns) / model.vote_steps)
+    for term in terms:
+        values += averages(term, (feature,), term.votes / model.vote_steps)[parts_of(term, feature)[1]]
     values -= mass @ values
     if model.own is not model:  # the band is for this fit's noise
         own, part = curve_of(model.own, feature), codes_in(model.own.encoder, model.encoder)[feature]
         return Curve(values, None if own.deviation is None else own.deviation[part], mass, own.seen[part])
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
+        rows = [rows_of(term, (feature,))[parts_of(term, feature)[1]] for term in terms]
         deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass))) / model.vote_steps
     return Curve(values, deviation, mass, seen)
 
 
 def knows_noise(model: AdditiveModel) -> bool:
-    return all(term.sums is not None and term.noise > 0 for term in model.own.terms)
+    """Return whether what noise adds to curves is known: not where cells have features of their own."""
+    return all(term.sums is not None and term.noise > 0 and term.n_codes is None for term in model.own.terms)
 
 
-def _held(model: AdditiveModel, terms: list[Term], codes: int) -> tuple[Floats, Truth]:
+def _held(model: AdditiveModel, terms: list[Term], feature: int) -> tuple[Floats, Truth]:
     """Return a curve's ``mass`` and ``seen``, by those of its terms in bins with the fewest cuts."""
+    codes = int(model.encoder.n_codes[feature])
+    held, noise, known = np.zeros(codes), 0.0, False
     fewest = min((len(term.cuts) for term in terms), default=0)
-    measured = [term.measured(model.loss.curvature) for term in terms if len(term.cuts) == fewest]
-    known = [one for one in measured if one is not None]
-    held = np.sum([one.curvature.sum(axis=(0, 2)) for one in known], axis=0) if known else np.zeros(codes)
-    noise = np.sqrt(sum(one.curvature_noise**2 * one.curvature[:, 0].size for one in known))
+    for term in terms:
+        measured = term.measured(model.loss.curvature)
+        if len(term.cuts) == fewest and measured is not None:
+            curvature = measured.curvature[term.feature == feature, :codes]
+            held, known = held + curvature.sum(axis=(0, 2)), True
+            noise += measured.curvature_noise**2 * curvature[:, 0].size
     mass = np.maximum(held, 0) + 1e-9
-    seen = held > SURE * noise if known and noise > 0 else np.ones(codes, dtype=np.bool_)
+    seen = held > SURE * math.sqrt(noise) if known and noise > 0 else np.ones(codes, dtype=np.bool_)
     return mass / mass.sum(), seen
 
 
@@ -283,16 +329,19 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
     for term in model.terms:
         if not {first, second} <= set(term.features):
             continue
-        rows, at = _centred(term, first, second), np.ix_(places(term, first), places(term, second))
-        parts = len(held_by(term, first)), len(held_by(term, second))
-        values += (rows @ (term.votes.reshape(-1, term.columns) / model.vote_steps)).reshape(*parts, -1)[at]
+        at = np.ix_(parts_of(term, first)[1], parts_of(term, second)[1])
+        held = held_by(term, first), held_by(term, second)
+        joint = averages(term, (first, second), term.votes / model.vote_steps)
+        values += _centred(joint, held)[at]
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
-            numeric = bool(model.encoder.schema.is_numeric[term.feature])
+            numeric = bool(model.encoder.schema.is_numeric[term.feature[0]])
             response = Response(measured, term.steps, numeric=numeric, prior=model.loss.prior)
             noise, scale = response.variance.reshape(-1, term.columns), term.unit / UNIT / model.vote_steps
+            rows = _centred(rows_of(term, (first, second)).reshape(*joint.shape[:2], -1), held)
+            rows = rows.reshape(-1, rows.shape[2])
             own = [(response.of(rows, k) * scale) ** 2 @ noise[:, k] for k in range(term.columns)]
-            variance += np.stack(own, axis=1).reshape(*parts, -1)[at]
+            variance += np.stack(own, axis=1).reshape(joint.shape)[at]
     deviation = np.sqrt(of_centred_classes(variance)) if known else None
     if model.own is not model:
         codes, part = codes_in(model.own.encoder, model.encoder), pair_of(model.own, first, second)
@@ -300,14 +349,11 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
     return Pair(first, second, values, deviation)
 
 
-def _centred(term: Term, first: int, second: int) -> Floats:
-    """Return how cells count in what two of a term's features add together, beyond the means over either; see ``averaged``."""
-    rows = averaged(term, (first, second))
-    mass = held_by(term, first), held_by(term, second)
-    rows = rows.reshape(len(mass[0]), len(mass[1]), -1)
-    for axis, held in enumerate(mass):
-        rows = rows - np.average(rows, axis=axis, weights=held, keepdims=True)
-    return np.asarray(rows.reshape(-1, rows.shape[2]))
+def _centred(joint: Floats, held: tuple[Floats, Floats]) -> Floats:
+    """Return what two features add together, (parts, parts, columns), beyond the means over either, which weigh by ``held``."""
+    for axis, weights in enumerate(held):
+        joint = joint - np.average(joint, axis=axis, weights=weights, keepdims=True)
+    return joint
 
 
 def explained(model: AdditiveModel, X: Any) -> Explanation:
@@ -315,7 +361,7 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
     encoder = model.encoder
     codes = encoder.transform(X)
     contributions = np.zeros((*codes.shape, len(model.start)))
-    baseline = model.start.astype(np.float64)
+    baseline, every = model.start.astype(np.float64), np.arange(len(codes))
     for term in model.terms:
         means = [np.rint(mean) for mean in term.means(term.mass)]
         baseline += means[0][0]
@@ -324,7 +370,8 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
             side = 2 * place + cut.side[codes[:, cut.by]]
             contributions[:, cut.by] += after[side] - before[place]
             place = side
-        contributions[:, term.feature] += term.votes[place, codes[:, term.feature]] - means[-1][place]
+        feature = term.feature[place]
+        contributions[every, feature] += term.votes[place, codes[every, feature]] - means[-1][place]
     deviation = None
     if knows_noise(model):
         of_curves = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]

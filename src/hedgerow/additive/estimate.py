@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.compiled import for_slices
 
 # Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
@@ -71,6 +71,56 @@ def estimated(
     if deepest and _log_likelihood_of_shared_curve(*of_depths[deepest], numeric, prior) >= log_evidence[deepest]:
         deepest = 0
     return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence, deepest)
+
+
+# Spreads of steps in a cell, and of levels, of which the likeliest pair is taken: in units of the prior's common spread.
+CELL_SPREADS = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
+LEVEL_SPREADS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
+LEAST_CURVATURE = 0.05  # of a code, as a share of the mean of all codes of all cells
+
+
+def steps_by_cell(
+    gradient: Floats,
+    curvature: Floats,
+    noise: float,
+    curvature_noise: float,
+    used: Truth,
+    feature: Integers,
+    prior: Prior = LOG_ODDS,
+) -> Floats:
+    """Return posterior means of steps, (cells, codes, columns), where each cell has a feature of its own, (cells,).
+
+    ``used`` (cells, codes) marks the codes that a cell's feature has; other steps are 0. All cells share the likeliest prior of
+    a grid. A step is a level plus a part of its own. Levels are either of a code of a feature, wherever that was selected, or of
+    a cell.
+    """
+    at = used[..., None]
+    known = curvature[used]
+    mean, spread = np.maximum(known.mean(axis=0), TINY), np.maximum(known.var(axis=0) - curvature_noise**2, 0)
+    trust = spread / (spread + curvature_noise**2 + TINY)
+    curvature = np.maximum(mean + (curvature - mean) * trust, np.maximum(LEAST_CURVATURE * mean, TINY))
+    sampling = curvature + noise**2
+    distinct, place = np.unique(feature, return_inverse=True)
+    best, chosen = -np.inf, (0.0, curvature, curvature)
+    for own in CELL_SPREADS:
+        variance = (prior.common * own * curvature) ** 2 + sampling
+        precision, pull = np.where(at, curvature**2 / variance, 0), np.where(at, curvature * gradient / variance, 0)
+        likely = -0.5 * float((np.log(variance) + gradient**2 / variance)[used].sum())
+        by_code = np.zeros((2, len(distinct), *gradient.shape[1:]))
+        np.add.at(by_code[0], place, precision)
+        np.add.at(by_code[1], place, pull)
+        by_cell = np.stack([precision.sum(axis=1, keepdims=True), pull.sum(axis=1, keepdims=True)])
+        for shared, (held, pulled) in ((True, by_code), (False, by_cell)):
+            for level in LEVEL_SPREADS:
+                square = (prior.common * level) ** 2
+                gain = 1 + square * held
+                evidence = likely + float((0.5 * (pulled**2 * square / gain - np.log(gain))).sum())
+                if evidence > best:
+                    means = square * pulled / gain
+                    best, chosen = evidence, (own, variance, means[place] if shared else means)
+    own, variance, means = chosen
+    steps = means + (prior.common * own) ** 2 * curvature * (gradient - curvature * means) / variance
+    return np.asarray(np.where(at, steps, 0.0))
 
 
 def _log_likelihood_of_shared_curve(precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior) -> float:

@@ -143,51 +143,59 @@ def residual_channels(margins, labels, expected, clip, cap, unit, constant, out)
 
 @compiled
 def add_term(codes, by, side, feature, votes, margins):
-    """Add votes[cell, code of ``feature``] to every record's margins; the binary digits of the cell are side[c, code of by[c]].
+    """Add votes[cell, code of feature[cell]] to every record's margins; the binary digits of the cell are side[c, code of by[c]].
 
-    IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature int, votes (2**cuts, codes, columns).
+    IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature (2**cuts,), votes (2**cuts, codes, columns).
     INOUT margins (records, columns).
     """
-    columns, feature = np.uint64(margins.shape[1]), np.uint64(feature)
+    columns = np.uint64(margins.shape[1])
     if len(by) == 0 and columns == 1:  # the shape of most terms, in half the time
-        curve = votes[0, :, 0]
+        curve, column = votes[0, :, 0], np.uint64(feature[0])
         for record in range(np.uint64(codes.shape[0])):
-            margins[record, np.uint64(0)] += curve[np.uint64(codes[record, feature])]
+            margins[record, np.uint64(0)] += curve[np.uint64(codes[record, column])]
         return
     for record in range(np.uint64(codes.shape[0])):
         place = np.uint64(0)
         for cut in range(len(by)):
             place = np.uint64(2) * place + np.uint64(side[cut, np.uint64(codes[record, np.uint64(by[cut])])])
-        code = np.uint64(codes[record, feature])
+        code = np.uint64(codes[record, np.uint64(feature[place])])
         for k in range(columns):
             margins[record, k] += votes[place, code, k]
 
 
 @compiled
-def add_terms(codes, feature, starts, by, at, shift, offsets, votes, margins):
+def add_terms(codes, feature, cells, starts, by, at, shift, offsets, votes, margins):
     """Add votes[k, offsets[t] + place of t + cell of t * codes of t] to every record's margin k, for each term t.
 
-    The place is the code of feature[t]. The cell index is built bit by bit. Step s shifts it by shift[s], 0 or 1,
-    compares the code of by[s] with the threshold at[s], and flips the last bit if the code is above. Records go tile by
-    tile, term by term: all loops over a tile are without branches, and the votes of a term stay in the first cache.
-    IN codes (features, records), feature (terms,), starts (terms + 1,) of steps, by shift (steps,), at (steps,) of the type of
-    codes, offsets (terms + 1, 2): where its votes begin, and how many codes it has; votes (columns, all cells and codes).
+    The place is the code of the cell's feature, feature[cells[t] + cell]. The cell index is built bit by bit. Step s shifts it by
+    shift[s], 0 or 1, compares the code of by[s] with the threshold at[s], and flips the last bit if the code is above. Records go
+    tile by tile, term by term: all loops over a tile are without branches, and the votes of a term stay in the first cache.
+    IN codes (features, records), feature (all cells,), cells (terms + 1,): where those of a term begin, of which there is one if
+    all have the same feature; starts (terms + 1,) of steps, by shift (steps,), at (steps,) of the type of codes, offsets (terms,
+    2):
+    where its votes begin, and how many codes it has; votes (columns, all cells and codes).
     INOUT margins (columns, records), of the type of votes.
     """
     place = np.empty(TILE, dtype=votes.dtype)
     for begin in range(0, codes.shape[1], TILE):
         top = np.uint64(begin)
         rows = np.uint64(min(TILE, codes.shape[1] - begin))
-        for term in range(len(feature)):
+        for term in range(len(cells) - 1):
             for i in range(rows):
                 place[i] = 0
             for step in range(starts[term], starts[term + 1]):
                 cut, last, by_digits = np.uint64(by[step]), at[step], np.int32(shift[step])
                 for i in range(rows):
                     place[i] = (place[i] << by_digits) ^ (codes[cut, top + i] > last)
-            column = np.uint64(feature[term])
-            for i in range(rows):
-                place[i] = place[i] * offsets[term, 1] + codes[column, top + i] + offsets[term, 0]
+            if cells[term + 1] - cells[term] == 1:
+                column = np.uint64(feature[cells[term]])
+                for i in range(rows):
+                    place[i] = place[i] * offsets[term, 1] + codes[column, top + i] + offsets[term, 0]
+            else:
+                first = cells[term]
+                for i in range(rows):
+                    column = np.uint64(feature[first + place[i]])
+                    place[i] = place[i] * offsets[term, 1] + codes[column, top + i] + offsets[term, 0]
             for k in range(np.uint64(votes.shape[0])):
                 for i in range(rows):
                     margins[k, top + i] += votes[k, np.uint64(place[i])]

@@ -21,6 +21,7 @@ from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import ScoringForm, Trees
+from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates, binary, multiway
@@ -29,6 +30,7 @@ from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 
 OF_START = "init_"  # begins the names of the arrays of a start
+OF_CELLS = "features"  # the feature of each cell of all terms; no such array where those of a term have the same one
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
@@ -36,7 +38,7 @@ def joined(terms: Sequence[Term]) -> list[Term]:
     by_key: dict[tuple[Any, ...], Term] = {}
     for term in terms:
         votes = term.votes + by_key[term.key].votes if term.key in by_key else term.votes
-        by_key[term.key] = Term(term.cuts, term.feature, votes)
+        by_key[term.key] = Term(term.cuts, term.feature, votes, n_codes=term.n_codes)
     return list(by_key.values())
 
 
@@ -67,7 +69,7 @@ class Packed:
     @lazy
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """What the kernel reads of terms."""
-        steps, counts, votes = list[tuple[int, int, int]](), [], []
+        steps, counts, votes, features = list[tuple[int, int, int]](), [], [], [np.empty(0, dtype=np.int64)]
         for term in self.terms:
             before = len(steps)
             for (
@@ -77,7 +79,9 @@ class Packed:
                 steps += [(cut.by, turn, int(place == 0)) for place, turn in enumerate(turns)]
             counts.append(len(steps) - before)
             turned = sum(int(cut.side[0]) << digit for digit, cut in enumerate(reversed(term.cuts)))
-            votes.append(term.votes[np.arange(len(term.votes)) ^ turned].reshape(-1, term.columns))
+            order = np.arange(len(term.votes)) ^ turned
+            votes.append(term.votes[order].reshape(-1, term.columns))
+            features.append(term.feature[:1] if (term.feature == term.feature[0]).all() else term.feature[order])
         # Contiguous, or one step would be another kind of array to numba than several.
         by, at, shift = np.ascontiguousarray(np.array(steps, dtype=np.int64).reshape(-1, 3).T)
         begins = np.cumsum([0, *map(len, votes)])
@@ -87,7 +91,8 @@ class Packed:
         kind = np.int32 if max(reach, begins[-1]) < 1 << 31 else np.int64
         places = np.stack([begins[:-1], [term.votes.shape[1] for term in self.terms]], axis=1)
         return (
-            np.array([term.feature for term in self.terms], dtype=np.int64),
+            np.concatenate(features),
+            np.cumsum([0, *map(len, features[1:])], dtype=np.int64),
             np.cumsum([0, *counts], dtype=np.int64),
             by,
             at.astype(self.dtype),
@@ -141,7 +146,7 @@ class AdditiveModel(Model):
         """Return the sum of a feature's terms without cuts, (codes, columns), in log-odds."""
         total = np.zeros((int(self.encoder.n_codes[feature]), len(self.start)), dtype=np.int64)
         for term in self.terms:
-            if term.feature == feature and not term.cuts:
+            if not term.cuts and term.feature[0] == feature:
                 total += term.votes[0]
         return np.asarray(total / self.vote_steps)
 
@@ -187,7 +192,8 @@ class AdditiveModel(Model):
         """The start and terms as trees, a level for each cut and one for a feature; of two classes the first gets no votes."""
         encoder, terms = self.encoder, joined(self.terms)
         sides = {(cut.by, cut.side.tobytes()): (cut.by, cut.side) for term in terms for cut in term.cuts}
-        codes = {term.feature: (term.feature, np.arange(encoder.n_codes[term.feature])) for term in terms}
+        in_bins = sorted({feature for term in terms for feature in term.feature.tolist()})
+        codes = {feature: (feature, np.arange(encoder.n_codes[feature])) for feature in in_bins}
         tests = {key: number for number, key in enumerate([*sides, *codes])}
         read = [*sides.values(), *codes.values()]
         branch = np.zeros((len(read), int(encoder.n_codes.max())), dtype=np.int64)
@@ -196,13 +202,14 @@ class AdditiveModel(Model):
         test, first_child, votes, roots = [np.array([-1])], [np.zeros(1, dtype=np.int64)], [self.start[None]], [0]
         for term in terms:
             roots.append(sum(map(len, test)))
-            cells, width, columns = term.votes.shape
             cuts = [tests[cut.by, cut.side.tobytes()] for level, cut in enumerate(term.cuts) for _ in range(1 << level)]
-            children = np.repeat([2, width, 0], [cells - 1, cells, cells * width])  # of each node, level by level
-            test.append(np.array([*cuts, *[tests[term.feature]] * cells, *[-1] * (cells * width)]))
+            cells, columns, n_codes = len(term.votes), term.columns, term.used.sum(axis=1)
+            leaves = int(n_codes.sum())
+            children = np.concatenate([np.full(cells - 1, 2), n_codes, np.zeros(leaves, dtype=np.int64)])  # by level
+            test.append(np.array([*cuts, *(tests[feature] for feature in term.feature.tolist()), *[-1] * leaves]))
             first_child.append(np.where(children > 0, roots[-1] + 1 + np.cumsum(children) - children, 0))
             none = np.zeros((2 * cells - 1, columns), dtype=np.int64)
-            votes.append(np.concatenate([none, term.votes.reshape(-1, columns)]))
+            votes.append(np.concatenate([none, term.votes[term.used]]))
         of_nodes = np.concatenate(votes)
         if len(encoder.schema.classes) == 2:
             of_nodes = np.hstack([np.zeros_like(of_nodes), of_nodes])
@@ -227,16 +234,20 @@ class AdditiveModel(Model):
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
-        about = [(term.feature, len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
+        about = [(int(term.feature[0]), len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
-        votes = [term.votes.reshape(-1, term.columns) for term in self.terms]
-        sums = [term.sums.reshape(-1, term.sums.shape[2]) for term in self.terms if term.sums is not None]
+        votes = [term.votes[term.used] for term in self.terms]
+        sums = [term.sums[term.used] for term in self.terms if term.sums is not None]
+        of_cells = {}
+        if any(term.n_codes is not None for term in self.terms):
+            of_cells = {OF_CELLS: np.concatenate([term.feature for term in self.terms])}
         return {
             "start": self.start,
             "terms": np.array(about, dtype=np.int64).reshape(-1, 4),
             "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
+            **of_cells,
             **loss,
             **merged_to_arrays(self.encoder),
         }
@@ -264,7 +275,7 @@ def restored(
             raise FileFormatError("the file's cap of gradients is none of this model's; fit the model again.")
     read = _terms if "terms" in arrays else _old_terms
     terms = tuple(read(arrays, encoder, loss))
-    if len(terms) > max_terms or any(len(set(term.features)) < len(term.features) for term in terms):
+    if len(terms) > max_terms:
         raise FileFormatError(DAMAGED)
     if any(signs) and not holds(terms, signs):
         raise FileFormatError("the file's curves do not go as its monotonic_cst says; fit the model again.")
@@ -282,10 +293,14 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     ):
         raise FileFormatError(DAMAGED)
     cells = np.left_shift(1, cuts)
-    rows = cells * encoder.n_codes[feature]
+    features = np.repeat(feature, cells)
+    if OF_CELLS in arrays:
+        features = array_of(arrays, OF_CELLS, np.int64, features.shape, 0, len(encoder.n_codes) - 1)
+    begins = np.cumsum([0, *cells])
+    rows = np.diff(np.cumsum([0, *encoder.n_codes[features]])[begins])
     votes = array_of(arrays, "votes", np.int64, (int(rows.sum()), loss.columns), -LARGEST_VOTE, LARGEST_VOTE)
     sums = array_of(arrays, "sums", np.int64, (int((rows * measured).sum()), loss.channels))
-    units: list[list[int]] = [[]] * len(about)
+    units = [[VOTE_STEPS * UNIT, UNIT]] * len(about)
     if not isinstance(loss, Logistic):  # of classifiers all terms have one
         units = array_of(arrays, "units", np.int64, (len(about), 2), 1, LARGEST_VOTE).tolist()
     by, last_code = array_of(arrays, "cuts", np.int64, (int(cuts.sum()), 2), 0).T
@@ -293,14 +308,18 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
         raise FileFormatError(DAMAGED)
     cut_list = zip(by.tolist(), last_code.tolist(), strict=True)
     n_codes, numeric = encoder.n_codes.tolist(), encoder.schema.is_numeric
-    of_terms = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
-    for (j, count, height, many, known, deviation), scale in zip(of_terms, units, strict=True):
-        shape = (height, n_codes[j], -1)
-        own, votes = votes[:many], votes[many:]
-        of_cells = sums[:many].reshape(shape) if known else None
-        sums = sums[known * many :]
+    of_terms = np.stack([begins[:-1], begins[1:], cuts, rows, measured, noise], 1).tolist()
+    for (first, end, count, many, known, deviation), (unit, gradient) in zip(of_terms, units, strict=True):
+        widths = encoder.n_codes[features[first:end]]
+        used = np.arange(widths.max()) < widths[:, None]
+        own, of_cells = np.zeros((*used.shape, loss.columns), dtype=np.int64), None
+        own[used], votes = votes[:many], votes[many:]
+        if known:
+            of_cells = np.zeros((*used.shape, loss.channels), dtype=np.int64)
+            of_cells[used], sums = sums[:many], sums[many:]
         made = tuple(Cut.at(k, last, n_codes[k], ordered=bool(numeric[k])) for k, last in islice(cut_list, count))
-        yield Term(made, j, own.reshape(shape), of_cells, deviation, *scale)
+        mixed = widths if OF_CELLS in arrays and count else None
+        yield Term(made, features[first:end], own, of_cells, deviation, unit, gradient, mixed)
 
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
@@ -343,4 +362,4 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
             raise FileFormatError(DAMAGED)
         shape = (1 << len(cuts), arity, -1)
         of_cells = None if masses is None else masses[nodes].reshape(shape)
-        yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), of_cells)
+        yield Term(tuple(cuts), np.array(feature), votes[nodes].reshape(shape), of_cells)

@@ -54,7 +54,7 @@ def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
     # the curve before it. One cut: isotonic in each cell. If the cut feature is constrained, bins where the two cells
     # violate the order are set to the pooled mean of the two cells, which uses one weight for all bins, so cells stay
     # monotone. Missing values of a constrained feature are exempt.
-    sign, across = signs[term.feature], 0  # how the margin may go with the cut feature
+    sign, across = signs[int(term.feature[0])], 0  # how the margin may go with the cut feature
     if term.cuts and term.cuts[0].side[:-1].any():  # more than missing values is on the second side
         across = signs[term.cuts[0].by]
     if not (sign or across) or term.sums is None:
@@ -90,9 +90,15 @@ def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
     for term in terms:
         votes = term.votes[..., 0]
         if not term.cuts:
-            votes = votes + curves.get(term.feature, 0)
-            curves[term.feature] = votes
-        if np.any(signs[term.feature] * np.diff(votes[:, :-1], axis=1) < 0):
+            votes = votes + curves.get(int(term.feature[0]), 0)
+            curves[int(term.feature[0])] = votes
+        if (
+            term.n_codes is not None
+        ):  # cells of different features are not compared; no fit with signs makes such a term
+            if any(signs[feature] for feature in term.features):
+                return False
+            continue
+        if np.any(signs[int(term.feature[0])] * np.diff(votes[:, :-1], axis=1) < 0):
             return False
         for level, cut in enumerate(term.cuts):
             sides = votes.reshape(1 << level, 2, -1)

@@ -17,7 +17,7 @@ from hedgerow.additive.estimate import Estimate, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
-from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound
+from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Integers
@@ -61,6 +61,14 @@ class Rules:
     max_cuts: int = 5  # of a round; more gained nothing with 800 000 records
     rounds_before_cuts: int = 12  # or until a round has no significant effect
     min_snr_for_cuts: float = 300.0
+    # From this signal-to-noise ratio on, rounds with cuts let each cell select a feature of its own (``CellRound``),
+    min_snr_for_cells: float = 2.0**15
+    # with log2(snr) less this as the number of cuts, in the range that follows,
+    cell_cuts_below: float = 10.0
+    cell_cuts: tuple[int, int] = (5, 9)
+    # after so many rounds without cuts. Their number is at most this, times (snr / 2**16) to a power, up to twice this.
+    curves_before_cells: int = 6
+    cell_rounds_by_snr: tuple[float, float] = (60.0, 0.3)
     rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
     full_step_snr: float = 0.0  # below it a step is multiplied by the probability that there is an effect
     # Selections read a random sample of about so many records, since the noise hides what the others add: this saves time.
@@ -75,6 +83,10 @@ class Rules:
 
 MIN_BINS, MAX_BINS = 8, 40  # of a numeric feature, whatever the signal-to-noise ratio says
 MIN_ROUNDS = 2.0  # below which one query would spend everything
+MAX_MEASURED_SUMS = 1 << 18  # of a round: draws of a sampler that is not exact add to delta
+
+
+MakeRound = Callable[[int, int, type[OneRound]], OneRound]  # of units, cuts and kind
 
 
 class InitialQueries:
@@ -127,33 +139,35 @@ class InitialQueries:
 class Rounds:
     """The rounds of a fit. A round spends a whole number of units.
 
-    The plan charges, in advance, ``units`` rounds of one unit with ``most_cuts`` cuts. ``one`` builds rounds of u units
-    that cost at most u times one unit: in epsilon if delta is 0, else under every accountant. If delta is 0, the event
+    The plan charges, in advance, ``units`` rounds of one unit like ``kind`` with ``most_cuts`` cuts. ``one`` builds rounds of u
+    units that cost at most u times one unit: in epsilon if delta is 0, else under every accountant. If delta is 0, the event
     has a second alternative, one pure step of the total epsilon, since the other accountants charge a single step most.
     """
 
-    def __init__(self, loss: Loss, budget: Budget, units: int, most_cuts: int, most_codes: int) -> None:
+    def __init__(
+        self, loss: Loss, budget: Budget, units: int, most_cuts: int, most_codes: int, kind: type[OneRound] = OneRound
+    ) -> None:
         self.budget, self.units, self.most_cuts = budget, units, most_cuts
-        self._unit = OneRound(loss, budget / units, most_cuts, most_codes)
+        self._unit = kind(loss, budget / units, most_cuts, most_codes)
         self._cost = cost(self._unit.event)
         alternatives: list[Event] = [Sequence((self._unit.event,) * units)]
         if not budget.concentrated:
             alternatives.append(Pure(self._cost.epsilon * units, "any rounds", "all units in one step"))
         label = "rounds of some units and cuts each, as released values say, none of which costs more than its units"
         self.event = OneOf(tuple(alternatives), label)
-        self._made: dict[tuple[int, int], OneRound] = {}
+        self._made: dict[tuple[int, int, type[OneRound]], OneRound] = {}
 
-    def one(self, units: int, cuts: int) -> OneRound:
-        if (units, cuts) not in self._made:
+    def one(self, units: int, cuts: int, kind: type[OneRound] = OneRound) -> OneRound:
+        if (units, cuts, kind) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
             if not budget.concentrated:  # a pure round costs no more than its budget
                 budget = replace(budget, amount=min(budget.amount, most.epsilon))
-            made = replace(self._unit, budget=budget, cuts=cuts)
+            made = kind(self._unit.loss, budget, cuts, self._unit.most_codes)
             while not cost(made.event).at_most(most):  # by a rounding
                 budget *= 1 - ROUNDING
-                made = replace(self._unit, budget=budget, cuts=cuts)
-            self._made[units, cuts] = made
-        return self._made[units, cuts]
+                made = replace(made, budget=budget)
+            self._made[units, cuts, kind] = made
+        return self._made[units, cuts, kind]
 
 
 class AdditivePlan:
@@ -196,6 +210,8 @@ class AdditivePlan:
         self.encoder = fine_encoder(schema) if fine is None else fine
         limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
+        # Whether rounds may let each cell select a feature: not where features that interact or signs are constrained.
+        self._by_cell = most_cuts is None and not any(signs)
         # Cache: the budget search ends with the budget that is used.
         self._known: dict[Budget, tuple[InitialQueries, Rounds]] = {}
         self._budget = Budget.of(claim, self._event, largest=Claim.rho)
@@ -225,7 +241,10 @@ class AdditivePlan:
             most_bins = MAX_BINS if self._bins is None else self._bins
             numeric = np.array(self.encoder.schema.is_numeric)
             codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
-            rounds = Rounds(initial.loss, initial.left, units, self._most_cuts, int(codes.max()))
+            most_codes, kind = int(codes.max()), CellRound if self._by_cell else OneRound
+            rounds = Rounds(
+                initial.loss, initial.left, units, self._cuts_within(initial.loss, most_codes), most_codes, kind
+            )
             self._known = {budget: (initial, rounds)}
         initial, rounds = self._known[budget]
         return Sequence((*initial.event.parts, rounds.event))
@@ -237,32 +256,40 @@ class AdditivePlan:
         snr = self._snr(start.records)
         encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
         fit = Fit(encoder, start.curvature, start.margins, *self._draw_samples(curator, start.records))
-        may_cut = snr >= self._rules.min_snr_for_cuts
-        schedule = RoundSchedule(self, snr * start.spread, self._stage.units, may_cut=may_cut)
+        schedule = RoundSchedule(self, snr, self._stage.units, start.spread)
         self._boost(curator, fit, snr, schedule, self._stage.one)
         margins = start.margins
         if self._weights and min(self._weights) < 1:
             margins = margins + self._loss.weighted(np.array(self._weights))
         return self._model(fit, self._loss, margins)
 
-    def _boost(
-        self, curator: Queryable, fit: Fit, snr: float, schedule: RoundSchedule, one: Callable[[int, int], OneRound]
-    ) -> None:
-        """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round from its units and cuts."""
+    def _cuts_within(self, loss: Loss, most_codes: int) -> int:
+        """Return the most cuts of a round, by the largest number of codes."""
+        if not self._by_cell:
+            return self._most_cuts
+        measured = most_codes * loss.channels
+        return max(self._most_cuts, min(self._rules.cell_cuts[1], int(math.log2(max(MAX_MEASURED_SUMS / measured, 1)))))
+
+    def _boost(self, curator: Queryable, fit: Fit, snr: float, schedule: RoundSchedule, one: MakeRound) -> None:
+        """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round from its units, cuts and kind."""
+        sums = int(fit.offsets[-1]) * self._loss.channels
         while units := schedule.next_units():
+            if cuts := schedule.next_cell_cuts():
+                cuts = min(cuts, self._stage.most_cuts, max(1, int(math.log2(max(MAX_SCAN_SUMS / sums, 1)))))
+                fit.add(one(units, cuts, CellRound).run(curator, fit, [])[0])
+                continue
             # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
-            sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
-            affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
+            affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / (sums * 40), 1))))
             cuts = min(schedule.next_cuts(), affordable)
-            this_round = one(units, cuts)
             by = self._cut_features(curator, fit, snr) if cuts else []
-            term, estimate = this_round.run(curator, fit, by)
-            schedule.record(estimate, term.feature, offered=cuts > 0)
+            term, estimate = one(units, cuts, OneRound).run(curator, fit, by)
+            assert estimate is not None
+            schedule.record(estimate, int(term.feature[0]), offered=cuts > 0)
             if snr < self._rules.full_step_snr:  # the prior probability of any effect is 1/5
                 trust = expit(logsumexp(estimate.evidence) - math.log(4 * len(estimate.evidence)))
                 term = replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
             if self._signs:
-                term = projected(term, self._signs, fit.curves[term.feature][:, 0])
+                term = projected(term, self._signs, fit.curves[int(term.feature[0])][:, 0])
             fit.add(term)
 
     def _model(self, fit: Fit, loss: Logistic | Squared, margins: Integers) -> AdditiveModel:
@@ -321,13 +348,22 @@ class AdditivePlan:
 class RoundSchedule:
     """How a fit goes on: the units and the cuts of its next round, by what the last rounds found."""
 
-    def __init__(self, plan: AdditivePlan, snr: float, units: int, *, may_cut: bool) -> None:
-        self._rules, self._left, self._most = plan._rules, units, plan._most_cuts
-        factor, power = self._rules.rounds_by_snr if plan._budget.concentrated else self._rules.pure_rounds_by_snr
-        wanted = float(np.clip(factor * snr**power, MIN_ROUNDS, self._rules.max_rounds))
+    def __init__(self, plan: AdditivePlan, snr: float, units: int, spread: float = 1.0) -> None:
+        """``spread`` is the variance of the class, as a share of the largest that it could be."""
+        rules = self._rules = plan._rules
+        self._left, self._most = units, plan._most_cuts
+        factor, power = rules.rounds_by_snr if plan._budget.concentrated else rules.pure_rounds_by_snr
+        most = rules.max_rounds
+        self._cell_cuts = 0
+        if plan._by_cell and snr >= rules.min_snr_for_cells:
+            self._cell_cuts = int(np.clip(round(math.log2(snr) - rules.cell_cuts_below), *rules.cell_cuts))
+            most, growth = rules.cell_rounds_by_snr
+            most *= float(np.clip((snr / 2**16) ** growth, 1, 2))
+        wanted = float(np.clip(factor * (snr * spread) ** power, MIN_ROUNDS, most))
         self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
-        self._smallest = max(self.size // 4, 1 if self._fixed else round(units / self._rules.max_rounds))
+        self._smallest = max(self.size // 4, 1 if self._fixed else round(units / most))
+        may_cut = snr >= rules.min_snr_for_cuts
         self._new_in_a_row, self._features = 0, set[int]()
         self._may_cut = may_cut
         self._cutting = False
@@ -340,6 +376,10 @@ class RoundSchedule:
         size = min(size, self._left)
         self._left -= size
         return size
+
+    def next_cell_cuts(self) -> int:
+        """Return the cuts of the next round if each of its cells selects a feature, else 0."""
+        return self._cell_cuts if self._rounds >= self._rules.curves_before_cells else 0
 
     def next_cuts(self) -> int:
         if not (self._may_cut and self._cutting):

@@ -147,12 +147,12 @@ class RegressionPlan(AdditivePlan):
         units = self._stage.units - math.ceil(self._stage.units * initial.final_share)
         if snr < rules.min_snr:
             units = 0
-        schedule = RoundSchedule(self, snr, units, may_cut=snr >= rules.min_snr_for_cuts)
+        schedule = RoundSchedule(self, snr, units)
         clip_noise = self._stage.one(schedule.size, 0).noise.deviation / UNIT
         clips = ResidualClip(rules, clip_noise, initial, spread, loss)
 
-        def clipped_round(size: int, cuts: int) -> OneRound:
-            return replace(self._stage.one(size, cuts), loss=clips.renewed(curator, fit))
+        def clipped_round(size: int, cuts: int, kind: type[OneRound]) -> OneRound:
+            return replace(self._stage.one(size, cuts, kind), loss=clips.renewed(curator, fit))
 
         self._boost(curator, fit, snr, schedule, clipped_round)
         # The final query measures the mean residual with the remaining units, under a wide clip: noise plus bias are least.

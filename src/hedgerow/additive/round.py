@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
-from hedgerow.additive.estimate import Estimate, Visits, estimated
+from hedgerow.additive.estimate import Estimate, Visits, estimated, steps_by_cell
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
@@ -39,6 +39,7 @@ MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with miss
 # Keeps score minus penalty within int64; reached only near the samplers' largest noise
 LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
+ALONE = Candidate(0)  # in a round that holds the codes of one feature in each cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +59,25 @@ class Measured:
 class Term:
     """A step function of one feature in each cell of K cuts.
 
-    Cells are numbered by the sides of the cuts, the first cut's being the highest binary digit.
+    Cells are numbered by the sides of the cuts, the first cut's being the highest binary digit. A number may be cut again; then
+    no record can be in some cells.
     """
 
-    cuts: tuple[Cut, ...]  # of other features
-    feature: int  # the feature in bins
-    votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets
+    cuts: tuple[Cut, ...]
+    feature: Integers  # (2**K,), the feature in bins of each cell
+    votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets; 0 beyond the codes of the cell's feature
     # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
     sums: Integers | None = None
     noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
     unit: int = VOTE_STEPS * UNIT  # votes per unit step of the loss, times UNIT
     deviation: int = UNIT  # gradient scale of the loss, ``gradient_sd``, times UNIT
+    n_codes: Integers | None = None  # (2**K,), how many codes each cell's feature has; None: as many as there are votes
 
     __repr__ = short_repr
+
+    def __post_init__(self) -> None:
+        cells = (len(self.votes),)
+        object.__setattr__(self, "feature", np.array(np.broadcast_to(self.feature, cells), dtype=np.int64))
 
     @property
     def columns(self) -> int:
@@ -78,7 +85,14 @@ class Term:
 
     @property
     def features(self) -> tuple[int, ...]:
-        return (*(cut.by for cut in self.cuts), self.feature)
+        """The features that it reads: those of its cuts in their order, and then those in bins by their numbers."""
+        return (*(cut.by for cut in self.cuts), *np.unique(self.feature).tolist())
+
+    @lazy
+    def used(self) -> Truth:
+        """Which of its codes the feature of each cell has, (2**K, codes)."""
+        n_codes = np.full(len(self.votes), self.votes.shape[1]) if self.n_codes is None else self.n_codes
+        return np.asarray(np.arange(self.votes.shape[1]) < n_codes[:, None])
 
     @lazy
     def cells(self) -> Cells:
@@ -86,7 +100,7 @@ class Term:
 
     @lazy
     def key(self) -> tuple[Any, ...]:
-        return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature)
+        return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature.tobytes())
 
     def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
         kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
@@ -108,9 +122,9 @@ class Term:
     def mass(self) -> Floats:
         """The weight of each cell and code in averages, (2**K, codes): its released curvature, above zero; 1 if not kept."""
         if self.sums is None:
-            return np.ones(self.votes.shape[:2])
+            return self.used.astype(np.float64)
         curvature = self.sums[..., self.sums.shape[2] // 2 :].sum(axis=2, dtype=np.float64) / UNIT
-        return np.asarray(np.maximum(curvature, 0) + 1e-9)
+        return np.asarray((np.maximum(curvature, 0) + 1e-9) * self.used)
 
     def means(self, mass: Floats) -> list[Floats]:
         """Return the mean votes over everything, over each side of the first cut, over each cell of the first two, and so on."""
@@ -123,11 +137,14 @@ class Term:
         return means[::-1]
 
     def spread(self) -> Floats:
-        """Return the spread, in log-odds, of what each of ``features`` adds, (cuts + 1,); all cells count alike."""
-        # A cut adds what a side's mean is above the mean of both, the feature in bins what a code is above the mean of its cell.
-        means = self.means(np.ones(self.votes.shape[:2]))
+        """Return the spread, in log-odds, of what each of ``features`` adds, (features,); all cells count alike."""
+        # A cut adds what a side's mean is above the mean of both, a feature in bins what a code is above the mean of its cells.
+        means = self.means(self.used.astype(np.float64))
         apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
-        apart.append((self.votes - means[-1][:, None]).reshape(-1, self.columns))
+        for feature in np.unique(self.feature).tolist():
+            own = self.feature == feature
+            codes = (self.votes[own] - means[-1][own, None])[self.used[own]]
+            apart.append(codes * math.sqrt(own.mean()))
         return np.array([np.sqrt((part**2).mean(axis=0)).sum() for part in apart]) / VOTE_STEPS
 
 
@@ -163,7 +180,7 @@ class Fit:
         self.terms: list[Term] = []
         self.visits = Visits()
         # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
-        start = Term((), 0, np.tile(margins, (1, int(encoder.n_codes[0]), 1)))
+        start = Term((), np.array(0), np.tile(margins, (1, int(encoder.n_codes[0]), 1)))
         self._pending: dict[int, list[Term]] = {n: [start] for n in (0, *self.halvings)}
         # The terms of each feature without cuts added up, (codes, columns)
         self.curves = [np.zeros((codes, len(margins)), dtype=np.int64) for codes in encoder.n_codes.tolist()]
@@ -173,7 +190,8 @@ class Fit:
     def add(self, term: Term) -> None:
         self.terms.append(term)
         if not term.cuts:
-            self.curves[term.feature] = self.curves[term.feature] + term.votes[0]
+            feature = int(term.feature[0])
+            self.curves[feature] = self.curves[feature] + term.votes[0]
         for pending in self._pending.values():
             pending.append(term)
 
@@ -197,10 +215,14 @@ class OneRound:
     cuts: int  # K
     most_codes: int  # of any feature
 
+    @property
+    def selections(self) -> int:
+        return max(self.cuts, 1)
+
     @lazy
     def selection(self) -> Selection:
         # Permute-and-flip if pure; a rho budget uses the exponential mechanism
-        return (self.budget * SELECTION_SHARE / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return (self.budget * SELECTION_SHARE / self.selections).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
     def noise(self) -> Noise:
@@ -211,9 +233,9 @@ class OneRound:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
         draws = (1 << self.cuts) * self.most_codes * self.loss.channels
         measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=draws)
-        return InSequence((*((selected,) * max(self.cuts, 1)), measured))
+        return InSequence((*((selected,) * self.selections), measured))
 
-    def run(self, curator: Queryable, fit: Fit, by: Sequence[int]) -> tuple[Term, Estimate]:
+    def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
@@ -233,18 +255,29 @@ class OneRound:
         if selected.cut is not None:
             cuts.append(selected.cut)
         if separate_scan:
-            measured = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=feature)
-            # This round holds the selected feature alone, so its index here is 0.
-            sums = measured.sums(Candidate(0), self.noise)
+            of_cells = np.full(1 << len(cuts), feature)
+            sums = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=of_cells).sums(ALONE, self.noise)
         else:
             sums = answers.sums(selected, self.noise)
-        # A category whose first measurement shows that almost no records had a declared value is warned of. Numeric features
-        # are checked on the survey histograms.
-        if not fit.numeric[feature] and not any(term.feature == feature for term in fit.terms):
-            by_code = sums[..., self.loss.scored :].sum(axis=(0, 2))
-            deviation = self.noise.deviation * math.sqrt(sums.shape[0] * (sums.shape[2] - self.loss.scored))
-            curator.warnings += column_warnings(fit.encoder, {feature: by_code}, deviation, what="sums")
-        return self._term(fit, tuple(cuts), feature, sums)
+        self.warn(curator, fit, np.full(len(sums), feature), sums)
+        noise, numeric, prior = self.deviations, bool(fit.numeric[feature]), self.loss.prior
+        gradient, curvature = self.scaled(fit, sums)
+        if cuts:
+            estimate = estimated(gradient, curvature, *noise, numeric=numeric, prior=prior)
+            return self.term(cuts, np.array(feature), sums, estimate.steps), estimate
+        before = fit.curves[feature] / self.loss.unit
+        sums_of_codes = gradient[0], curvature[0]
+        estimate, steps = fit.visits.steps(feature, sums_of_codes, noise, before, numeric=numeric, prior=prior)
+        return self.term(cuts, np.array(feature), sums, steps[None]), estimate
+
+    def warn(self, curator: Queryable, fit: Fit, feature: Integers, sums: Integers) -> None:
+        """Warn of a category, a feature of cells (cells,), whose first sums show that almost no records had a declared value."""
+        # Numeric features are checked on the survey histograms.
+        measured = {j for term in fit.terms for j in term.feature.tolist()}
+        for j in sorted(set(feature[~fit.numeric[feature]].tolist()) - measured):
+            own = sums[feature == j, : int(fit.encoder.n_codes[j]), self.loss.scored :]
+            deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
+            curator.warnings += column_warnings(fit.encoder, {j: own.sum(axis=(0, 2))}, deviation, what="sums")
 
     def _select(self, answers: Round, fit: Fit, taken: list[int], splits: Splits | None) -> Candidate:
         """Select by score minus a penalty, which follows from public and released numbers alone."""
@@ -265,33 +298,71 @@ class OneRound:
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
 
-    def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:
-        """Return the term of released sums (cells, codes, channels) and its estimate; update the curvature of all records."""
-        scored, multiple = self.loss.scored, self.loss.curvature
-        of_one = UNIT * self.loss.gradient_sd
-        gradient, curvature = sums[..., :scored] / of_one, sums[..., scored:] / (UNIT * multiple)
+    @property
+    def deviations(self) -> tuple[float, float]:
+        """The standard deviations of the noise of scaled gradients and curvatures."""
+        noise = self.noise.deviation
+        return noise / (UNIT * self.loss.gradient_sd), noise / (UNIT * self.loss.curvature)
+
+    def scaled(self, fit: Fit, sums: Integers) -> tuple[Floats, Floats]:
+        """Return gradients and curvatures of released sums (cells, codes, channels); update the curvature of all records."""
+        scored = self.loss.scored
+        gradient = sums[..., :scored] / (UNIT * self.loss.gradient_sd)
+        curvature = sums[..., scored:] / (UNIT * self.loss.curvature)
         fit.curvature = self.loss.curvature_of(curvature.sum(axis=(0, 1)))
-        noise, numeric, prior = self.noise.deviation, bool(fit.numeric[feature]), self.loss.prior
-        deviations = noise / of_one, noise / (UNIT * multiple)
-        if cuts:
-            estimate = estimated(gradient, curvature, *deviations, numeric=numeric, prior=prior)
-            steps = estimate.steps
-        else:
-            sums_of_codes, before = (gradient[0], curvature[0]), fit.curves[feature] / self.loss.unit
-            estimate, of_visits = fit.visits.steps(
-                feature, sums_of_codes, deviations, before, numeric=numeric, prior=prior
-            )
-            steps = of_visits[None]
+        return gradient, curvature
+
+    def term(
+        self, cuts: Sequence[Cut], feature: Integers, sums: Integers, steps: Floats, n_codes: Integers | None = None
+    ) -> Term:
         unit, deviation = max(1, round(UNIT * self.loss.unit)), max(1, round(UNIT * self.loss.gradient_sd))
-        return Term(cuts, feature, self.loss.votes(steps), sums, round(noise), unit, deviation), estimate
+        votes, noise = self.loss.votes(steps), round(self.noise.deviation)
+        return Term(tuple(cuts), feature, votes, sums, noise, unit, deviation, n_codes)
 
 
-def cuts_offered(fit: Fit, cuts: Sequence[Cut]) -> Truth:
-    """Return at which codes of all features a round may cut: not at a feature's last code, and no feature twice."""
+@dataclass(frozen=True, eq=False)
+class CellRound(OneRound):
+    """K cuts, shared by all cells, then in each cell a feature of its own: K + 1 selections, and one measurement.
+
+    Cells are disjoint, so the selections of all cells cost what one costs, and their measurements are one
+    (docs/proofs/hedgerow.md). A number may be cut again, a category only once.
+    """
+
+    @property
+    def selections(self) -> int:
+        return self.cuts + 1
+
+    def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
+        cuts: list[Cut] = []
+        halvings, answers, rule = fit.halvings[self.cuts > 1], None, self.loss.scores
+        for _ in range(self.cuts + 1):
+            answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
+            offered = cuts_offered(fit, cuts, again=fit.numeric)
+            if len(cuts) == self.cuts or not offered.any():
+                break
+            cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), offered))
+        assert answers is not None
+        sampling = UNIT * self.loss.gradient_sd * np.sqrt(np.maximum(fit.curvature, 0) / 2**halvings).sum()
+        one_code = self.noise.deviation * self.loss.scored + SAMPLING_PENALTY * sampling / math.sqrt(1 << len(cuts))
+        penalty = np.minimum(np.rint(np.sqrt(2 / np.pi * fit.encoder.n_codes) * one_code), LARGEST_PENALTY)
+        feature = answers.select_by_cell(self.selection, penalty.astype(np.int64))
+        sums = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=feature).sums(ALONE, self.noise)
+        self.warn(curator, fit, feature, sums)
+        n_codes = fit.encoder.n_codes[feature]
+        used = np.arange(sums.shape[1]) < n_codes[:, None]
+        sums = sums * used[..., None]
+        gradient, curvature = self.scaled(fit, sums)
+        steps = steps_by_cell(gradient, curvature, *self.deviations, used, feature, self.loss.prior)
+        return self.term(cuts, feature, sums, steps, n_codes), None
+
+
+def cuts_offered(fit: Fit, cuts: Sequence[Cut], again: Truth | None = None) -> Truth:
+    """Return at which codes of all features a round may cut: not at a feature's last code; twice only those marked ``again``."""
     offered = np.ones(int(fit.offsets[-1]), dtype=np.bool_)
     offered[fit.offsets[1:] - 1] = False
     for cut in cuts:
-        offered[fit.offsets[cut.by] : fit.offsets[cut.by + 1]] = False
+        if again is None or not again[cut.by]:
+            offered[fit.offsets[cut.by] : fit.offsets[cut.by + 1]] = False
     return offered
 
 

@@ -160,11 +160,30 @@ def moved_term(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) 
             cells = cells[(cells >> digit & 1) == side[0]]
         else:
             cuts.insert(0, Cut(place_of[cut.by], side))
-    at = codes[term.feature]
-    sums = None if term.sums is None else term.sums[cells][:, at]
-    return replace(
-        term, cuts=tuple(cuts), feature=place_of[term.feature], votes=term.votes[cells][:, at], sums=sums, noise=0
+    feature, (at, n_codes) = (
+        np.array([place_of[j] for j in term.feature[cells].tolist()]),
+        old_codes(term, codes, cells),
     )
+    votes, sums = term.votes[cells[:, None], at], None if term.sums is None else term.sums[cells[:, None], at]
+    known = None if term.n_codes is None else n_codes
+    moved = replace(term, cuts=tuple(cuts), feature=feature, votes=votes, sums=sums, noise=0, n_codes=known)
+    return cleared(moved)
+
+
+def old_codes(term: Term, codes: Sequence[Integers], cells: Integers) -> tuple[Integers, Integers]:
+    """Return the old code of each new one in some cells, (cells, codes), and how many new codes each cell's feature has."""
+    features = term.feature[cells].tolist()
+    n_codes = np.array([len(codes[j]) for j in features])
+    at = np.zeros((len(cells), int(n_codes.max())), dtype=np.int64)
+    for row, j in zip(at, features, strict=True):
+        row[: len(codes[j])] = codes[j]
+    return at, n_codes
+
+
+def cleared(term: Term) -> Term:
+    """Return a term with zeros beyond the codes of each cell's feature."""
+    used = term.used[..., None]
+    return replace(term, votes=term.votes * used, sums=None if term.sums is None else term.sums * used)
 
 
 def whole(votes: npt.NDArray[np.floating[Any]]) -> Integers:
@@ -194,7 +213,15 @@ def together(start: AdditiveModel, own: AdditiveModel) -> AdditiveModel:
     for model in (start, own):
         codes = codes_in(model.encoder, encoder)
         for term in model.terms:
-            of_cuts, at = tuple(Cut(cut.by, cut.side[codes[cut.by]]) for cut in term.cuts), codes[term.feature]
-            sums = None if term.sums is None else (term.sums // np.bincount(at)[:, None])[:, at]
-            terms.append(replace(term, cuts=of_cuts, votes=term.votes[:, at], sums=sums, noise=0))
+            of_cuts = tuple(Cut(cut.by, cut.side[codes[cut.by]]) for cut in term.cuts)
+            every = np.arange(len(term.votes))
+            (at, n_codes), sums = old_codes(term, codes, every), None
+            if term.sums is not None:
+                shares = np.ones(term.votes.shape[:2], dtype=np.int64)
+                for row, j in zip(shares, term.feature.tolist(), strict=True):
+                    row[: int(codes[j].max()) + 1] = np.bincount(codes[j])
+                sums = (term.sums // shares[..., None])[every[:, None], at]
+            known = None if term.n_codes is None else n_codes
+            finer = replace(term, cuts=of_cuts, votes=term.votes[every[:, None], at], sums=sums, noise=0, n_codes=known)
+            terms.append(cleared(finer))
     return replace(own, encoder=encoder, start=start.start + own.start, terms=tuple(terms), parts=(start, own))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.arrays import Integers, Truth
+from hedgerow.arrays import Integers, Truth, frozen_copy
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
@@ -197,7 +197,7 @@ class Queryable:
         cuts: Sequence[Cut] = (),
         splits: Splits | None = None,
         *,
-        feature: int | None = None,
+        feature: Integers | None = None,
         whole: bool = False,
         halvings: int = 0,
         before: Round | None = None,
@@ -205,20 +205,21 @@ class Queryable:
         """Return a round that answers queries about the sums of a rule's channels, in each cell of released cuts; it is free.
 
         ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
-        released. A round of one ``feature`` answers about the codes of that feature only, and accepts no splits. A ``whole``
-        round answers about all records together, and accepts neither splits nor cuts. With ``halvings`` it reads only the
-        records of that ``draw_sample``, and their own margins. ``before`` is the round of the same rule and records with all
+        released. With ``feature`` (cells,) it answers about the codes of one feature in each cell, and accepts no splits. A
+        ``whole`` round answers about all records together, and accepts neither splits nor cuts. With ``halvings`` it reads only
+        the records of that ``draw_sample``, and their own margins. ``before`` is the round of the same rule and records with all
         cuts except the last, after which no code or margin changed. Then only one side of the last cut is added up, and the
         other side is the difference.
         """
         if (whole and cuts) or ((whole or feature is not None) and splits is not None):
-            raise ConfigurationError("a whole round takes no cuts, and it and that of one feature no splits.")
+            raise ConfigurationError("a whole round takes no cuts, and it and that of one feature a cell no splits.")
         if before is not None and (whole or feature is not None or splits is not None or votes is not None):
             raise ConfigurationError("with the round before there are no votes and no splits, and all features.")
         with self._lock:
             table = self._samples.get(halvings) if halvings else self._table
             if table is None:
                 raise ConfigurationError("no such sample was drawn; call draw_sample first.")
+            feature = None if feature is None else frozen_copy(feature, np.int64)
             check_cuts(cuts, splits, table.offsets, feature)
             groups = None if splits is None else splits.groups
             skipped = cuts[-1].halves(len(cuts)) if before is not None and cuts else None

@@ -17,11 +17,13 @@ from hedgerow.table import Cells, ChannelRule, CodeGroups
 
 
 def check_cuts(
-    cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], feature: int | None = None
+    cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], feature: Integers | None = None
 ) -> None:
-    """Raise ConfigurationError if cuts or a feature do not fit the table: a record would be in several cells, or in none."""
+    """Raise ConfigurationError if cuts or features do not fit the table: a record would be in several cells, or in none."""
     codes = np.diff(offsets).tolist()
-    sound = feature is None or 0 <= feature < len(codes)
+    sound = feature is None or (
+        feature.shape == (1 << len(cuts),) and bool(np.all((feature >= 0) & (feature < len(codes))))
+    )
     sound = sound and all(
         0 <= cut.by < len(codes) and len(cut.side) == codes[cut.by] and set(cut.side.tolist()) == {0, 1} for cut in cuts
     )
@@ -218,6 +220,17 @@ class Round:
         if row == 0 or self._splits is None:
             return Candidate(feature)
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
+
+    def select_by_cell(self, mechanism: Selection, penalty: Integers) -> Integers:
+        """Return a feature for each cell, (cells,), chosen by its absolute scored sums there minus a public penalty (features,).
+
+        A record moves the scores of one cell only, so the selections of all cells together cost what one costs. Every cell
+        selects, also one without records.
+        """
+        self._check(mechanism)
+        by_code = np.abs(self._by_code[..., : self._rule.scored]).sum(axis=2)
+        scores = np.add.reduceat(by_code, self._offsets[:-1], axis=1) - penalty
+        return np.asarray(self._randomness.draw(mechanism, scores, np.ones(scores.shape, dtype=np.bool_)))
 
     def _check(self, mechanism: Selection) -> None:
         if not self._rule.scored:

@@ -8,6 +8,7 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
+import numpy as np
 from sklearn.base import clone
 
 from hedgerow.additive.curves import condition, explained
@@ -209,7 +210,7 @@ MOST_CUTS = {"no_interactions": 0, "pairwise": 1, None: None}
 
 @dataclass(frozen=True, eq=False)
 class CellCurves:
-    """How a feature changes the margin in each cell of cuts of other features, as released.
+    """How a feature changes the margin in each cell of cuts, as released.
 
     Parameters
     ----------
@@ -220,7 +221,8 @@ class CellCurves:
     labels : tuple of str
         What each code of the feature means.
     curves : ndarray of shape (2, ..., 2, codes, classes), for two classes (2, ..., 2, codes)
-        A curve for each side of each cut, the first side first, in log-odds. For two classes: of the second class.
+        A curve for each side of each cut, the first side first, in log-odds. For two classes: of the second class. NaN in cells
+        that have another feature in bins.
     """
 
     feature: str
@@ -350,17 +352,20 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         names = model.encoder.schema.names
         by_features = defaultdict[tuple[int, ...], list[tuple[float, CellCurves]]](list)
         for term in joined(model.terms):
-            total += (spread := float(term.spread().sum()))
-            if term.cuts:
-                votes = term.votes.reshape(*(2 for _ in term.cuts), -1, term.columns)
-                curves = self._order.margins(model.shown(votes / model.vote_steps))
+            spread, of_cuts = term.spread(), len(term.cuts)
+            total += float(spread.sum())
+            for own, j in zip(spread[of_cuts:], term.features[of_cuts:] if of_cuts else (), strict=False):
+                cells = term.feature == j
+                votes = np.where(cells[:, None, None], term.votes, np.nan)[:, : len(self._labels(j))]
+                curves = model.shown(votes.reshape(*(2 for _ in term.cuts), -1, term.columns) / model.vote_steps)
                 conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
-                part = CellCurves(names[term.feature], conditions, tuple(self._labels(term.feature)), curves)
-                by_features[tuple(sorted(term.features))].append((spread, part))
+                part = CellCurves(names[j], conditions, tuple(self._labels(j)), self._order.margins(curves))
+                features = {j, *(cut.by for cut in term.cuts)}
+                by_features[tuple(sorted(features))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
         groups = [
             Interaction(
                 tuple(names[j] for j in features),
-                sum(spread for spread, _ in parts) / total if total > 0 else 0.0,
+                float(sum(spread for spread, _ in parts)) / total if total > 0 else 0.0,
                 tuple(part for _, part in parts),
             )
             for features, parts in by_features.items()

@@ -210,21 +210,23 @@ def pack_some(codes, channels, used, offsets, cut_by, cut_side, skipped, part, r
 
 @compiled
 def pack_one(codes, channels, used, feature, cut_by, cut_side, part, packed):
-    """Add the first ``used`` channels of every record to packed[cell, its code of ``feature``], as ``pack`` does.
+    """Add the first ``used`` channels of every record to packed[cell, its code of feature[cell]], as ``pack`` does.
 
-    IN codes (records, features), channels (records, channels) int64, cut_by (cuts,), cut_side (cuts, codes).
-    OUT part (records,) uint64 for its own use.  INOUT packed (cells, codes of the feature, pairs) int64.
+    IN codes (records, features), channels (records, channels) int64, feature (cells,), cut_by (cuts,), cut_side (cuts, codes).
+    OUT part (records,) uint64 for its own use.  INOUT packed (cells, codes of the features, pairs) int64.
     """
-    feature, pairs = np.uint64(feature), packed.shape[2]
+    pairs = packed.shape[2]
     _write_cells(codes, cut_by, cut_side, part)
     if used == 2:  # the shape of most measurements, in less time
         first, second = np.uint64(0), np.uint64(1)
         for record in range(np.uint64(codes.shape[0])):
             both = (channels[record, first] << 32) + channels[record, second]
-            packed[part[record], np.uint64(codes[record, feature]), first] += both
+            cell = part[record]
+            packed[cell, np.uint64(codes[record, np.uint64(feature[cell])]), first] += both
         return
     for record in range(np.uint64(codes.shape[0])):
-        cell, code = part[record], np.uint64(codes[record, feature])
+        cell = part[record]
+        code = np.uint64(codes[record, np.uint64(feature[cell])])
         for pair in range(pairs):
             both = channels[record, pair] << 32 if used > 1 else channels[record, pair]
             if pairs + pair < used:

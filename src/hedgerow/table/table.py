@@ -102,14 +102,15 @@ class Layout:
     """What divides sums of channels, besides the codes of each feature.
 
     ``cells`` are those of released cuts, ``groups`` partitions within each cell. Records in ``skipped`` cells (cells,) are not
-    added up; this excludes groups and a feature. With ``feature`` sums are by the codes of that feature only. With ``whole`` all
-    records are added up as if they had one code; this excludes cells and groups. Both take a fraction of the time.
+    added up; this excludes groups and a feature. With ``feature`` (cells,) sums are by the codes of one feature in each cell.
+    With ``whole`` all records are added up as if they had one code; this excludes cells and groups. Both take a fraction of the
+    time.
     """
 
     cells: Cells = field(default_factory=Cells)
     groups: CodeGroups | None = None
     whole: bool = False
-    feature: int | None = None
+    feature: Integers | None = None
     skipped: Truth | None = None
 
     def offsets(self, offsets: Integers) -> Integers:
@@ -118,7 +119,7 @@ class Layout:
             return np.arange(2)
         if self.feature is None:
             return offsets
-        return np.asarray(offsets[self.feature : self.feature + 2] - offsets[self.feature])
+        return np.array([0, np.diff(offsets)[self.feature].max()])
 
     @property
     def n_parts(self) -> int:

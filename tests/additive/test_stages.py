@@ -1,5 +1,6 @@
 """The plan of HedgerowClassifier: stages state what they ask, and the curator sees to it that no round costs more."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -71,9 +72,9 @@ def fitted(plan, **given):
     """Return a plan's model, its curator, and the rounds that it made: units, cuts at most, and the term."""
     made = []
 
-    def one(stage, units, cuts):
+    def one(stage, units, cuts, *kind):
         made.append((units, cuts))
-        return right(stage, units, cuts)
+        return right(stage, units, cuts, *kind)
 
     right, curator = Rounds.one, curator_of(plan, **given)
     with pytest.MonkeyPatch.context() as patch:
@@ -182,8 +183,8 @@ def test_the_plan_spends_all_of_its_claim(epsilon, delta, adjacency):
 def twice_the_budget(patch):
     right = Rounds.one
 
-    def one(self, units, cuts):
-        made = right(self, units, cuts)
+    def one(self, units, cuts, *kind):
+        made = right(self, units, cuts, *kind)
         return replace(made, budget=made.budget * 2)
 
     patch.setattr(Rounds, "one", one)
@@ -303,7 +304,7 @@ def test_no_round_has_more_cuts_than_it_may(limit):
 
 
 def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
-    _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
+    _, _, made = fitted(plan_of(20, Fraction(1, 10**6), rules=replace(RULES, min_snr_for_cells=math.inf)))
     cuts = [most for _, most, _ in made]
     first = next(number for number, most in enumerate(cuts) if most)
     assert 2 <= first <= RULES.rounds_before_cuts
@@ -320,9 +321,7 @@ def test_of_few_records_no_round_has_cuts(delta):
 
 
 def course_at(precision):
-    return RoundSchedule(
-        plan_of(20, Fraction(1, 10**6)), precision, BUDGET_UNITS, may_cut=precision >= RULES.min_snr_for_cuts
-    )
+    return RoundSchedule(plan_of(20, Fraction(1, 10**6)), precision, BUDGET_UNITS)
 
 
 def seen(*evidence):
@@ -365,7 +364,7 @@ def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])
 def test_units_of_rounds_of_any_size_add_up(size):
-    course = RoundSchedule(plan_of(1), 100.0, BUDGET_UNITS, may_cut=False)
+    course = RoundSchedule(plan_of(1), 100.0, BUDGET_UNITS)
     course.size = size
     spent = []
     while units := course.next_units():
@@ -416,7 +415,7 @@ def test_a_plan_is_made_in_few_steps(monkeypatch):
 @pytest.mark.parametrize("found", [1.0, -0.5])
 def test_many_features_that_matter_ask_for_smaller_rounds(found):
     """After six rounds in a row on a new feature each that is likely to matter; at most to a quarter."""
-    course = RoundSchedule(plan_of(1, Fraction(1, 10**6)), 400.0, BUDGET_UNITS, may_cut=True)
+    course = RoundSchedule(plan_of(1, Fraction(1, 10**6)), 400.0, BUDGET_UNITS)
     sizes = []
     for feature in [*range(14), *range(14)]:
         sizes.append(course.next_units())

@@ -41,6 +41,7 @@ LAYOUTS = (
     Layout(CUTS, GROUPS),
     Layout(CUTS, feature=np.full(CUTS.n_cells, 1)),
     Layout(feature=np.array([2])),
+    Layout(CUTS, feature=np.arange(CUTS.n_cells) % 3),
 )
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)
@@ -438,7 +439,7 @@ def test_answers_have_as_many_cells_as_their_questions_say():
         (Sums(Channels()), 10 * 3, True),
         *(
             (Sums(Channels(), None, own), size, True)
-            for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6), strict=True)
+            for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6, 60), strict=True)
         ),
     ):
         assert np.prod(query.shape(N_CODES, 3)) == size

@@ -153,6 +153,18 @@ class Survey:
             into[feature] = np.append(merged, merged[-1] + 1)
         return into
 
+    def masses(self, histograms: Mapping[int, Integers], into: list[Integers]) -> Floats:
+        """Return how many records each merged code has, (codes of all features,), 0 where noise hides it; 1 of categories."""
+        masses = []
+        for feature, codes in enumerate(into):
+            members = np.bincount(codes)
+            if feature in histograms and self._noise is not None:
+                mass = np.bincount(codes, histograms[feature])
+                masses.append(np.where(mass > CLEAR * self._noise.deviation * np.sqrt(members), mass, 0))
+            else:
+                masses.append(np.ones(len(members)))
+        return np.concatenate(masses)
+
 
 def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tuple[str, ...]:
     """Return a warning if a released number of records, the sum of so many counts, does not stand out from its noise.

@@ -20,7 +20,7 @@ from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, PublicChoice
@@ -125,15 +125,15 @@ class InitialQueries:
         estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
-    def merge(self, curator: Queryable, bins: int, records: float) -> Encoder:
-        """Merge the records' fine bins to about ``bins``, and return the encoder of the merged bins."""
+    def merge(self, curator: Queryable, bins: int, records: float) -> tuple[Encoder, Floats]:
+        """Merge the records' fine bins to about ``bins``; return the encoder of the merged bins, and the mass of each code."""
         # ``records`` is the sum of ``n_counts`` noisy counts.
         histograms = self.survey.histograms(curator.open_round(Ones()))
         total = records, self._noise.deviation * math.sqrt(self.n_counts)
         curator.warnings += self.survey.column_warnings(histograms, total)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
-        return self.survey.encoder.merged(merges)
+        return self.survey.encoder.merged(merges), self.survey.masses(histograms, merges)
 
 
 class Rounds:
@@ -254,8 +254,8 @@ class AdditivePlan:
         if self._votes is not None:
             start = self._initial_queries.beyond(curator, self._votes, start)
         snr = self._snr(start.records)
-        encoder = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
-        fit = Fit(encoder, start.curvature, start.margins, *self._draw_samples(curator, start.records))
+        encoder, mass = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
+        fit = Fit(encoder, mass, start.curvature, start.margins, *self._draw_samples(curator, start.records))
         schedule = RoundSchedule(self, snr, self._stage.units, start.spread)
         self._boost(curator, fit, snr, schedule, self._stage.one)
         margins = start.margins

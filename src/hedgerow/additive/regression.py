@@ -140,10 +140,9 @@ class RegressionPlan(AdditivePlan):
             if left is not None:
                 steps = loss.link.grid.steps
                 start, spread = replace(loss, clip=steps).shift(left.mean / steps, 1.0), left.around(left.mean)
-        encoder = initial.merge(curator, self._bins_for(snr), outcome.records)
-        fit = Fit(
-            encoder, np.array([outcome.records]), np.array([start]), *self._draw_samples(curator, outcome.records)
-        )
+        encoder, mass = initial.merge(curator, self._bins_for(snr), outcome.records)
+        samples = self._draw_samples(curator, outcome.records)
+        fit = Fit(encoder, mass, np.array([outcome.records]), np.array([start]), *samples)
         units = self._stage.units - math.ceil(self._stage.units * initial.final_share)
         if snr < rules.min_snr:
             units = 0

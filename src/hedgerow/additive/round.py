@@ -23,7 +23,7 @@ from hedgerow.privacy.accounting import Event
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder
-from hedgerow.table import Cells
+from hedgerow.table import CellBins, Cells
 from hedgerow.texts import short_repr
 
 Codes = npt.NDArray[np.unsignedinteger]
@@ -39,6 +39,8 @@ MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with miss
 # Keeps score minus penalty within int64; reached only near the samplers' largest noise
 LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
+CELL_GROUPS = 8  # of a number's codes in each cell of a ``CellRound``
+LEAST_MASS = 1e-3  # of a code in groups of about the same mass, as a share of its feature's mean
 ALONE = Candidate(0)  # in a round that holds the codes of one feature in each cell
 
 
@@ -168,15 +170,23 @@ class Terms:
 class Fit:
     """What a fit has released so far, for its next rounds.
 
-    ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records, which start with ``margins`` (columns,).
+    ``encoder`` has merged bins; ``mass`` (codes of all features,) is the share of each code among its feature's, 0 where noise
+    hides it; ``curvature`` (scored channels,) is that of all records, which start with ``margins`` (columns,).
     Selections read each record with probability 2**-n (n = 0: all). n is ``curve_halvings`` in rounds of at most one cut,
     ``cut_halvings`` in rounds of several.
     """
 
     def __init__(
-        self, encoder: Encoder, curvature: Floats, margins: Integers, curve_halvings: int = 0, cut_halvings: int = 0
+        self,
+        encoder: Encoder,
+        mass: Floats,
+        curvature: Floats,
+        margins: Integers,
+        curve_halvings: int = 0,
+        cut_halvings: int = 0,
     ) -> None:
-        self.encoder, self.curvature, self.halvings = encoder, curvature, (curve_halvings, cut_halvings)
+        self.encoder, self.mass, self.curvature = encoder, mass, curvature
+        self.halvings = curve_halvings, cut_halvings
         self.terms: list[Term] = []
         self.visits = Visits()
         # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
@@ -255,8 +265,9 @@ class OneRound:
         if selected.cut is not None:
             cuts.append(selected.cut)
         if separate_scan:
-            of_cells = np.full(1 << len(cuts), feature)
-            sums = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=of_cells).sums(ALONE, self.noise)
+            codes = np.tile(np.arange(int(fit.encoder.n_codes[feature])), (1 << len(cuts), 1))
+            bins = CellBins(np.full(len(codes), feature), codes)
+            sums = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins).sums(ALONE, self.noise)
         else:
             sums = answers.sums(selected, self.noise)
         self.warn(curator, fit, np.full(len(sums), feature), sums)
@@ -325,7 +336,7 @@ class CellRound(OneRound):
     """K cuts, shared by all cells, then in each cell a feature of its own: K + 1 selections, and one measurement.
 
     Cells are disjoint, so the selections of all cells cost what one costs, and their measurements are one
-    (docs/proofs/hedgerow.md). A number may be cut again, a category only once.
+    (docs/proofs/hedgerow.md). A number may be cut again, a category only once. A feature's codes are measured in groups.
     """
 
     @property
@@ -342,18 +353,59 @@ class CellRound(OneRound):
                 break
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), offered))
         assert answers is not None
+        group, n_groups = grouped_codes(fit, cuts)
         sampling = UNIT * self.loss.gradient_sd * np.sqrt(np.maximum(fit.curvature, 0) / 2**halvings).sum()
-        one_code = self.noise.deviation * self.loss.scored + SAMPLING_PENALTY * sampling / math.sqrt(1 << len(cuts))
-        penalty = np.minimum(np.rint(np.sqrt(2 / np.pi * fit.encoder.n_codes) * one_code), LARGEST_PENALTY)
-        feature = answers.select_by_cell(self.selection, penalty.astype(np.int64))
-        sums = curator.open_round(self.loss, fit.pending_terms(), cuts, feature=feature).sums(ALONE, self.noise)
-        self.warn(curator, fit, feature, sums)
-        n_codes = fit.encoder.n_codes[feature]
-        used = np.arange(sums.shape[1]) < n_codes[:, None]
-        sums = sums * used[..., None]
+        one_group = self.noise.deviation * self.loss.scored + SAMPLING_PENALTY * sampling / math.sqrt(len(group))
+        penalty = np.minimum(np.rint(np.sqrt(2 / np.pi * n_groups) * one_group), LARGEST_PENALTY).astype(np.int64)
+        offered = (n_groups > 0) | (n_groups.max(axis=1, keepdims=True) == 0)  # no record can be in such a cell
+        feature = answers.select_by_cell(self.selection, group, penalty, offered)
+        n_codes, cells = fit.encoder.n_codes[feature], np.arange(len(feature))
+        used = np.arange(n_codes.max()) < n_codes[:, None]
+        # For each cell the groups of its feature's codes, (cells, codes)
+        at = np.minimum(fit.offsets[feature][:, None] + np.arange(n_codes.max()), len(fit.mass) - 1)
+        own = np.where(used, group[cells[:, None], at], 0)
+        bins = CellBins(feature, own)
+        sums = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins).sums(ALONE, self.noise)
+        known = np.arange(sums.shape[1]) < n_groups[cells, feature][:, None]
+        sums = sums * known[..., None]
         gradient, curvature = self.scaled(fit, sums)
-        steps = steps_by_cell(gradient, curvature, *self.deviations, used, feature, self.loss.prior)
-        return self.term(cuts, feature, sums, steps, n_codes), None
+        steps = steps_by_cell(gradient, curvature, *self.deviations, known, feature, self.loss.prior)
+        # Each code gets its group's step, and an even part of its sums.
+        members = np.zeros(sums.shape[:2], dtype=np.int64)
+        np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), used)
+        sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * used[..., None]
+        return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes), None
+
+
+def grouped_codes(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers]:
+    """Return the group of each code of each feature in each cell, (cells, codes), and how many there are, (cells, features).
+
+    Codes that a cell's cuts leave out have no group of their own. A number has at most ``CELL_GROUPS`` groups of about the same
+    mass, and one for missing values where these stand out of the noise; of a category each value is one.
+    """
+    cells = np.arange(1 << len(cuts))
+    possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)
+    for level, cut in enumerate(reversed(cuts)):
+        possible[:, fit.offsets[cut.by] : fit.offsets[cut.by + 1]] &= cut.side == (cells >> level & 1)[:, None]
+    groups, n_groups = (
+        np.zeros(possible.shape, dtype=np.int64),
+        np.zeros((len(cells), len(fit.numeric)), dtype=np.int64),
+    )
+    for j, (first, end) in enumerate(pairwise(fit.offsets.tolist())):
+        inside, mass = possible[:, first:end], fit.mass[first:end]
+        begins = inside.copy()
+        if fit.numeric[j]:
+            weight = np.where(inside, np.maximum(mass, LEAST_MASS * mass.mean()), 0)[:, :-1]
+            total = weight.sum(axis=1, keepdims=True)
+            middle = (np.cumsum(weight, axis=1) - weight / 2) / np.where(total > 0, total, 1)
+            part = np.where(inside[:, :-1], np.minimum((middle * CELL_GROUPS).astype(np.int64), CELL_GROUPS - 1), -1)
+            before = np.maximum.accumulate(np.pad(part, ((0, 0), (1, 0)), constant_values=-1), axis=1)[:, :-1]
+            many = inside[:, :-1].sum(axis=1) > CELL_GROUPS
+            begins[many, :-1] = (part > before)[many]
+            begins[:, -1] &= (mass[-1] > 0) | ~inside[:, :-1].any(axis=1)
+        n_groups[:, j] = begins.sum(axis=1)
+        groups[:, first:end] = np.maximum(np.cumsum(begins, axis=1) - 1, 0)
+    return groups, n_groups
 
 
 def cuts_offered(fit: Fit, cuts: Sequence[Cut], again: Truth | None = None) -> Truth:

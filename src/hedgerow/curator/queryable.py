@@ -26,6 +26,7 @@ from hedgerow.schema import Encoder
 from hedgerow.schema.features import Value
 from hedgerow.scores import Candidates
 from hedgerow.table import (
+    CellBins,
     ChannelRule,
     Frontier,
     Histogram,
@@ -197,7 +198,7 @@ class Queryable:
         cuts: Sequence[Cut] = (),
         splits: Splits | None = None,
         *,
-        feature: Integers | None = None,
+        bins: CellBins | None = None,
         whole: bool = False,
         halvings: int = 0,
         before: Round | None = None,
@@ -205,28 +206,31 @@ class Queryable:
         """Return a round that answers queries about the sums of a rule's channels, in each cell of released cuts; it is free.
 
         ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
-        released. With ``feature`` (cells,) it answers about the codes of one feature in each cell, and accepts no splits. A
+        released. With ``bins`` it answers about groups of the codes of one feature in each cell, and accepts no splits. A
         ``whole`` round answers about all records together, and accepts neither splits nor cuts. With ``halvings`` it reads only
         the records of that ``draw_sample``, and their own margins. ``before`` is the round of the same rule and records with all
         cuts except the last, after which no code or margin changed. Then only one side of the last cut is added up, and the
         other side is the difference.
         """
-        if (whole and cuts) or ((whole or feature is not None) and splits is not None):
-            raise ConfigurationError("a whole round takes no cuts, and it and that of one feature a cell no splits.")
-        if before is not None and (whole or feature is not None or splits is not None or votes is not None):
+        if (whole and cuts) or ((whole or bins is not None) and splits is not None):
+            raise ConfigurationError(
+                "a whole round takes no cuts, and it and that of one feature in each cell no splits."
+            )
+        if before is not None and (whole or bins is not None or splits is not None or votes is not None):
             raise ConfigurationError("with the round before there are no votes and no splits, and all features.")
         with self._lock:
             table = self._samples.get(halvings) if halvings else self._table
             if table is None:
                 raise ConfigurationError("no such sample was drawn; call draw_sample first.")
-            feature = None if feature is None else frozen_copy(feature, np.int64)
-            check_cuts(cuts, splits, table.offsets, feature)
+            if bins is not None:  # read-only copies: what is checked is what is read
+                bins = CellBins(frozen_copy(bins.feature, np.int64), frozen_copy(bins.group, np.int64))
+            check_cuts(cuts, splits, table.offsets, bins)
             groups = None if splits is None else splits.groups
             skipped = cuts[-1].halves(len(cuts)) if before is not None and cuts else None
-            layout = Layout(cells_of(cuts), groups, whole=whole, feature=feature, skipped=skipped)
+            layout = Layout(cells_of(cuts), groups, whole=whole, bins=bins, skipped=skipped)
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
-                check_cuts(cuts, splits, offsets, feature)
+                check_cuts(cuts, splits, offsets, bins)
                 of = (self, self._changes, halvings, rule)
                 if before is not None and (
                     not cuts or before._splits is not None or (before._of, before._cuts) != (of, tuple(cuts[:-1]))

@@ -13,16 +13,19 @@ from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Event
-from hedgerow.table import Cells, ChannelRule, CodeGroups
+from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups
 
 
 def check_cuts(
-    cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], feature: Integers | None = None
+    cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], bins: CellBins | None = None
 ) -> None:
-    """Raise ConfigurationError if cuts or features do not fit the table: a record would be in several cells, or in none."""
+    """Raise ConfigurationError if cuts or bins do not fit the table: a record would be in several cells, or in none."""
     codes = np.diff(offsets).tolist()
-    sound = feature is None or (
-        feature.shape == (1 << len(cuts),) and bool(np.all((feature >= 0) & (feature < len(codes))))
+    sound = bins is None or (
+        bins.feature.shape == (1 << len(cuts),)
+        and bool(np.all((bins.feature >= 0) & (bins.feature < len(codes))))
+        and bins.group.shape == (1 << len(cuts), int(np.diff(offsets)[bins.feature].max()))
+        and int(bins.group.min()) >= 0
     )
     sound = sound and all(
         0 <= cut.by < len(codes) and len(cut.side) == codes[cut.by] and set(cut.side.tolist()) == {0, 1} for cut in cuts
@@ -221,16 +224,22 @@ class Round:
             return Candidate(feature)
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
 
-    def select_by_cell(self, mechanism: Selection, penalty: Integers) -> Integers:
-        """Return a feature for each cell, (cells,), chosen by its absolute scored sums there minus a public penalty (features,).
+    def select_by_cell(self, mechanism: Selection, group: Integers, penalty: Integers, offered: Truth) -> Integers:
+        """Return a feature for each cell, (cells,), chosen by its absolute scored sums there minus a public penalty.
 
-        A record moves the scores of one cell only, so the selections of all cells together cost what one costs. Every cell
-        selects, also one without records.
+        ``group`` (cells, codes of all features) is the group of each code of a feature, by which its records are summed;
+        ``penalty`` and ``offered`` are of shape (cells, features), and every cell is offered one. A record moves the scores of
+        one cell only, so the selections of all cells together cost what one costs. Every cell selects, also one without records.
         """
         self._check(mechanism)
-        by_code = np.abs(self._by_code[..., : self._rule.scored]).sum(axis=2)
-        scores = np.add.reduceat(by_code, self._offsets[:-1], axis=1) - penalty
-        return np.asarray(self._randomness.draw(mechanism, scores, np.ones(scores.shape, dtype=np.bool_)))
+        by_code = self._by_code[..., : self._rule.scored]
+        cells, channels, width = len(by_code), by_code.shape[2], int(group.max()) + 1
+        feature = np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets))
+        place = ((np.arange(cells)[:, None] * len(penalty[0]) + feature) * width + group).reshape(-1)
+        sums = np.zeros((cells * len(penalty[0]) * width, channels), dtype=np.int64)
+        np.add.at(sums, place, by_code.reshape(-1, channels))
+        scores = np.abs(sums).reshape(cells, len(penalty[0]), -1).sum(axis=2) - penalty
+        return np.asarray(self._randomness.draw(mechanism, scores, offered))
 
     def _check(self, mechanism: Selection) -> None:
         if not self._rule.scored:

@@ -17,6 +17,7 @@ from hedgerow.table.reading import (
     unpacked,
 )
 from hedgerow.table.table import (
+    CellBins,
     CellCounts,
     Cells,
     ChannelRule,

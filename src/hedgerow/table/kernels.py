@@ -209,11 +209,11 @@ def pack_some(codes, channels, used, offsets, cut_by, cut_side, skipped, part, r
 
 
 @compiled
-def pack_one(codes, channels, used, feature, cut_by, cut_side, part, packed):
-    """Add the first ``used`` channels of every record to packed[cell, its code of feature[cell]], as ``pack`` does.
+def pack_one(codes, channels, used, feature, group, cut_by, cut_side, part, packed):
+    """Add the first ``used`` channels of every record to packed[cell, group[cell, code of feature[cell]]], as ``pack`` does.
 
-    IN codes (records, features), channels (records, channels) int64, feature (cells,), cut_by (cuts,), cut_side (cuts, codes).
-    OUT part (records,) uint64 for its own use.  INOUT packed (cells, codes of the features, pairs) int64.
+    IN codes (records, features), channels (records, channels) int64, feature (cells,), group (cells, codes), cut_by (cuts,),
+    cut_side (cuts, codes).  OUT part (records,) uint64 for its own use.  INOUT packed (cells, groups, pairs) int64.
     """
     pairs = packed.shape[2]
     _write_cells(codes, cut_by, cut_side, part)
@@ -222,16 +222,17 @@ def pack_one(codes, channels, used, feature, cut_by, cut_side, part, packed):
         for record in range(np.uint64(codes.shape[0])):
             both = (channels[record, first] << 32) + channels[record, second]
             cell = part[record]
-            packed[cell, np.uint64(codes[record, np.uint64(feature[cell])]), first] += both
+            code = np.uint64(codes[record, np.uint64(feature[cell])])
+            packed[cell, np.uint64(group[cell, code]), first] += both
         return
     for record in range(np.uint64(codes.shape[0])):
         cell = part[record]
-        code = np.uint64(codes[record, np.uint64(feature[cell])])
+        own = np.uint64(group[cell, np.uint64(codes[record, np.uint64(feature[cell])])])
         for pair in range(pairs):
             both = channels[record, pair] << 32 if used > 1 else channels[record, pair]
             if pairs + pair < used:
                 both += channels[record, pairs + pair]
-            packed[cell, code, pair] += both
+            packed[cell, own, pair] += both
 
 
 @compiled

@@ -202,8 +202,9 @@ class MemoryTable:
                     kernels.unpack(packed, out)
                     unpacked = 0
                 own = part[: len(codes)]
-                if layout.feature is not None:
-                    kernels.pack_one(codes, channels, used, layout.feature, *parts_of[:2], own, packed)
+                if layout.bins is not None:
+                    of_cells = layout.bins.feature, layout.bins.group
+                    kernels.pack_one(codes, channels, used, *of_cells, *parts_of[:2], own, packed)
                 elif layout.skipped is not None:
                     kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.skipped, own, row, packed)
                 else:

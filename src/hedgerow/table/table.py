@@ -98,28 +98,37 @@ class CodeGroups:
 
 
 @dataclass(frozen=True, eq=False)
+class CellBins:
+    """In each cell the groups of the codes of one feature."""
+
+    feature: Integers  # (cells,)
+    group: Integers  # (cells, codes): the group of each of the feature's codes, from 0 on. Columns beyond its codes are not read
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.group.max()) + 1
+
+
+@dataclass(frozen=True, eq=False)
 class Layout:
     """What divides sums of channels, besides the codes of each feature.
 
     ``cells`` are those of released cuts, ``groups`` partitions within each cell. Records in ``skipped`` cells (cells,) are not
-    added up; this excludes groups and a feature. With ``feature`` (cells,) sums are by the codes of one feature in each cell.
-    With ``whole`` all records are added up as if they had one code; this excludes cells and groups. Both take a fraction of the
-    time.
+    added up; this excludes groups and bins. With ``bins`` sums are by the groups of one feature's codes in each cell. With
+    ``whole`` all records are added up as if they had one code; this excludes cells and groups. Both take a fraction of the time.
     """
 
     cells: Cells = field(default_factory=Cells)
     groups: CodeGroups | None = None
     whole: bool = False
-    feature: Integers | None = None
+    bins: CellBins | None = None
     skipped: Truth | None = None
 
     def offsets(self, offsets: Integers) -> Integers:
         """Return the position of the first of the codes that divide sums, among those of all features, and their number."""
         if self.whole:
             return np.arange(2)
-        if self.feature is None:
-            return offsets
-        return np.array([0, np.diff(offsets)[self.feature].max()])
+        return offsets if self.bins is None else np.array([0, self.bins.n_groups])
 
     @property
     def n_parts(self) -> int:

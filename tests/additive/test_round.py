@@ -62,7 +62,9 @@ def of_codes(n_codes, numeric):
 
 def fit_of(schema=MIXED, bins=10):
     columns = 1 if len(schema.classes) == 2 else len(schema.classes)
-    return Fit(Encoder(schema, bins), np.array([500.0] * columns), np.zeros(columns, dtype=np.int64))
+    encoder = Encoder(schema, bins)
+    mass = np.ones(int(encoder.n_codes.sum()))
+    return Fit(encoder, mass, np.array([500.0] * columns), np.zeros(columns, dtype=np.int64))
 
 
 # What it asks, and what it costs.
@@ -223,7 +225,8 @@ def law(records, cuts, told=UNTOLD, codes=CODES, by=(0, 1)):
     assert ceiling.epsilon <= 1
 
     def run(source):
-        fit = Fit(of_codes(codes, NUMERIC[: len(codes)]), np.array([1.0]), np.zeros(1, dtype=np.int64))
+        encoder = of_codes(codes, NUMERIC[: len(codes)])
+        fit = Fit(encoder, np.ones(sum(codes)), np.array([1.0]), np.zeros(1, dtype=np.int64))
         curator = Queryable(make_table(records, codes, 2), ceiling, source)
         term, _ = one.run(curator, fit, by)
         return term.key

@@ -16,6 +16,7 @@ from hedgerow.reading.persons import Groups
 from hedgerow.schema import Encoder
 from hedgerow.scores import multiway
 from hedgerow.table import (
+    CellBins,
     CellCounts,
     Cells,
     ClassCounts,
@@ -193,9 +194,11 @@ LAYOUTS = {
     "groups": Layout(groups=GROUPS),
     "cells": Layout(CUTS),
     "groups in cells": Layout(CUTS, GROUPS),
-    "one feature": Layout(CUTS, feature=np.full(CUTS.n_cells, 1)),
-    "one feature of all": Layout(feature=np.array([2])),
-    "a feature of each cell": Layout(CUTS, feature=np.array([1, 0, 2, 2, 0, 1, 0, 2])),
+    "one feature": Layout(CUTS, bins=CellBins(np.full(8, 1), np.tile(np.arange(5), (8, 1)))),
+    "one feature of all": Layout(bins=CellBins(np.array([2]), np.array([[0, 1]]))),
+    "groups of a feature of each cell": Layout(
+        CUTS, bins=CellBins(np.array([1, 0, 2, 2, 0, 1, 0, 2]), np.arange(40).reshape(8, 5) * 7 % 4)
+    ),
 }
 
 
@@ -209,13 +212,13 @@ def parts_of(layout, code):
 
 
 def by_layout(layout, sums):
-    """Return of the sums of all codes (parts, 10, channels) those that a layout has; 0 beyond the codes of a cell's feature."""
-    if layout.feature is None:
+    """Return of the sums of all codes (parts, 10, channels) those that a layout has."""
+    if layout.bins is None:
         return sums
-    starts, widths = np.array([0, 3, 8]), np.array([3, 5, 2])
-    found = np.zeros((layout.n_parts, widths[layout.feature].max(), sums.shape[2]), dtype=np.int64)
-    for row, own, feature in zip(found, sums, layout.feature, strict=True):
-        row[: widths[feature]] = own[starts[feature] :][: widths[feature]]
+    found = np.zeros((layout.n_parts, layout.bins.n_groups, sums.shape[2]), dtype=np.int64)
+    for row, own, feature, group in zip(found, sums, layout.bins.feature, layout.bins.group, strict=True):
+        for code in range((3, 5, 2)[feature]):
+            row[group[code]] += own[(0, 3, 8)[feature] + code]
     return found
 
 
@@ -290,7 +293,7 @@ def test_sums_of_no_records_are_whole_zeros(name):
     found = table_of(codes, labels).answer(Sums(Channels(), None, LAYOUTS[name]))
     assert found.dtype == np.int64
     known = LAYOUTS[name]
-    assert np.array_equal(found, by_layout(known, np.zeros((known.n_parts, 10, 3))))
+    assert np.array_equal(found, by_layout(known, np.zeros((known.n_parts, 10, 3), dtype=np.int64)))
 
 
 @pytest.mark.parametrize("step", [1, 2, 7, 100])

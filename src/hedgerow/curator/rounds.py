@@ -231,8 +231,13 @@ class Round:
         ``penalty`` and ``offered`` are of shape (cells, features), and every cell is offered one. A record moves the scores of
         one cell only, so the selections of all cells together cost what one costs. Every cell selects, also one without records.
         """
-        self._check(mechanism)
         by_code = self._by_code[..., : self._rule.scored]
+        group = frozen_copy(group, np.int64)
+        if group.shape != by_code.shape[:2] or group.min() < 0:
+            raise ConfigurationError(
+                "each code of each feature needs a group in each cell, from 0 on; build them anew."
+            )
+        self._check(mechanism)
         cells, channels, width = len(by_code), by_code.shape[2], int(group.max()) + 1
         feature = np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets))
         place = ((np.arange(cells)[:, None] * len(penalty[0]) + feature) * width + group).reshape(-1)

@@ -120,16 +120,17 @@ def test_a_selection_has_its_share_of_the_budget_divided_by_their_number():
 
 
 def test_draws_are_charged_for_all_cells_whether_or_not_they_have_records(monkeypatch):
-    """A planted bug: the ceiling of draws from the cells that hold records, which is less than what is drawn."""
+    right, drawn = Asked._noisy, []
+    monkeypatch.setattr(Asked, "_noisy", lambda self, sums, noise: drawn.append(sums.size) or right(self, sums, noise))
     fit, table = fit_of(), make_table([(0, 0, 0, 0, 0, 0)] * 9, fit_of().encoder.n_codes, 2)
     one = CellRound(Logistic(2, normal=True), BUDGETS["concentrated"], 3, int(fit.encoder.n_codes.max()))
-    for draws in (cost(one.event).draws, 1 * one.most_codes * one.loss.channels):
-        curator = Queryable(table, replace(cost(one.event), draws=draws), Randomness(0))
-        if draws == cost(one.event).draws:
-            assert len(one.run(curator, fit)[0].votes) == 8
-        else:
-            with pytest.raises(BudgetExceeded):
-                one.run(curator, fit_of())
+    curator = Queryable(table, cost(one.event), Randomness(0))
+    assert len(one.run(curator, fit)[0].votes) == 8
+    assert drawn == [curator.total.draws]
+    assert drawn[0] % (8 * one.loss.channels) == 0
+    few = replace(cost(one.event), draws=one.most_codes * one.loss.channels)  # those of the only cell with records
+    with pytest.raises(BudgetExceeded):
+        one.run(Queryable(table, few, Randomness(0)), fit_of())
 
 
 @pytest.mark.parametrize("change", ["a group below 0", "another shape"])

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from hedgerow.additive.plan import (
     Rounds,
     RoundSchedule,
 )
-from hedgerow.additive.round import OneRound
+from hedgerow.additive.round import CellRound, OneRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded
@@ -84,12 +85,23 @@ def fitted(plan, **given):
     return model, curator, [(*what, term) for what, term in zip(made, model.terms, strict=True)]
 
 
+def kind_of(term):
+    return OneRound if term.n_codes is None else CellRound
+
+
 # What is charged.
+
+GIVEN = [{}, {"rounds": 7}, {"most_cuts": 0}, {"bins": 5, "most_cuts": 2}]
+BY_CELL = replace(RULES, min_snr_for_cells=0.0, curves_before_cells=1, cell_cuts=(2, 3))
+
+
+def ids_of(given):
+    return str({name: value if name != "rules" else "by cell" for name, value in given.items()})
 
 
 @of_both
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("given", [{}, {"rounds": 7}, {"most_cuts": 0}, {"bins": 5, "most_cuts": 2}], ids=str)
+@pytest.mark.parametrize("given", [*GIVEN, {"rules": BY_CELL}, {"rules": BY_CELL, "rounds": 7}], ids=ids_of)
 def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjacency, given):
     plan = plan_of(3, delta, adjacency, **given)
     planned = cost(plan.event)
@@ -97,7 +109,9 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     model, curator, made = fitted(plan)
     assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
     # Charged as it is stated, but for draws of merged bins; rounds with fewer cuts than they may have spend less.
-    asked = Sequence((plan._initial_queries.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
+    rounds = [plan._stage.one(units, cuts, kind_of(term)) for units, cuts, term in made]
+    assert any(kind_of(term) is CellRound for _, _, term in made) == ("rules" in given)
+    asked = Sequence((plan._initial_queries.event, *(one.event for one in rounds)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
     if not any(cuts for _, cuts, _ in made):
         assert curator.total.epsilon == cost(asked).epsilon
@@ -106,7 +120,7 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
 
 
 @of_both
-@pytest.mark.parametrize("most_cuts", [0, 1, 3, 5])
+@pytest.mark.parametrize("most_cuts", [0, 1, 3, 5, None])
 @pytest.mark.parametrize("classes", thinned([2, 3, 7], 2))
 def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
     """By every accountant with a delta; by epsilon without one, which is all that a pure ceiling limits."""
@@ -114,8 +128,9 @@ def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
     rounds = plan_of(1, delta, schema=schema, most_cuts=most_cuts)._stage
     unit = cost(rounds._unit.event)
     for units in (1, 2, 3, 4, 7, 16, 60, 119, 120, 239, 240):
-        for cuts in range(rounds.most_cuts + 1):
-            found, most = cost(rounds.one(units, cuts).event), unit.times(units)
+        kinds = (OneRound,) if most_cuts is not None else (OneRound, CellRound)
+        for cuts, kind in product(range(rounds.most_cuts + 1), kinds):
+            found, most = cost(rounds.one(units, cuts, kind).event), unit.times(units)
             if delta:
                 assert all(amount <= sums(most)[part] for part, amount in sums(found).items()), (units, cuts)
             else:
@@ -135,10 +150,10 @@ def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes
             units = size if left >= 2 * size else left
             rounds.append(units)
             left -= units
-        for cuts in (0, 1, stage.most_cuts):
+        for cuts, kind in ((0, OneRound), (1, OneRound), (stage.most_cuts, OneRound), (stage.most_cuts, CellRound)):
             asked = cost(plan._initial_queries.event)
             for units in set(rounds):
-                asked += cost(stage.one(units, cuts).event).times(rounds.count(units))
+                asked += cost(stage.one(units, cuts, kind).event).times(rounds.count(units))
             assert all(amount <= planned[part] for part, amount in sums(asked).items()), (size, cuts)
 
 
@@ -206,6 +221,11 @@ def a_selection_that_is_not_in_the_event(patch):
     patch.setattr(OneRound, "_select", selected)
 
 
+def a_selection_in_cells_that_is_not_in_the_event(patch):
+    right = Asked.select_by_cell
+    patch.setattr(Asked, "select_by_cell", lambda *given: (right(*given), right(*given))[1])
+
+
 def sums_that_are_asked_twice(patch):
     right = Asked.sums
 
@@ -229,7 +249,9 @@ PLANTED = {
     "twice the budget": (twice_the_budget, {}),
     "a unit too many": (a_unit_too_many, {}),
     "a second selection": (a_selection_that_is_not_in_the_event, {}),
+    "a second selection in cells": (a_selection_in_cells_that_is_not_in_the_event, {"rules": BY_CELL}),
     "sums twice": (sums_that_are_asked_twice, {}),
+    "sums of cells twice": (sums_that_are_asked_twice, {"rules": BY_CELL}),
     "the opening twice": (an_opening_that_is_asked_twice, {}),
 }
 
@@ -293,6 +315,13 @@ def test_more_records_and_more_budget_have_more_rounds_and_bins():
         assert of["0.1", 100] <= of["0.1", 4000] < of["5", 4000]
         assert of["0.1", 100] < of["5", 100] < of["5", 4000]
     assert all(MIN_BINS / 2 <= n <= MAX_BINS + 1 for n in bins.values())
+
+
+@pytest.mark.parametrize("given", [{"most_cuts": 5}, {"most_cuts": 1}, {"signs": (1, 0, 0, 0)}, {}], ids=str)
+def test_cells_select_features_only_where_neither_cuts_nor_signs_are_constrained(given):
+    model, _, _ = fitted(plan_of(20, Fraction(1, 10**6), rules=BY_CELL, **given))
+    assert any(kind_of(term) is CellRound for term in model.terms) == (not given)
+    assert given or [kind_of(term) for term in model.terms[:2]] == [OneRound, CellRound]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2])
@@ -374,9 +403,10 @@ def test_units_of_rounds_of_any_size_add_up(size):
     assert course.next_units() == 0
 
 
-def test_scans_of_deep_rounds_stay_small(monkeypatch):
+@pytest.mark.parametrize("rules", [replace(RULES, min_snr_for_cells=math.inf), BY_CELL], ids=["shared", "by cell"])
+def test_scans_of_deep_rounds_stay_small(rules, monkeypatch):
     monkeypatch.setattr(plan_module, "MAX_SCAN_SUMS", 1)
-    _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
+    _, _, made = fitted(plan_of(20, Fraction(1, 10**6), rules=rules))
     assert max(cuts for _, cuts, _ in made) == 1
     alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
     assert plan_of(20, schema=alone)._most_cuts == 0

@@ -15,9 +15,10 @@ from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 
+from hedgerow.additive import round as round_module
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
-from hedgerow.curator import Cut, Round
+from hedgerow.curator import Cut, Queryable, Round
 from hedgerow.curator.rounds import cut_scores
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
@@ -76,6 +77,7 @@ def test_what_classes_weigh_follows_from_the_parameter(name, seed):
 
 # Numbers by which released values decide how many rounds and bins there are, and how many cuts a round may have.
 BETWEEN = 15.0  # records, and with a delta those of a precision a fifth as large: in some worlds there are more, in others fewer
+CELLS = {"min_snr_for_cells": 0.0, "curves_before_cells": 1, "cell_cuts": (2, 2)}
 THRESHOLDS = {
     "cuts": ({"min_snr_for_cuts": BETWEEN, "rounds_before_cuts": 0}, {"min_snr_for_cuts": np.inf}),
     "cuts after some rounds": (
@@ -90,6 +92,11 @@ THRESHOLDS = {
     "cuts of fewer features": (
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": BETWEEN},
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": np.inf},
+    ),
+    "cells": ({**CELLS, "min_snr_for_cells": BETWEEN}, {"min_snr_for_cells": np.inf}),
+    "cuts of cells": (
+        {**CELLS, "cell_cuts_below": np.log2(BETWEEN) - 2, "cell_cuts": (1, 3)},
+        {**CELLS, "cell_cuts": (0, 0)},
     ),
     "rounds": (
         {"rounds_by_snr": (12 / BETWEEN, 1.0), "pure_rounds_by_snr": (12 / BETWEEN, 1.0)},
@@ -131,6 +138,20 @@ def test_deep_rounds_follow_from_what_is_released(delta, seed):
     assert {"select_cut", "select", "sums"} <= {question for question, _ in asked}
 
 
+@pytest.fixture
+def by_cell(monkeypatch):
+    """All rounds but the first let each cell select a feature."""
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **CELLS))
+
+
+@pytest.mark.usefixtures("by_cell")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("delta", [0, DELTA])
+def test_rounds_by_cell_follow_from_what_is_released(delta, seed):
+    asked = same_everywhere(small("hedgerow", **({"delta": delta} if delta else {})), seed)
+    assert [question for question, _ in asked].count("select_by_cell") == SIZES["n_estimators"] - 1
+
+
 CHOICES = [(name, choice, value) for name, variant, choice, value in EVERY_CHOICE if variant == "private"]
 
 
@@ -146,6 +167,8 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
         asked |= {question for question, _ in fit_in(ONE, small(name), 0)[1]}
     with monkeypatch.context() as patch:
         patch.setattr(RoundSchedule, "next_cuts", lambda self: self._most)
+        asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
+        patch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **CELLS))
         asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
     for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
         for name in PRIVATE:
@@ -223,8 +246,8 @@ def cut_as_often_as_the_exact_number_allows(plant):
         records.append(len(curator._table))
         return fit(self, curator)
 
-    def began(self, *given, may_cut):
-        begin(self, *given, may_cut=may_cut)
+    def began(self, *given):
+        begin(self, *given)
         self._may_cut = self._cutting = records[-1] > 100
 
     plant.setattr(AdditivePlan, "fit", boosted)
@@ -283,6 +306,60 @@ def test_a_plan_that_looks_at_the_records_is_noticed(bug, monkeypatch):
     plant(monkeypatch)
     with pytest.raises(AssertionError, match=r"is another one|questions"):
         same_everywhere(small(name), 0)
+
+
+def select_in_cells_with_records_only(plant):
+    select = Round.select_by_cell
+
+    def selected(self, *given):
+        return np.where(self._sums.any(axis=(1, 2, 3)), select(self, *given), 0)
+
+    plant.setattr(Round, "select_by_cell", selected)
+
+
+def offer_in_cells_what_their_records_tell_apart(plant):
+    select = Round.select_by_cell
+
+    def selected(self, mechanism, group, penalty, offered):
+        codes = (self._sums[:, 0] != 0).any(axis=2)
+        several = np.add.reduceat(codes, self._offsets[:-1], axis=1) > 1
+        return select(self, mechanism, group, penalty, np.where(several.any(axis=1, keepdims=True), several, offered))
+
+    plant.setattr(Round, "select_by_cell", selected)
+
+
+def measure_groups_of_as_many_records(plant):
+    """The groups of a number in a cell hold about as many of its records, by raw sums."""
+    groups = round_module.grouped_codes
+
+    def grouped(fit, cuts):
+        fit.mass = fit.mass + counts[-1]
+        return groups(fit, cuts)
+
+    merge, counts = Queryable.merge, [0]
+
+    def merged(self, into):
+        merge(self, into)
+        counts.append(len(self._table) * np.arange(self._table.offsets[-1]))
+
+    plant.setattr(Queryable, "merge", merged)
+    plant.setattr(round_module, "CELL_GROUPS", 3)
+    plant.setattr(round_module, "grouped_codes", grouped)
+
+
+IN_CELLS = {
+    "no selection in a cell without records": select_in_cells_with_records_only,
+    "features by what records of a cell tell apart": offer_in_cells_what_their_records_tell_apart,
+    "groups by the records": measure_groups_of_as_many_records,
+}
+
+
+@pytest.mark.usefixtures("by_cell")
+@pytest.mark.parametrize("bug", IN_CELLS)
+def test_a_round_by_cell_that_looks_at_the_records_is_noticed(bug, monkeypatch):
+    IN_CELLS[bug](monkeypatch)
+    with pytest.raises(AssertionError, match=r"is another one|questions"):
+        same_everywhere(small("hedgerow", n_estimators=4), 0)
 
 
 DEEP = {

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hand_built import FEATURES, NOISE, model_of, records, schema_of, term_of
+from helpers import select_by_cell
 
 import hedgerow as hr
 from hedgerow.additive import curves
@@ -216,7 +217,10 @@ def test_conditions_name_the_first_side():
 
 @pytest.mark.parametrize("by_cell", [False, True])
 def test_groups_of_features_hold_the_released_curves(by_cell, tmp_path, monkeypatch):
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, min_snr_for_cells=300 if by_cell else np.inf))
+    if by_cell:
+        select_by_cell(monkeypatch, after=6)
+    else:
+        monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, min_snr_for_cells=np.inf))
     X, generator = records(4000), np.random.default_rng(0)
     y = np.where((X["b"] > 0.5) ^ (X["d"] == "u") ^ (generator.random(4000) < 0.02), "k1", "k0")
     fit = hr.HedgerowClassifier(20.0, delta=1e-6, schema=schema_of(), random_state=0).fit(X, y)

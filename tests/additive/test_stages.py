@@ -92,7 +92,18 @@ def kind_of(term):
 # What is charged.
 
 GIVEN = [{}, {"rounds": 7}, {"most_cuts": 0}, {"bins": 5, "most_cuts": 2}]
-BY_CELL = replace(RULES, min_snr_for_cells=0.0, curves_before_cells=1, cell_cuts=(2, 3))
+BY_CELL = replace(RULES, min_snr_for_cells=1e-3, cell_cuts=(2, 3))
+
+
+@pytest.fixture(autouse=True)
+def cells_after_one_round(monkeypatch):
+    """By these rules cells select features in all rounds but the first, whatever cuts add."""
+    right = RoundSchedule.next_cell_cuts
+    monkeypatch.setattr(
+        RoundSchedule,
+        "next_cell_cuts",
+        lambda self: self._cell_cuts if self._rules is BY_CELL and self._rounds else right(self),
+    )
 
 
 def ids_of(given):
@@ -359,7 +370,7 @@ def seen(*evidence):
 
 
 def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
-    course, clear = course_at(1e5), seen(40.0)
+    course, clear = course_at(1e4), seen(40.0)
     for _ in range(RULES.rounds_before_cuts):
         assert course.next_cuts() == 0
         course.record(clear, 0, offered=False)
@@ -373,8 +384,20 @@ def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
     assert course.next_cuts() == 3  # a round without cuts says nothing of them
 
 
+@pytest.mark.parametrize("snr", [RULES.min_snr_for_cells, RULES.min_snr_for_cells - 1])
+def test_cells_select_features_from_the_round_after_one_whose_second_cut_mattered(snr):
+    course, allowed = course_at(snr), snr >= RULES.min_snr_for_cells
+    for evidence in ([40.0], [1.0, 50.0]):
+        course.record(seen(*evidence), 0, offered=True)
+        assert course.next_cell_cuts() == 0
+    course.record(seen(1.0, 50.0, 60.0), 0, offered=False)  # a round without cuts says nothing of them
+    assert course.next_cell_cuts() == 0
+    course.record(seen(1.0, 50.0, 60.0), 0, offered=True)
+    assert (course.next_cell_cuts() > 0) == allowed
+
+
 def test_cuts_that_do_not_matter_are_offered_seldom():
-    course, offered = course_at(1e5), []
+    course, offered = course_at(1e4), []
     while len(offered) < 60:
         offered.append(course.next_cuts())
         course.record(seen(40.0, 0.0), 0, offered=offered[-1] > 0)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import select_by_cell
 from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
@@ -77,7 +78,6 @@ def test_what_classes_weigh_follows_from_the_parameter(name, seed):
 
 # Numbers by which released values decide how many rounds and bins there are, and how many cuts a round may have.
 BETWEEN = 15.0  # records, and with a delta those of a precision a fifth as large: in some worlds there are more, in others fewer
-CELLS = {"min_snr_for_cells": 0.0, "curves_before_cells": 1, "cell_cuts": (2, 2)}
 THRESHOLDS = {
     "cuts": ({"min_snr_for_cuts": BETWEEN, "rounds_before_cuts": 0}, {"min_snr_for_cuts": np.inf}),
     "cuts after some rounds": (
@@ -93,11 +93,8 @@ THRESHOLDS = {
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": BETWEEN},
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": np.inf},
     ),
-    "cells": ({**CELLS, "min_snr_for_cells": BETWEEN}, {"min_snr_for_cells": np.inf}),
-    "cuts of cells": (
-        {**CELLS, "cell_cuts_below": np.log2(BETWEEN) - 2, "cell_cuts": (1, 3)},
-        {**CELLS, "cell_cuts": (0, 0)},
-    ),
+    "cells": ({"min_snr_for_cells": BETWEEN}, {"min_snr_for_cells": np.inf}),
+    "cuts of cells": ({"cell_cuts_below": np.log2(BETWEEN) - 2, "cell_cuts": (1, 3)}, {"cell_cuts": (0, 0)}),
     "rounds": (
         {"rounds_by_snr": (12 / BETWEEN, 1.0), "pure_rounds_by_snr": (12 / BETWEEN, 1.0)},
         {"rounds_by_snr": (2.0, 0), "pure_rounds_by_snr": (2.0, 0)},
@@ -114,6 +111,8 @@ THRESHOLDS = {
 def test_what_kind_of_round_there_is_follows_from_what_is_released(threshold, delta, monkeypatch):
     """With each threshold between two worlds: the released numbers are the same, so what follows from them must be."""
     between, other = THRESHOLDS[threshold]
+    if "cells" in threshold:
+        select_by_cell(monkeypatch)
     estimator = build("hedgerow", "private", **({"delta": delta} if delta else {}))
     monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **between))
     asked = same_everywhere(estimator, 0)
@@ -141,7 +140,7 @@ def test_deep_rounds_follow_from_what_is_released(delta, seed):
 @pytest.fixture
 def by_cell(monkeypatch):
     """All rounds but the first let each cell select a feature."""
-    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **CELLS))
+    select_by_cell(monkeypatch)
 
 
 @pytest.mark.usefixtures("by_cell")
@@ -168,7 +167,7 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(RoundSchedule, "next_cuts", lambda self: self._most)
         asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
-        patch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **CELLS))
+        select_by_cell(patch)
         asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
     for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
         for name in PRIVATE:

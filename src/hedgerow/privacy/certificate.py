@@ -148,7 +148,7 @@ class Certificate:
         reasons: list[str] = []
         for start in self.starts:
             reasons += start.grounds
-        reasons = [*dict.fromkeys(reasons), *self.unprotected]
+        reasons = [*dict.fromkeys(reasons), *self.total.reasons]
         if not self.ids_as_text:
             reasons.append(
                 "version 0.2 read ids of persons that are equal as numbers, such as 1.1 and 1.10, as one person; SECURITY.md "
@@ -159,7 +159,7 @@ class Certificate:
                 "the noise came from random_state: whoever knows the seed can take the noise away, and other fits with the "
                 "same seed share it"
             )
-        if not self.unprotected and not self.covers_its_steps:
+        if not self.total.reasons and not self.covers_its_steps:
             reasons.append("the steps cost more than the claim")
         return tuple(reasons)
 
@@ -302,8 +302,8 @@ def certify(
 
     BudgetExceeded is a bug: the protected steps of the plan cost more than the claim.
     """
-    if schema is not None and not schema.is_given:
-        reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
+    if schema is not None and (inferred := schema.inferred):
+        reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = Sequence((Unprotected(reason), event))
     certificate = Certificate(
         system,
@@ -319,7 +319,7 @@ def certify(
         person,
         starts=starts,
     )
-    if not certificate.unprotected and not certificate.covers_its_steps:
+    if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
         )

@@ -161,15 +161,17 @@ class _Pass:
             feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
             for feature in encoder.schema.features.values()
         ]
-        read = range(len(columns.names)) if reads is None else reads
-        none = {i: columns.cells(i, 0, 0) for i in read}
-        self._objects = [
-            i for i in read if not isinstance(none[i], Texts) and none[i].dtype.kind not in MACHINE_NUMBERS
-        ]
-        together = [i for i in read if columns.matrix is not None and self._own[i] is None and self._codes[i] is None]
+        self._objects, self._single, together = list[int](), list[int](), list[int]()
+        for i in sorted(range(len(columns.names)) if reads is None else {*reads}):
+            none = columns.cells(i, 0, 0)
+            if not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS:
+                self._objects.append(i)
+            elif columns.matrix is not None and self._own[i] is None and self._codes[i] is None:
+                together.append(i)
+            else:
+                self._single.append(i)
         self._together = np.array(together, dtype=np.int64)
-        self._single = sorted({*read} - {*self._objects, *together})
-        self.n_parallel = len(none) - len(self._objects)
+        self.n_parallel = len(self._single) + len(together)
         self._reading_objects = Lock()
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
@@ -231,7 +233,7 @@ def slots_of(
         place = (edges - low[feature]) * by_unit[feature]
     slot = np.minimum(np.where(place > 0, place, 0), SLOTS - 1).astype(np.int64)
     held = np.bincount(feature * SLOTS + slot, minlength=len(counts) * SLOTS).reshape(-1, SLOTS)
-    halvings = np.array([int(most).bit_length() for most in held.max(axis=1)], dtype=np.int64)
+    halvings = np.frexp(held.max(axis=1))[1].astype(np.int64)  # how many bits the largest number has
     return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 

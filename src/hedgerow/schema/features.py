@@ -138,6 +138,12 @@ class Numeric(_Entry):
         if self.cuts is not None:
             object.__setattr__(self, "cuts", self._checked_cuts(self.cuts))
 
+    def cut_at(self, cuts: Sequence[float]) -> Self:
+        """Return the same feature with these cut points, which alone are checked, or raise SchemaError."""
+        feature = object.__new__(type(self))
+        vars(feature).update(vars(self), cuts=self._checked_cuts(cuts))
+        return feature
+
     def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise SchemaError(
@@ -220,7 +226,7 @@ class Numeric(_Entry):
     @property
     def reads_text(self) -> bool:
         """Whether columns need the feature's own ``reader``, because Python would read the text of numbers differently."""
-        return self.number_format != NumberFormat()
+        return (self.decimal, self.thousands) != (".", "")
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""

@@ -216,13 +216,13 @@ class Schema:
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
-        return self.replace(
-            {
-                name: entry.replaced(cuts=cuts[name])
-                for name, entry in self.features.items()
-                if isinstance(entry, Numeric) and name in cuts
-            }
-        )
+        features = {
+            name: entry.cut_at(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
+            for name, entry in self.features.items()
+        }
+        schema = object.__new__(Schema)  # nothing but the cut points needs a check, and a fit's have hundreds
+        vars(schema).update(vars(self), features=MappingProxyType(features))
+        return schema
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:

@@ -170,9 +170,11 @@ class Date(_Whole):
                 f"A date feature has low {self.count_text(int(self.low))} and high {self.count_text(int(self.high))}, so its "
                 'range is empty. Pass the earlier end first, as in hr.Date("2020-01-01", "2024-12-31").'
             )
-        if self.cuts is not None and isinstance(self.cuts, Iterable) and not isinstance(self.cuts, str):
-            object.__setattr__(self, "cuts", [self._cut(cut) for cut in self.cuts])
         super().__post_init__()
+
+    def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
+        is_list = isinstance(given, Iterable) and not isinstance(given, str)
+        return super()._checked_cuts([self._cut(cut) for cut in given] if is_list else given)
 
     def _cut(self, cut: Any) -> float:
         """Return a cut point as a number; learners cut at numbers."""

@@ -145,6 +145,9 @@ class Layer:
     released: Integers  # (nodes, columns): what leaves released; -1: nothing
     size: Integers  # the noisy sizes that a stop released; -1: none
 
+    def arrays(self) -> tuple[Integers, Integers, Integers, Integers]:
+        return self.test, self.first_child, self.released, self.size
+
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
         none = np.full(count, -1)
@@ -188,10 +191,7 @@ class Grower:
             roots.append(frontier.layer.start + frontier.row)
             for level in self._schedule.levels:
                 frontier = self._grow_level(frontier, level)
-        test = np.concatenate([layer.test for layer in self._layers])
-        first_child = np.concatenate([layer.first_child for layer in self._layers])
-        released = np.concatenate([layer.released for layer in self._layers])
-        size = np.concatenate([layer.size for layer in self._layers])
+        test, first_child, released, size = map(np.concatenate, zip(*map(Layer.arrays, self._layers), strict=True))
         leaf = test < 0
         forest = Forest(
             np.concatenate(roots).astype(np.int32),

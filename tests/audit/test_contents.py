@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.archive import read_archive, write_archive
 from hedgerow.audit import check_model
 from hedgerow.errors import FileFormatError, PrivacyLeakWarning
+from hedgerow.export.archive import read_archive, write_archive
 from hedgerow.systems.registry import system_class
 
 rng = np.random.default_rng(0)

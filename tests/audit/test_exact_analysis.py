@@ -17,7 +17,7 @@ from hedgerow.audit import Grid
 from hedgerow.audit.cases import LINE, NO, ONE, YES, Case
 from hedgerow.audit.exact import exact_law, open_law, total, worst_loss
 from hedgerow.audit.losses import kept
-from hedgerow.engines.values import ValueCounts
+from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import Geometric, PassesThreshold
 from hedgerow.table import MemoryTable
 

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
-from hedgerow.arrays import Floats
-from hedgerow.compiled import for_slices
+from hedgerow.arrays import Floats, for_slices
 
 # Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
 STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # of the prior of a step, in log-odds, equally likely (one: .032 on categories)

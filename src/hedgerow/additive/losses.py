@@ -15,9 +15,9 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape, lazy
+from hedgerow.curator.survey import CLEAR, OnesByClass
 from hedgerow.export import Link, Softmax
 from hedgerow.parameters import UNIT, VOTE_STEPS
-from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 from hedgerow.table.table import Margins
 

@@ -15,16 +15,16 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.monotone import holds
 from hedgerow.additive.round import Codes, Term
 from hedgerow.additive.squared import Squared
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
+from hedgerow.curator.survey import merged_encoder, merged_to_arrays
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import ScoringForm, Trees
+from hedgerow.export.archive import array_of
 from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates, binary, multiway
-from hedgerow.survey import merged_encoder, merged_to_arrays
 from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 

@@ -22,13 +22,13 @@ from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
+from hedgerow.curator.survey import FINE, Ones, Survey, fine_encoder, too_few
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
-from hedgerow.survey import FINE, Ones, Survey, fine_encoder, too_few
 
 # Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
 BUDGET_UNITS = 240

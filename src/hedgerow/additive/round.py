@@ -17,11 +17,11 @@ from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
+from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.table import Cells
 from hedgerow.texts import short_repr

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from hedgerow.arrays import Floats, Integers
+from hedgerow.curator.released_warnings import ClassEvidence, class_warnings
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
-from hedgerow.released_warnings import ClassEvidence, class_warnings
 from hedgerow.schema.features import Value
 from hedgerow.texts import html_table, short_repr
 

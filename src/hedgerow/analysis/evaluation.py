@@ -12,11 +12,11 @@ import numpy as np
 from hedgerow.analysis.card import MOST_BINS, ReportCard, ScoreGrid
 from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, without_sizes
 from hedgerow.curator import Queryable
 from hedgerow.curator.given import certified, promised, read_given
 from hedgerow.engines.records import table_of
-from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import (
     ClassOrder,
     Model,

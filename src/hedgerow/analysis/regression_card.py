@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, geometric_sum_bounds, mean_figure
 from hedgerow.arrays import Floats, Integers
+from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.released_warnings import outcome_warnings
 from hedgerow.schema import Numeric
 from hedgerow.texts import short_repr
 

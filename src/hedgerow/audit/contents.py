@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import DOCUMENT, read_archive
 from hedgerow.arrays import lazy
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
@@ -31,6 +30,7 @@ from hedgerow.estimator import (
     result_of,
 )
 from hedgerow.estimator.exported import format_of
+from hedgerow.export.archive import DOCUMENT, read_archive
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema

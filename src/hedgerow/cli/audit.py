@@ -10,11 +10,11 @@ from typing import Any, get_args
 import click
 
 from hedgerow import __version__
-from hedgerow.archive import read_archive
 from hedgerow.audit.findings import CONFIDENCE, Finding, system_name
 from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import file_digest, read_parameters, write_json
 from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
+from hedgerow.export.archive import read_archive
 from hedgerow.plots import AuditDisplay, Page
 from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.accounting import Adjacency, check_adjacency

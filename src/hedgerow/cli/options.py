@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.limits import LEAST_MEMORY, MOST_RECORDS_OF_ONE
+from hedgerow.files import LEAST_MEMORY, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.reading.table_file import is_parquet
 

@@ -38,8 +38,7 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.files import read_place
-from hedgerow.limits import LARGEST_CARD
+from hedgerow.files import LARGEST_CARD, read_place
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.reading.csv_file import CSVFormat
 from hedgerow.reading.table_file import TableFile, compare_header

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.arrays import Integers, Truth, lazy
+from hedgerow.arrays import Integers, Truth, lazy, without_sizes
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
+from hedgerow.curator.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
-from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
+from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, Pure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
 from hedgerow.reading.cells import public_value
-from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.schema.features import Value
 from hedgerow.scores import Candidates

@@ -8,11 +8,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
+from hedgerow.arrays import without_sizes
 from hedgerow.curator import Queryable
 from hedgerow.curator.given import RULES, Call
 from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness

@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.compiled import available_threads, for_each
+from hedgerow.arrays import Floats, Integers, Truth, available_threads, for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PublicCoins, RawPlan
 from hedgerow.mechanisms import Randomness

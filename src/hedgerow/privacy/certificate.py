@@ -16,7 +16,7 @@ from typing import Any
 
 from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.files import LONGEST_QUOTED
 from hedgerow.privacy.accounting import (
     NONE,
     Adjacency,

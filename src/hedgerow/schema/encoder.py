@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import lazy
-from hedgerow.compiled import for_each
+from hedgerow.arrays import for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.limits import Allowance
+from hedgerow.files import Allowance
 from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN

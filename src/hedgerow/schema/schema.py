@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
-from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
-from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
+from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.persons import without_column

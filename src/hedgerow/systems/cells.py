@@ -16,12 +16,12 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Queryable, SelectSpecializations
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins
 from hedgerow.export import Mean, ScoringForm, Trees
+from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Selection
 from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.privacy.accounting import Event, Sequence

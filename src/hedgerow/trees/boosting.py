@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
+from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Budget
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event, Sequence
@@ -27,8 +27,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import kernels
 from hedgerow.texts import short_repr
-from hedgerow.trees.forest import OF_ROUNDS, ForestModel, TreeVotes
-from hedgerow.trees.grower import Grower, Recipe, Schedule
+from hedgerow.trees.forest import OF_ROUNDS, ForestModel, Grower, Recipe, Schedule, TreeVotes
 from hedgerow.trees.model import Forest
 from hedgerow.trees.parts import NoisyCounts, Weighted
 

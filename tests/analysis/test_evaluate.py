@@ -366,5 +366,5 @@ def test_the_evaluate_command_books_in_a_ledger_and_ends_where_it_refuses(folder
     assert run("evaluate", "m.hedgerow", "people.csv", "--epsilon", 2, *booked).exit_code == 3
     document = answer("evaluate", "m.hedgerow", "people.csv", "--epsilon", 2, "--delta", 1e-6)
     assert document["certificate"]["holds"]
-    assert set(document["figures"]) == set(FIGURES)
+    assert set(document["figures"]) == set(hr.ReportCard.FIGURES)
     assert run("evaluate", "m.hedgerow", "people.toml", "--epsilon", 2).exit_code == 2

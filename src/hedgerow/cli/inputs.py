@@ -17,6 +17,7 @@ from typing import Any, Self, get_type_hints
 
 import click
 
+from hedgerow.analysis import GroupCards
 from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
@@ -240,7 +241,7 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def card_values(card: Card) -> dict[str, Any]:
+def card_values(card: Card | GroupCards) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 

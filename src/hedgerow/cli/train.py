@@ -11,6 +11,7 @@ import click
 
 from hedgerow.analysis import evaluate, hold_out
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.cli.inputs import (
     Spending,
     card_values,
@@ -156,7 +157,7 @@ def train(
         run(spending)
 
 
-def _report(model: PrivateEstimator, query: Query, out: Path, card: Card | None) -> None:
+def _report(model: PrivateEstimator, query: Query, out: Path, card: Card | GroupCards | None) -> None:
     both = ""
     if card is not None:  # what the fit and the report on held-out lines cost together
         unit = card.certificate_.unit

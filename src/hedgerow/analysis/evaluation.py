@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.card import MOST_BINS
-from hedgerow.analysis.classification_card import ReportCard, ScoreGrid
+from hedgerow.analysis.classification_card import ReportCard, ScoreGrid, usual_bins
 from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
@@ -81,8 +81,8 @@ def evaluate(
         If above 0, the noise is normal, which is smaller for many classes.
     bins : int, optional
         The number of bins, even, from 2 to 1024. They are public: for a classifier at most so many, nearly at quantiles of the
-        model's probabilities of made-up records (None: 24, of three classes or more 12); for a regressor bins of the residual whose widths grow by a constant
-        factor away from zero (None: 64).
+        model's probabilities of made-up records (None: 24 for two classes at epsilon 1, fewer with more noise); for a regressor
+        bins of the residual whose widths grow by a constant factor away from zero (None: 64).
     by : str, optional
         A categorical feature of the schema. Each of its categories gets a card of its own, for the same budget, since every
         record is in one group (docs/guide/unequal-error.md). The noise of a count stays the same, and groups have fewer records.
@@ -148,9 +148,10 @@ def evaluate(
         )
     schema = model.schema_
     if isinstance(model, PrivateClassifier):
-        grid: ScoreGrid | ResidualGrid = ScoreGrid.of(
-            model.model_, ClassOrder.of(schema), int(bins or (24 if len(schema.classes) == 2 else 12))
-        )
+        n_classes = len(schema.classes)
+        pure = Budget(claim.pure).noise(1 if n_classes == 2 else n_classes + 1)
+        chosen = int(bins or usual_bins(pure.deviation))
+        grid: ScoreGrid | ResidualGrid = ScoreGrid.of(model.model_, ClassOrder.of(schema), chosen)
     else:
         grid = ResidualGrid.of(model.model_, schema.outcome_grid.low, schema.outcome_grid.high, int(bins or 64))
     reading = Counted(schema, model.model_, grid, group_of(schema, by))

@@ -42,7 +42,8 @@ def cut_points(
     every = np.sort(np.concatenate([values, spaced]))
     below = every[len(every) * np.arange(1, bins) // bins - 1]
     above = every[np.minimum(np.searchsorted(every, below, side="right"), len(every) - 1)]
-    cuts = (below + above) / 2
+    cuts, kept = (below + above) / 2, above > below  # nothing is above the largest value
     for point in among:
-        cuts[np.abs(cuts - point).argmin()] = point
-    return tuple(np.unique(cuts[(cuts > low) & (cuts < high)]).tolist())
+        nearest = np.abs(cuts - point).argmin()
+        cuts[nearest], kept[nearest] = point, True
+    return tuple(np.unique(cuts[kept & (cuts > low) & (cuts < high)]).tolist())

@@ -90,7 +90,7 @@ def predict(
     The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A record with a wrong
     number of cells, or with a quote that does not close, has only missing cells. What could not be read is reported on stderr.
 
-    With --interval, an end that reaches the end of the outcome's range is open: inf or -inf.
+    With --interval, no end is beyond the outcome's range, to which outcomes are clipped.
     """
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)

@@ -115,13 +115,15 @@ class Card:
     def figure(self, name: str) -> Figure:
         """Return a figure by its name, within its possible range.
 
-        Where the counts do not bound it, its value is NaN: an interval of the noise would be everything.
+        Where the counts do not bound it, its value is NaN: its interval is everything, or has no end on one side.
         """
         name, shape = self._known(name)
         low, high = self._bounds(name)
         figure, _ = self._figure(name, self._significant)
         value, *ends = (shape(min(max(part, low), high)) for part in figure)
-        return Figure(value if self._stands_out(name) else math.nan, *ends)
+        if not self._stands_out(name) or not all(map(math.isfinite, self._interval(name, 0.95, sampling=False))):
+            value = math.nan
+        return Figure(value, *ends)
 
     def _bounded(self, name: str, level: float) -> tuple[Figure, Floats]:
         """Return a figure whose ends hold for exact counts, and how fast it changes with each of the noisy ones.
@@ -156,10 +158,14 @@ class Card:
         name, shape = self._known(name)
         if not isinstance(level, int | float) or not 0 < level < 1:
             raise ConfigurationError(f"level is {shown(level)}, but it is a probability; pass a number such as 0.95.")
+        low, high = self._interval(name, level, sampling=sampling)
+        return shape(low), shape(high)
+
+    def _interval(self, name: str, level: float, *, sampling: bool) -> tuple[float, float]:
         least, most = self._bounds(name)
         parts = [noise / total for total, noise in self._denominators(name) if total > CLEAR * noise]
         if not parts:
-            return shape(least), shape(most)
+            return least, most
         guard = 1 + max(parts)
         (_, low, high), slopes = self._bounded(name, level)
         # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
@@ -167,11 +173,11 @@ class Card:
         variance = self.deviation**2 + (drawn if sampling else 0.0)
         squares = slopes**2
         spread = float((variance * squares).sum())
-        if not spread:
-            return shape(max(low, least)), shape(min(high, most))
-        kurtosis = 3 * float(((self.deviation**2 * squares) ** 2).sum()) / spread**2
-        wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
-        return shape(max(low - wide, least)), shape(min(high + wide, most))
+        wide = 0.0
+        if spread:
+            kurtosis = 3 * float(((self.deviation**2 * squares) ** 2).sum()) / spread**2
+            wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
+        return min(max(low - wide, least), most), max(min(high + wide, most), least)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was released, and the figures computed from it, as plain values for JSON.

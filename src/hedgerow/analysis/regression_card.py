@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -157,6 +157,8 @@ RISK = 0.1  # the share of an interval's miss probability that is reserved for t
 GROUPS = 10
 SHOWN = 2.0  # deviations of their noise by which counts from a residual on must stand out, to be counted as they are
 FALL = 50.0  # the slope of a tail is that over the last fall of its counts by this factor
+MOST_RATIO = 1e9  # of R2 / (1 - R2)
+HALVINGS = 60
 LEAST = 0.5  # records, below which an expected number is none
 
 
@@ -497,19 +499,39 @@ class RegressionCard(Card):
             return max(float(self._table[tail] @ each) + float(quantile(level, 0.0)) * noise, 0.0) / total
 
         more = at_most(np.ones(1))
-
-        def widened(part: Figure, least: Floats, most: Floats) -> Figure:
-            low, high = (end if sign * end > 0 else end / (1 + more) for end, sign in ((part.low, -1), (part.high, 1)))
-            return Figure(part.value, low - at_most(np.maximum(-least, 0.0)), high + at_most(np.maximum(most, 0.0)))
-
         _, least, most = self._residual_parts("mse" if name == "r2" else name)
         if name != "r2":
-            return widened(figure, least, most), slopes
+            low, high = (
+                end if sign * end > 0 else end / (1 + more) for end, sign in ((figure.low, -1), (figure.high, 1))
+            )
+            ends = low - at_most(np.maximum(-least, 0.0)), high + at_most(np.maximum(most, 0.0))
+            return Figure(figure.value, *ends), slopes
         square, _ = self._figure("mse", table.ravel())
-        parts = self._gain_parts(table)
-        gain, _ = mean_figure(table.ravel(), *(part.ravel() for part in parts))
-        ends = _r2_between(widened(square, least, most), widened(gain, *parts[1:]))
-        return Figure(figure.value, *ends), slopes
+        _, gains, most_gain = self._gain_parts(table)
+        gain, _ = mean_figure(table.ravel(), *(part.ravel() for part in self._gain_parts(table)))
+
+        # R2 is above q / (1 + q) where the sum of gain - q square is above 0, of the core and of the tail together.
+        def above(q: float) -> bool:
+            core, tail = (square.high, most) if q >= 0 else (square.low, least)
+            return gain.low - q * core > at_most(np.maximum(q * tail - gains, 0.0))
+
+        def below(q: float) -> bool:
+            core, tail = (square.low, least) if q >= 0 else (square.high, most)
+            return gain.high - q * core < -at_most(np.maximum(most_gain - q * tail, 0.0))
+
+        low, high = _last(above), _last(lambda q: not below(q))
+        return Figure(figure.value, low / (1 + low) if low > -1 else -math.inf, high / (1 + high)), slopes
+
+
+def _last(holds: Callable[[float], bool]) -> float:
+    """Return about the last number from -1 up for which something holds that does not hold beyond it; -1 if there is none."""
+    first, last = -1.0, MOST_RATIO
+    if not holds(first + 1e-9):
+        return first
+    for _ in range(HALVINGS):
+        middle = (first + last) / 2 if first < 1 else math.sqrt(first * last)
+        first, last = (middle, last) if holds(middle) else (first, middle)
+    return first
 
 
 def _r2_between(square: Figure, gain: Figure) -> tuple[float, float]:

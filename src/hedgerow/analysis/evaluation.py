@@ -227,7 +227,7 @@ def group_of(schema: Schema, by: str | None) -> Groups | None:
         raise ConfigurationError(
             f"by is {shown(by)}, but groups are the categories that the schema declares of a feature; {known}."
         )
-    return Groups(by, feature.values, schema.missing)
+    return Groups(by, tuple(feature.values), tuple(schema.missing))
 
 
 @dataclass(frozen=True, eq=False)

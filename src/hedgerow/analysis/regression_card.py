@@ -264,7 +264,7 @@ class RegressionCard(Card):
         table = np.where(self._core, self._table, 0.0)
         inner = np.concatenate([[0.0], self.grid.distances[:-1]])
         for side, counts, possible in self._sides:
-            core = self._core[:, side].any(axis=0)
+            core = np.asarray(self._core[:, side].any(axis=0))
             last = int(core.sum()) - 1
             if not 0 < last < len(core) - 1:  # no slope, or no tail
                 continue

@@ -19,6 +19,7 @@ from hedgerow.cli.inputs import (
     card_values,
     certificate_values,
     check_columns,
+    check_given,
     check_stdout,
     file_digest,
     given,
@@ -181,7 +182,7 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
 
 
 @click.command()
-@options("schema", "target", "system", "param")
+@options("schema", "target", "system", "param", "allow-inferred")
 @click.option(
     "--try",
     "tried",
@@ -201,6 +202,7 @@ def search(
     pairs: Sequence[str],
     tried: Sequence[str],
     system: str | None,
+    allow_inferred: bool,
     refit: float,
 ) -> None:
     """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
@@ -211,6 +213,7 @@ def search(
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
     schema = load_schema(schema_path, target, query.person)
+    check_given(schema, schema_path, allow_inferred=allow_inferred)
     kind = system_class(system or default_system(schema))
     start = kind(schema=schema, **read_parameters(kind, pairs))
     grid: dict[str, list[Any]] = {}

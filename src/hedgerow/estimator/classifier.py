@@ -161,4 +161,4 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         center, outcome = self.predict(X), self.schema_.outcome_grid
         reach = card.reach(center, float(level), by_prediction=by_prediction)
         ends = np.column_stack([center - reach, center + reach])
-        return np.clip(ends, outcome.low, outcome.high)
+        return np.asarray(np.clip(ends, outcome.low, outcome.high))

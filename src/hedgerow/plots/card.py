@@ -181,12 +181,16 @@ def write_card(
         if schema.is_given
         else "Entries marked as inferred were read off the records, so that no guarantee holds."
     )
-    rows = ((name, type(kind).__name__, kind.in_words(), kind.origin) for name, kind in schema.features.items())
-    page.table(("feature", "type", "range or values", "origin"), rows)
+    rows = (
+        (name, type(kind).__name__, kind.in_words(), kind.origin, kind.reason or "-")
+        for name, kind in schema.features.items()
+    )
+    page.table(("feature", "type", "range or values", "origin", "why public"), rows)
+    why = f": {schema.labels.reason}" if schema.labels.reason else ""
     if schema.outcome is None:
-        page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
+        page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}{why}).")
     else:
-        page.text(f"Outcome: a number, {schema.outcome.in_words()} ({schema.outcome.origin}).")
+        page.text(f"Outcome: a number, {schema.outcome.in_words()} ({schema.outcome.origin}{why}).")
     if schema.missing:
         page.text(f"Empty cells and these markers are missing values: {', '.join(map(repr, schema.missing))}.")
 

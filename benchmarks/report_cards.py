@@ -137,7 +137,7 @@ def cover(name: str, size: int, cards: int, epsilon: float) -> None:
     schema = hr.Schema({"a": hr.Numeric(0, 100), "b": hr.Categorical(["x", "y"])}, **labels)
     kind = hr.HedgerowClassifier if classes else hr.HedgerowRegressor
     model = kind(epsilon=1, schema=schema, random_state=0).fit(*drawn(name, 10_000, 0))
-    population = figures(model, *drawn(name, 1_000_000, 1), classes)
+    population = figures(model, *drawn(name, 200_000, 1), classes)
     held = {figure: np.zeros(2) for figure in population}
     for seed in range(cards):
         X, y = drawn(name, size, seed + 2)
@@ -156,18 +156,18 @@ def cover(name: str, size: int, cards: int, epsilon: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=["adult", "bank", "diabetes", "robot4", "stays"])
+    parser.add_argument("--sets", nargs="+")
     parser.add_argument("--cards", type=int, default=20)
     parser.add_argument("--size", type=int, default=5000)
     parser.add_argument("--coverage", type=int, metavar="CARDS")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.coverage:
-        for name in ("two", "three", "light", "heavy"):
-            for size, epsilon in ((1500, 0.5), (5000, 1.0)):
-                cover(name, size, given.coverage, epsilon)
+        for name in given.sets or ("two", "three", "light", "heavy"):
+            for epsilon in EPSILONS:
+                cover(name, given.size, given.coverage, epsilon)
         return
-    for name in given.sets:
+    for name in given.sets or ("adult", "bank", "diabetes", "robot4", "stays"):
         measure(name, given.size, given.cards)
 
 

@@ -308,3 +308,56 @@ def test_rounded_normal_noise_is_below_a_normal_of_a_quarter_more_variance(sigma
     for tilt in np.linspace(0.05, 8, 60) / max(sigma, 0.5):
         moment = logsumexp(tilt * outcomes, b=law)
         assert moment <= tilt**2 * (noise.deviation**2 + 0.25) / 2 + 1e-12
+
+
+@pytest.fixture(scope="module")
+def heavy():
+    """A model of a lognormal outcome in a range that is far wider, 5000 further records, and the figures of these."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(15_000, 2))
+    y = np.clip(rng.lognormal(1 + X[:, 0] + X[:, 1], 1.0), 0, 1000)
+    schema = SCHEMA.replace(outcome=hr.Numeric(0, 1000))
+    model = hr.HedgerowRegressor(epsilon=3, schema=schema, random_state=0).fit(X[:10_000], y[:10_000])
+    X, y = X[10_000:], y[10_000:]
+    p = model.predict(X)
+    truth = {"rmse": mean_squared_error(y, p) ** 0.5, "mae": mean_absolute_error(y, p), "r2": r2_score(y, p)}
+    return model, X, y, {**truth, "bias": float((y - p).mean())}
+
+
+@pytest.mark.filterwarnings("ignore:nearly all outcomes")
+def test_a_heavy_tail_is_estimated_and_bounded(heavy):
+    model, X, y, truth = heavy
+    cards = [evaluate(model, X, y, epsilon=1, random_state=seed) for seed in range(16)]
+    for name in FIGURES:
+        values = np.array([card.figure(name).value for card in cards])
+        assert np.mean(np.abs(values / truth[name] - 1)) < {"r2": 0.4, "bias": 0.45}.get(name, 0.25), name
+        ends = np.array([card.interval(name, sampling=False) for card in cards])
+        assert np.isfinite(ends).all()
+        assert np.mean((ends[:, 0] <= truth[name]) & (truth[name] <= ends[:, 1])) > 0.9
+    # What the noise hides is not left out.
+    cut = [card._figure("mse", np.where(card._core.ravel(), card.counts, 0))[0].value ** 0.5 for card in cards]
+    assert np.mean(cut) < 0.92 * truth["rmse"]
+    assert np.mean([card.rmse for card in cards]) > 0.95 * truth["rmse"]
+
+
+@pytest.mark.filterwarnings("ignore:nearly all outcomes")
+def test_the_bound_of_a_tail_needs_the_noise_of_its_cells(heavy):
+    model, X, y, _ = heavy
+    held, planted = [], []
+    for seed in range(40):
+        card = evaluate(model, X[:600], y[:600], epsilon=0.5, random_state=seed)
+        rmse = np.sqrt(np.mean((y[:600] - model.predict(X[:600])) ** 2))
+        for found, one in ((held, card), (planted, replace(card, deviation=card.deviation / 8))):
+            low, high = one.interval("rmse", sampling=False)
+            found.append(low <= rmse <= high)
+    assert np.mean(held) > 0.9
+    assert np.mean(planted) < np.mean(held)
+
+
+def test_what_is_not_bounded_has_no_value(model):
+    card = evaluate(model, *sample(20, 3), epsilon=0.1, random_state=0)
+    for name in FIGURES:
+        assert np.isnan(card.figure(name).value)
+        assert card.to_dict()["figures"][name]["value"] is None
+    assert card.too_few
+    assert [line.split()[1] for line in str(card).splitlines() if line.startswith("  r2")] == ["-"]

@@ -29,7 +29,8 @@ def usual_bins(deviation: float) -> int:
     The noise of a ROC AUC grows with the root of their number, and the share of pairs within a bin falls with it, so the best
     number grows as the 2/3 power of a count's precision. 24 at epsilon 1 suits some thousands of records.
     """
-    return 2 * round(min(max(12.0 * (math.sqrt(2) / deviation) ** (2 / 3), FEWEST / 2), MOST / 2))
+    half = 12 * float((math.sqrt(2) / deviation) ** (2 / 3))
+    return 2 * round(min(max(half, FEWEST / 2), MOST / 2))
 
 
 @dataclass(frozen=True)

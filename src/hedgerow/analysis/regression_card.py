@@ -507,8 +507,8 @@ class RegressionCard(Card):
             ends = low - at_most(np.maximum(-least, 0.0)), high + at_most(np.maximum(most, 0.0))
             return Figure(figure.value, *ends), slopes
         square, _ = self._figure("mse", table.ravel())
-        _, gains, most_gain = self._gain_parts(table)
-        gain, _ = mean_figure(table.ravel(), *(part.ravel() for part in self._gain_parts(table)))
+        _, gains, most_gain = parts = self._gain_parts(table)
+        gain, _ = mean_figure(table.ravel(), *(part.ravel() for part in parts))
 
         # R2 is above q / (1 + q) where the sum of gain - q square is above 0, of the core and of the tail together.
         def above(q: float) -> bool:
@@ -520,7 +520,8 @@ class RegressionCard(Card):
             return gain.high - q * core < -at_most(np.maximum(most_gain - q * tail, 0.0))
 
         low, high = _last(above), _last(lambda q: not below(q))
-        return Figure(figure.value, low / (1 + low) if low > -1 else -math.inf, high / (1 + high)), slopes
+        ends = low / (1 + low) if low > -1 else -math.inf, high / (1 + high) if high > -1 else 1.0
+        return Figure(figure.value, *ends), slopes
 
 
 def _last(holds: Callable[[float], bool]) -> float:

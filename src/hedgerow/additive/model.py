@@ -165,6 +165,22 @@ class AdditiveModel(Model):
     def answer(self, sums: Integers) -> Floats:
         return self.loss.answer(sums)
 
+    def answers_of_codes(self, codes: Codes) -> Floats:
+        return self.answer(self.packed.margins(codes))
+
+    def prediction_range(self) -> tuple[float, float]:
+        low, high = self.answer(self.packed.ends).tolist()
+        return low, high
+
+    def code_shares(self) -> list[Floats]:
+        """Return shares by what the first term of each feature released: there predictions, and weights, differ least."""
+        shares = super().code_shares()
+        for term in reversed(self.terms):
+            mass = term.mass.sum(axis=0)
+            if term.sums is not None:
+                shares[term.feature] = mass / mass.sum()
+        return shares
+
     def staged_sums(self, X: Any) -> Iterator[Integers]:
         """Yield the margins after each of the fit's own terms."""
         codes = self.encoder.transform(X)

@@ -210,6 +210,15 @@ class AdditivePlan:
         if self._start is not None:
             self._votes = StartVotes(self._start.packed, codes_in(self._start.encoder, self.encoder))
 
+    @property
+    def stage(self) -> Rounds:
+        return self._stage
+
+    @property
+    def most_bins(self) -> int:
+        """The most bins of a numeric feature."""
+        return MAX_BINS if self._bins is None else self._bins
+
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         return self._on_fine_bins(fine=encoder) if encoder.max_bins == FINE else self
@@ -224,9 +233,8 @@ class AdditivePlan:
             initial, units = self._queries(budget), self._rounds or BUDGET_UNITS
             if self._rounds is not None:
                 units += math.ceil(units * initial.final_share)
-            most_bins = MAX_BINS if self._bins is None else self._bins
             numeric = np.array(self.encoder.schema.is_numeric)
-            codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
+            codes = np.where(numeric, np.minimum(self.encoder.n_codes, self.most_bins + 1), self.encoder.n_codes)
             rounds = Rounds(initial.loss, initial.left, units, self._most_cuts, int(codes.max()))
             self._known = {budget: (initial, rounds)}
         initial, rounds = self._known[budget]

@@ -222,6 +222,11 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         help="Protect a person, of whom at most K records are read. Without a column of persons, you promise that no person "
         "has more. [default: the schema's, or 1]",
     ),
+    "allow-inferred": click.option(
+        "--allow-inferred",
+        is_flag=True,
+        help="Fit with a schema that was read off the records, without a guarantee.",
+    ),
     "memory": click.option(
         "--memory",
         callback=checked(_memory),

@@ -55,7 +55,8 @@ WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on, the certificate explains how weak it is
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others: a model
 PROMISE = "promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
-LISTS = ("releases", "assumptions", "warnings")
+MOST_NAME = 80  # characters of a feature's name
+LISTS = ("releases", "assumptions", "public", "warnings")
 MOST_LISTED = 1000
 MOST_REASON = 400  # characters of a start's reason, which may name all features
 NAMED = re.compile(r"\bcertificate ([0-9a-f]{16})\b")
@@ -82,6 +83,8 @@ class Certificate:
         The digests of the certificates under which entries of the schema were released.
     assumptions : tuple of str
         The assumptions of an operation other than a fit, in place of a schema and records as given to ``fit``.
+    public : tuple of str
+        Why entries of the schema are public, in the words of their owner, where the schema has reasons.
     records_per_person : int
         The number of records of one person that are protected together.
     person : str or None
@@ -129,6 +132,7 @@ class Certificate:
     person: str | None = None
     ids_as_text: bool = True
     starts: tuple[Start, ...] = ()
+    public: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -318,12 +322,18 @@ def certify(
         claim.records_per_person,
         person,
         starts=starts,
+        public=() if schema is None else tuple(why_public(schema)),
     )
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
         )
     return certificate
+
+
+def why_public(schema: Schema) -> list[str]:
+    """Return the reasons of a schema's entries, each with its name."""
+    return [f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in schema.reasons.items()][:MOST_LISTED]
 
 
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:
@@ -491,6 +501,8 @@ def _foundations(certificate: Certificate) -> Iterator[tuple[str, str]]:
             "a public schema, but for released entries" if certificate.releases else "a public schema",
             "the schema (ranges, categories, classes) being public knowledge, as its owner declared",
         )
+    for text in certificate.public:
+        yield "", f"why public, in the owner's words: {text}"
     for release in certificate.releases:
         released = (
             f"the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"

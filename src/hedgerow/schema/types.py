@@ -78,7 +78,7 @@ class Integer(_Whole):
     cuts
         Public cut points in ascending order, above ``low`` and at most ``high``: 18 separates 17 from 18. Without them, all bins
         have the same number of values, or one more, and cut points are between whole numbers, so that 4.9999 is read as 5.
-    decimal, thousands, origin, release
+    decimal, thousands, origin, release, reason
         As for ``Numeric``.
 
     Raises
@@ -126,7 +126,7 @@ class Date(_Whole):
         Public cut points in ascending order, after ``low`` and at most ``high``. Each of them begins a bin.
     date_format
         The format of text that is not in ISO 8601, such as "%d.%m.%Y", with ``%d %m %Y %y %H %M %S``. None: no such text is read.
-    origin, release
+    origin, release, reason
         As for ``Numeric``.
 
     Attributes
@@ -225,7 +225,7 @@ class Boolean(Categorical):
 
     Parameters
     ----------
-    origin, release
+    origin, release, reason
         As for ``Numeric``.
 
     Examples

@@ -216,6 +216,7 @@ class BoostingPlan:
 
         self._round = one(Budget.of(claim, lambda budget: Sequence((one(budget).event,) * rounds), rounds))
         self.event: Event = Sequence((self._round.event,) * rounds)
+        self.schedules = [self._round]
 
     def fit(self, curator: Queryable) -> BoostedModel:
         recipe, leaf = self._recipe, self._round.levels[-1].leaf

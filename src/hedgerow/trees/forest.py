@@ -322,7 +322,7 @@ class ForestPlan:
         self.schedule = recipe.schedule(
             epsilon, self.encoder.n_codes, schema.is_numeric, n_estimators=n_estimators, max_depth=max_depth
         )
-        self.event = self.schedule.event
+        self.event, self.schedules = self.schedule.event, [self.schedule]
         self.most_trees = self.schedule.sampling.rounds * self.schedule.sampling.coin.parts
 
     def model(self, forest: Forest) -> ForestModel:
@@ -368,7 +368,7 @@ class SurveyedForestPlan:
         self._remaining = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self.encoder.n_codes.tolist()]
         trees = self._forest(self.encoder.merged(most))  # which does not change categories
-        self.event = Sequence((*self._survey.event.parts, trees.event))
+        self.event, self.schedules = Sequence((*self._survey.event.parts, trees.event)), trees.schedules
 
     def _forest(self, encoder: Encoder) -> ForestPlan:
         """Return the plan of the trees on merged bins. Its cost depends on the budget and the schema, not on the bins."""
@@ -429,7 +429,7 @@ class TwoPhasePlan:
     def __init__(self, first: ForestPlan, second: ForestPlan, easy: Fraction) -> None:
         self._first, self._second, self._easy = first, second, easy
         self.encoder, self.most_trees = first.encoder, first.most_trees + second.most_trees
-        self.event = Sequence((first.event, second.event))
+        self.event, self.schedules = Sequence((first.event, second.event)), [*first.schedules, *second.schedules]
 
     def fit(self, curator: Queryable) -> ForestModel:
         first = Grower(curator, self._first.schedule).grow()

@@ -24,7 +24,7 @@ from hedgerow.reading.cells import (
     object_array,
     time_cells,
 )
-from hedgerow.reading.text_cells import REPLACING, Texts
+from hedgerow.reading.text_cells import REPLACING, CodedTexts, Texts
 
 # What all cells of a column hold, by its type. Lists, durations, complex numbers and the like are unreadable, so each of their
 # cells is missing. Types of objects, of text and of nulls alone do not tell.
@@ -159,8 +159,9 @@ def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
     """Return a column of a dictionary's values by their places, -1 for a missing cell."""
     cells = (values.whole or values.read)(0, len(values))  # the code -1 finds the last one, which is added
     if isinstance(cells, Texts):
-        texts = Texts(cells.data, np.append(cells.starts, -1), np.append(cells.stops, -1), cells.decode)
-        return Column(len(codes), lambda start, stop: texts.at(codes[start:stop]), values.holds)
+        own = cells.places
+        texts = Texts.of(own.data, np.append(cells.starts, -1), np.append(cells.stops, -1), own.decode)
+        return Column(len(codes), lambda start, stop: CodedTexts(texts, codes[start:stop]), values.holds)
     table = np.concatenate([as_objects(cells), object_array([None], 1)])
     return Column(len(codes), lambda start, stop: table[codes[start:stop]], values.holds)
 
@@ -223,7 +224,7 @@ def arrow_texts(column: Any) -> Texts:
     starts = offsets[:-1]
     if block.null_count:
         starts = np.where(block.is_valid().to_numpy(zero_copy_only=False), starts, -1)
-    return Texts(data, starts, offsets[1:], REPLACING)
+    return Texts.of(data, starts, offsets[1:], REPLACING)
 
 
 def _polars_texts(block: Any) -> Texts:
@@ -235,7 +236,7 @@ def _polars_texts(block: Any) -> Texts:
     stops = np.cumsum(np.where(absent, 0, lengths).astype(np.int64))
     starts = np.where(absent, -1, stops - lengths).astype(np.int64)
     data = text.str.join("").cast(polars.Binary).item()
-    return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops, REPLACING)
+    return Texts.of(np.frombuffer(data, dtype=np.uint8), starts, stops, REPLACING)
 
 
 def _times(counts: Array, absent: Array, unit: str) -> Array:

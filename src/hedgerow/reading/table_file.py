@@ -18,7 +18,7 @@ from hedgerow.limits import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, CSVFormat, cell_counts, unpacked
 from hedgerow.reading.kernels import OPEN_QUOTE
-from hedgerow.reading.text_cells import joined
+from hedgerow.reading.text_cells import Places, Texts
 from hedgerow.texts import counted, it_or_them, listed
 
 PARQUET = (".parquet", ".pq")
@@ -131,7 +131,8 @@ def whole(
         types = tables[0].types()
         return {name: types[name] for name in single(tables[0].header)}
     if isinstance(tables[0], CSVFile):
-        return dict(joined(batches))
+        places = Places.joined([next(iter(batch.values())).places for batch in batches if batch])
+        return {name: Texts(places, cells.column) for name, cells in batches[0].items()}
     stacked = import_module("pyarrow").chunked_array
     return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
 

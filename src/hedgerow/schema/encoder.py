@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 
@@ -13,11 +13,11 @@ from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, TextCodes, number, numbers
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
-from hedgerow.reading.text_cells import Texts
+from hedgerow.reading.text_cells import CodedTexts, Texts, numbers_of
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
 
@@ -27,6 +27,7 @@ BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 BLOCK_VALUES = 1 << 20  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
+FIRST: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 NO_NUMBERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
 SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
 MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
@@ -73,6 +74,7 @@ class Encoder:
             for feature in schema.features.values()
         ]
         self._classes = CategoryReader(schema.classes, schema.missing)
+        self._text_codes = TextCodes([reader for reader in self._readers if reader is not None])
 
     @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
@@ -166,22 +168,44 @@ class _Pass:
         self._objects = [
             i for i in read if not isinstance(none[i], Texts) and none[i].dtype.kind not in MACHINE_NUMBERS
         ]
-        together = [i for i in read if columns.matrix is not None and self._own[i] is None and self._codes[i] is None]
+        plain = {i for i in read if self._own[i] is None and self._codes[i] is None}
+        together = sorted(plain) if columns.matrix is not None else []
         self._together = np.array(together, dtype=np.int64)
-        self._single = sorted({*read} - {*self._objects, *together})
+        text = {i for i in read if isinstance(none[i], Texts) and not isinstance(none[i], CodedTexts)}
+        self._numbers = [i for i in read if i in text & plain]
+        self._categories = [i for i in read if i in text and self._codes[i] is not None]
+        self._single = sorted({*read} - {*self._objects, *together, *self._numbers, *self._categories})
         self.n_parallel = len(none) - len(self._objects)
         self._reading_objects = Lock()
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
+        self._place = np.cumsum([0, *(codes is not None for codes in self._codes)])  # of a column among those of categories
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
                 self._encode(self._objects, first, last, codes)
         self._encode(self._single, first, last, codes)
+        for features, cells in self._of_one_table(self._numbers, first, last):
+            targets = np.array(features, dtype=np.int64)
+            self._bin(numbers_of(cells, number), np.arange(len(cells)), targets, codes, self._encoder._markers)
+        for features, cells in self._of_one_table(self._categories, first, last):
+            rules: Any = [self._codes[i] for i in features]
+            self._encoder._text_codes.write(cells, [self._place[i] for i in features], features, codes, rules)
         if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
                 block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
             self._bin(block, self._together, self._together, codes, self._encoder._markers)
+
+    def _of_one_table(
+        self, features: Sequence[int], first: int, last: int
+    ) -> Iterator[tuple[list[int], list[Texts]]]:
+        """Yield the features whose cells are in the same places of text, and these."""
+        tables: dict[int, dict[int, Texts]] = {}
+        for i in features:
+            cells: Any = self._columns.cells(i, first, last)
+            tables.setdefault(id(cells.places), {})[i] = cells
+        for found in tables.values():
+            yield [*found], [*found.values()]
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
@@ -191,8 +215,7 @@ class _Pass:
                 continue
             # A reader of its own knows the markers.
             values, markers = (numbers(cells), self._encoder._markers) if own is None else (own(cells), NO_NUMBERS)
-            block = np.ascontiguousarray(values).reshape(-1, 1)
-            self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes, markers)
+            self._bin(values.reshape(-1, 1), FIRST, np.array([i]), codes, markers)
 
     def _bin(
         self,

@@ -97,12 +97,11 @@ def write(path: Path, form: str, records: int) -> None:
 
 
 def by_hedgerow(path: Path, form: str) -> None:
-    from hedgerow.reading.csv_file import CSVFormat
     from hedgerow.reading.table_file import open_table
 
     schema = schema_of(form)
     encoder = Encoder(schema, 256)
-    with open_table(path, CSVFormat.of(schema.delimiter, schema.encoding)) as table:
+    with open_table(path, schema.file_form) as table:
         for batch in table.batches():
             encoder.labels(batch["y"])
             encoder.transform({name: batch[name] for name in schema.names})

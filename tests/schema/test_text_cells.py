@@ -224,9 +224,13 @@ def test_a_kernel_for_odd_cells_runs_without_any(monkeypatch):
 def test_whether_a_dictionary_has_more_values_than_records_or_odd_cells_decides_no_kernel(monkeypatch):
     pa, calls = pytest.importorskip("pyarrow"), {2: [], 5: []}
     for rows, seen in calls.items():
-        monkeypatch.setattr(text_cells, "find_distinct", lambda *given, seen=seen: seen.append(1) or find_distinct(*given))
+        monkeypatch.setattr(
+            text_cells, "find_distinct", lambda *given, seen=seen: seen.append(1) or find_distinct(*given)
+        )
         text_cells.ready.cache_clear()
-        words = pa.DictionaryArray.from_arrays(pa.array([0, None, 2, 0, 1][:rows], pa.int8()), pa.array(["a", "b", "c"]))
+        words = pa.DictionaryArray.from_arrays(
+            pa.array([0, None, 2, 0, 1][:rows], pa.int8()), pa.array(["a", "b", "c"])
+        )
         schema = Schema({"k": Categorical(["a", "b", "c"])}, classes=[0, 1])
         assert Encoder(schema, 16).transform(pa.table({"k": words})).ravel().tolist() == [0, 3, 2, 0, 1][:rows]
         digits = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1, 1][:rows], pa.int8()), pa.array(["1", "x", " 3"]))

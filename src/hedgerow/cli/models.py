@@ -33,7 +33,6 @@ from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
-from hedgerow.reading.csv_file import CSVFormat
 from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
@@ -138,7 +137,7 @@ def predict(
             yield from ([*own, *row] for own, row in zip(cells, predicted.tolist(), strict=False))
 
     with ExitStack() as stack:
-        form = CSVFormat.of(separator or schema.delimiter, schema.encoding)
+        form = schema.file_form.replaced(separator)
         tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
             check_header(table, columns, path, more=True)

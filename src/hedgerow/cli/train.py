@@ -37,7 +37,6 @@ from hedgerow.cli.options import (
 from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
-from hedgerow.reading.csv_file import CSVFormat
 from hedgerow.reading.table_file import read_table
 from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import listed
@@ -116,7 +115,7 @@ def train(
         settings |= {"init": load(init), "public_start": public_start}
     elif public_start:
         raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
-    form, label = CSVFormat.of(query.separator or schema.delimiter, schema.encoding), str(schema.target)
+    form, label = schema.file_form.replaced(query.separator), str(schema.target)
     if schema.inferred:
         click.echo(
             f"warning: no guarantee will hold: {schema_path} was read off the data in {listed(schema.inferred)}. Replace or "

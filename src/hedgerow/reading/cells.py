@@ -322,7 +322,8 @@ class CategoryReader:
         for key in self._table:
             if isinstance(key, float):
                 texts.update((repr(key), str(public_value(key)), *(word for word in WORDS if WORDS[word] == key)))
-        return {text: self.code(text) for word in texts for text in (word, word.capitalize())}
+        texts.update(word.capitalize() for word in texts & {*WORDS})
+        return {text: self.code(text) for text in texts}
 
     def code(self, cell: object) -> int:
         try:
@@ -341,10 +342,17 @@ class CategoryReader:
     def cached(self) -> Callable[[Cells], npt.NDArray[np.int32]]:
         """Return ``codes`` for the blocks of one call, which read each distinct cell once."""
         cache = CellCache(self.code)
+        last: list[Any] = [None, None]  # the values of a dictionary, and their codes
 
         def codes(cells: Cells) -> npt.NDArray[np.int32]:
             if isinstance(cells, CodedTexts):
-                return cells.through(codes)
+                if len(cells.values) > len(cells):
+                    return cells.through(codes)
+                values, found = last
+                if values is not cells.values:
+                    found = codes(cells.values)
+                    last[:] = cells.values, found
+                return found[cells.codes]
             if isinstance(cells, Texts):
                 found = np.empty((len(cells), 1), dtype=np.int32)
                 self._of_text.write([cells], [0], [0], found, [lambda odd: cache.of(odd, np.int32)])
@@ -392,7 +400,11 @@ class TextCodes:
         if self._tables[0] is not places.decode:
             self._tables = places.decode, self._made(places.decode)
         sources = np.array([one.column for one in columns], dtype=np.int64)
-        to = np.array(readers, dtype=np.int64), np.array(targets, dtype=np.int64), np.array(codes.strides) // codes.itemsize
+        to = (
+            np.array(readers, dtype=np.int64),
+            np.array(targets, dtype=np.int64),
+            np.array(codes.strides) // codes.itemsize,
+        )
         cells = places.data, places.starts, places.stops, sources
         if look_up(*cells, *self._tables[1], *to, codes.reshape(-1, order="A"), odd):
             for place, (cells_of, target, rule) in enumerate(zip(columns, targets, rules, strict=True)):
@@ -402,17 +414,21 @@ class TextCodes:
 
     def _made(self, decode: Decode) -> tuple[Array, ...]:
         """Return the likely texts of all readers as ``look_up`` takes them, in bytes that ``decode`` reads."""
-        raw, codes, tables, firsts, slots = list[bytes](), list[int](), list[Array](), [0], [0]
+        raw, codes, tables, slots = list[bytes](), list[int](), list[Array](), [0]
         for reader in self._readers:
             likely = [(text.encode("utf-8", "surrogatepass"), text, code) for text, code in reader.likely().items()]
             own = {word: code for word, text, code in likely if decode(word) == text}
+            keys = [
+                (int.from_bytes(word[-8:].rjust(8, b"\0"), "little"), ((len(word) + 1) << 32) + number)
+                for number, word in enumerate(own, start=len(raw))
+            ]
+            places = texts_of([*own], decode).numbered()[0]  # -1 finds the last one, which is added
+            tables.append(np.array([*keys, (0, 0)], dtype=np.uint64)[places])
             raw, codes = [*raw, *own], [*codes, *own.values()]
-            tables.append(texts_of([*own], decode).numbered()[0])
-            firsts.append(len(raw))
             slots.append(slots[-1] + len(tables[-1]))
         words = texts_of(raw, decode)
         absent = [reader.missing for reader in self._readers]
-        arrays = (np.array(one, dtype=np.int64) for one in (codes, absent, firsts, slots))
+        arrays = (np.array(one, dtype=np.int64) for one in (codes, absent, slots))
         return words.places.data, words.starts, words.stops, *arrays, np.concatenate(tables)
 
 

@@ -75,7 +75,7 @@ def series_column(series: nw.Series[Any]) -> Column:
     if series.implementation.is_pandas():
         return _pandas_column(series.to_native())
     if series.implementation.is_pyarrow():
-        return _arrow_column(series.to_native())
+        return arrow_column(series.to_native())
     if series.implementation.is_polars():
         dtype: Any = series.dtype
         native, count = series.to_native(), len(series)
@@ -149,7 +149,7 @@ def _pandas_column(native: Any) -> Column:
     if isinstance(dtype, pandas.IntervalDtype | pandas.PeriodDtype):
         return unread(count)
     if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
-        return _arrow_column(native.array.__arrow_array__())
+        return arrow_column(native.array.__arrow_array__())
     if isinstance(dtype, pandas.CategoricalDtype):
         return _coded_column(_pandas_column(dtype.categories), native.array.codes)
     return _other_column(nw.from_native(pandas.Series(native), series_only=True))  # categories are stored as an index
@@ -166,10 +166,13 @@ def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
     return Column(len(codes), lambda start, stop: table[codes[start:stop]], values.holds)
 
 
-def _arrow_column(column: Any) -> Column:
+def arrow_column(column: Any) -> Column:
     # By pyarrow's own types: some versions of narwhals do not know all of them, and an unknown type looks nested.
     pyarrow, count = get_pyarrow(), len(column)
     column = pyarrow.chunked_array([column]) if isinstance(column, pyarrow.Array) else column
+    numbers = (
+        column.chunk(0) if column.num_chunks == 1 else column
+    )  # a chunk's array is its own memory if it has no null
     types, kind = pyarrow.types, column.type
 
     def is_any(*names: str) -> bool:
@@ -182,7 +185,7 @@ def _arrow_column(column: Any) -> Column:
         return _python_objects(nw.from_native(block(start, stop), series_only=True))
 
     def arrays(start: int, stop: int) -> Cells:
-        cells: Array = block(start, stop).to_numpy()
+        cells: Array = numbers.slice(start, stop - start).to_numpy(zero_copy_only=False)
         return cells
 
     if is_any("integer", "floating", "boolean"):
@@ -197,9 +200,9 @@ def _arrow_column(column: Any) -> Column:
         whole = _guarded(column.combine_chunks)
         if whole is FAILED:  # such as more values of all chunks than indices of this type
             decoded = _guarded(lambda: column.cast(kind.value_type))
-            return unread(count) if decoded is FAILED else _arrow_column(decoded)
+            return unread(count) if decoded is FAILED else arrow_column(decoded)
         places = whole.indices.cast(pyarrow.int32()).fill_null(-1).to_numpy()
-        return _coded_column(_arrow_column(whole.dictionary), places)
+        return _coded_column(arrow_column(whole.dictionary), places)
     if not is_any("date", "timestamp"):
         return unread(count)
     unit, zone = ("D", None) if types.is_date(kind) else (kind.unit, kind.tz)

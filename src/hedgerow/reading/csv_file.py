@@ -9,7 +9,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
 from typing import Any, BinaryIO, Self
@@ -33,23 +33,27 @@ GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
 
 
 @dataclass(frozen=True)
-class CSVFormat:
-    """How CSV files are written: the character between cells, and the encoding, UTF-8 or one of a byte for each character."""
+class FileForm:
+    """How files are read.
+
+    CSV has a character between cells, and is in UTF-8 or an encoding of a byte for each character. Of Parquet, text of
+    ``categories`` is read as numbers of distinct texts.
+    """
 
     separator: str = ","
     encoding: str = "utf-8"
+    categories: frozenset[str] = frozenset()
 
-    @classmethod
-    def of(cls, separator: str | None = None, encoding: str | None = None) -> Self:
-        """Return what is given, otherwise commas and UTF-8."""
-        return cls(separator or cls.separator, encoding or cls.encoding)
+    def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
+        """Return what is given, otherwise what is so far."""
+        return replace(self, separator=separator or self.separator, encoding=encoding or self.encoding)
 
     @property
     def is_utf8(self) -> bool:
         return codecs.lookup(self.encoding).name == "utf-8"
 
 
-COMMAS = CSVFormat()
+COMMAS = FileForm()
 
 
 def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
@@ -119,7 +123,7 @@ class CSVFile:
         ``hedgerow schema`` and predictions, which have no guarantee, show them.
     """
 
-    def __init__(self, file: BinaryIO, form: CSVFormat, place: str) -> None:
+    def __init__(self, file: BinaryIO, form: FileForm, place: str) -> None:
         self._form, self._file = form, file
         self.malformed = self.open_quotes = 0
         self.unreadable: Counter[str] = Counter()
@@ -246,9 +250,7 @@ class CSVFile:
         raw = data.tobytes()
         return UNREADABLE not in str(self._decode(raw if ended else raw[: raw.rfind(b"\n") + 1]))
 
-    def _checked(
-        self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool
-    ) -> Places:
+    def _checked(self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool) -> Places:
         """Return where cells begin and end without those of blank lines, and count what could not be read."""
         for row in np.flatnonzero(counts == PERHAPS_BLANK).tolist():
             blank = not str(self._decode(data[starts[row, 0] : stops[row, 0]].tobytes())).strip()

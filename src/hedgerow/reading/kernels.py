@@ -123,11 +123,13 @@ def _end(data, start, stop):
 
 
 @compiled
-def _hash(data, start, stop):
+def _hash(data, start, stop, end):
     factor = np.uint64(0x9E3779B97F4A7C15)
-    key = (_end(data, start, stop) ^ np.uint64(stop - start)) * factor
-    for at in range(np.uint64(start), np.uint64(max(stop - 8, start)), WORD):
+    key = (end ^ np.uint64(stop - start)) * factor
+    at = np.uint64(start)
+    while at + WORD < np.uint64(stop):
         key = (key ^ (key >> np.uint64(32)) ^ _word(data, at)) * factor
+        at += WORD
     key = (key ^ (key >> np.uint64(32))) * factor  # the last byte changes high bits alone until here
     return key ^ (key >> np.uint64(32))
 
@@ -137,10 +139,11 @@ def _same(data, start, stop, others, begin, end):
     """Return whether two texts are the same bytes."""
     if stop - start != end - begin or _end(data, start, stop) != _end(others, begin, end):
         return False
-    shift = np.uint64(begin) - np.uint64(start)
-    for at in range(np.uint64(start), np.uint64(max(stop - 8, start)), WORD):
+    at, shift = np.uint64(start), np.uint64(begin) - np.uint64(start)
+    while at + WORD < np.uint64(stop):
         if _word(data, at) != _word(others, at + shift):
             return False
+        at += WORD
     return True
 
 
@@ -161,7 +164,7 @@ def find_distinct(data, starts, stops, table, firsts, places):
                 count += 1
             places[row] = absent
             continue
-        slot = _hash(data, start, stop) & mask
+        slot = _hash(data, start, stop, _end(data, start, stop)) & mask
         while True:
             known = table[slot]
             if known < 0:
@@ -179,36 +182,40 @@ def find_distinct(data, starts, stops, table, firsts, places):
 
 
 @compiled
-def look_up(data, starts, stops, sources, words, begins, ends, codes, absent, firsts, slots, table, sets, targets, steps, out, odd):
+def look_up(
+    data, starts, stops, sources, words, begins, ends, codes, absent, slots, table, sets, targets, steps, out, odd
+):
     """Write the code of each cell that is missing or a word of its column's set, and return how many cells are other text.
 
     Column ``sources[k]`` of cells is column ``targets[k]`` of the codes. Its words are those of set ``sets[k]``.
     IN data (bytes,), starts stops (rows, columns); sources sets targets (columns to read,); words (bytes,), begins ends codes (words
-    of all sets,); firsts slots (sets + 1,): the first word and slot of each set; table (slots,): words, as ``find_distinct`` numbers
-    those of one set; absent (sets,): the code of missing cells.
+    of all sets,); slots (sets + 1,): the first slot of each set, of which a power of two has them; table (slots, 2): the last bytes
+    of a word, and 2**32 times its length and one more, plus its number; zeros for none; absent (sets,): the code of missing cells.
     OUT out (rows * features,): the code of row r and feature f is out[r * steps[0] + f * steps[1]]; odd (rows, columns to read):
-    whether a cell is other text, whose code is not written.
+    whether a cell is other text, which gets the code of a missing one.
     """
     others = 0
-    for row in range(starts.shape[0]):
+    for begin in range(0, starts.shape[0], TILE):  # the table of a set is then in the first cache
         for k in range(len(sources)):
-            start, stop, one = starts[row, sources[k]], stops[row, sources[k]], sets[k]
-            odd[row, k] = False
-            code = absent[one]
-            if start >= 0:
-                first, base, mask = firsts[one], slots[one], np.uint64(slots[one + 1] - slots[one] - 1)
-                slot = _hash(data, start, stop) & mask
-                while True:
-                    known = table[base + np.int64(slot)]
-                    if known < 0:
-                        odd[row, k] = True
-                        others += 1
-                        break
-                    if _same(data, start, stop, words, begins[first + known], ends[first + known]):
-                        code = codes[first + known]
-                        break
-                    slot = (slot + np.uint64(1)) & mask
-            out[row * steps[0] + targets[k] * steps[1]] = code
+            source, one, target = np.uint64(sources[k]), sets[k], targets[k]
+            base, mask = np.uint64(slots[one]), np.uint64(slots[one + 1] - slots[one] - 1)
+            for row in range(np.uint64(begin), np.uint64(min(begin + TILE, starts.shape[0]))):
+                start, stop = starts[row, source], stops[row, source]
+                code, other = absent[one], False
+                if start >= 0:
+                    end, size = _end(data, start, stop), np.uint64(stop - start + 1)
+                    slot = _hash(data, start, stop, end) & mask
+                    other = True
+                    while other and table[base + slot, 1] != np.uint64(0):
+                        known = table[base + slot, 1]
+                        if table[base + slot, 0] == end and known >> np.uint64(32) == size:
+                            word = known & np.uint64(0xFFFFFFFF)
+                            if stop - start <= 8 or _same(data, start, stop, words, begins[word], ends[word]):
+                                code, other = codes[word], False
+                        slot = (slot + np.uint64(1)) & mask
+                out[row * np.uint64(steps[0]) + np.uint64(target * steps[1])] = code
+                odd[row, k] = other
+                others += other
     return others
 
 

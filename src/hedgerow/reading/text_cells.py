@@ -188,9 +188,7 @@ def numbers_of(
     out, odd = np.empty(shape, dtype=np.float64), np.empty(shape, dtype=np.bool_)
     marks = [ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)]
     which = np.array([one.column for one in columns], dtype=np.int64)
-    read_numbers(
-        places.data, places.starts, places.stops, which, np.array(marks, dtype=np.uint8), POWERS, out, odd
-    )
+    read_numbers(places.data, places.starts, places.stops, which, np.array(marks, dtype=np.uint8), POWERS, out, odd)
     ready()
     if odd.any():
         for place, one in enumerate(columns):

@@ -178,7 +178,9 @@ class _Pass:
         self.n_parallel = len(none) - len(self._objects)
         self._reading_objects = Lock()
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
-        self._place = np.cumsum([0, *(codes is not None for codes in self._codes)])  # of a column among those of categories
+        self._place = np.cumsum(
+            [0, *(codes is not None for codes in self._codes)]
+        )  # of a column among those of categories
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
@@ -196,9 +198,7 @@ class _Pass:
                 block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
             self._bin(block, self._together, self._together, codes, self._encoder._markers)
 
-    def _of_one_table(
-        self, features: Sequence[int], first: int, last: int
-    ) -> Iterator[tuple[list[int], list[Texts]]]:
+    def _of_one_table(self, features: Sequence[int], first: int, last: int) -> Iterator[tuple[list[int], list[Texts]]]:
         """Yield the features whose cells are in the same places of text, and these."""
         tables: dict[int, dict[int, Texts]] = {}
         for i in features:

@@ -194,6 +194,8 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay."""
     if isinstance(cells, Texts):
         return cells.numbers(number)
+    if cells.dtype == np.float64:
+        return cells
     if cells.dtype.kind == "M":
         return np.full(cells.shape, math.nan)
     with np.errstate(all="ignore"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from datetime import UTC, timedelta, timezone, tzinfo
+from importlib.util import find_spec
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -217,12 +219,15 @@ def arrow_column(column: Any) -> Column:
 
 
 def arrow_texts(column: Any) -> Texts:
-    """Return a chunked array of text as its bytes and offsets."""
+    """Return an array or a chunked array of text as its bytes and offsets."""
     pyarrow = get_pyarrow()
-    block = column.combine_chunks().cast(pyarrow.large_string())  # a cast of a slice may read what is before it
+    block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
     block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
+    if block.type not in (pyarrow.string(), pyarrow.large_string()):  # a cast of a slice may read what is before it
+        block = block.cast(pyarrow.large_string())
     _, places, text = block.buffers()
-    offsets = np.frombuffer(places, dtype=np.int64)[block.offset : block.offset + len(block) + 1]
+    wide = np.int32 if block.type == pyarrow.string() else np.int64
+    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[block.offset : block.offset + len(block) + 1].astype(np.int64)
     data = np.empty(0, dtype=np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
     starts = offsets[:-1]
     if block.null_count:
@@ -230,10 +235,17 @@ def arrow_texts(column: Any) -> Texts:
     return Texts.of(data, starts, offsets[1:], REPLACING)
 
 
+@cache
+def _has_pyarrow() -> bool:
+    return find_spec("pyarrow") is not None
+
+
 def _polars_texts(block: Any) -> Texts:
     """Return text as its bytes, also if it is not UTF-8: reading such text as Python's makes polars panic and print."""
     polars = get_polars()
     text = block.cast(polars.String)
+    if _has_pyarrow():  # four times as fast
+        return arrow_texts(text.to_arrow(compat_level=polars.CompatLevel.oldest()))
     lengths = text.str.len_bytes().to_numpy()  # with nulls, they are floats
     absent = np.isnan(lengths)
     stops = np.cumsum(np.where(absent, 0, lengths).astype(np.int64))

@@ -228,7 +228,8 @@ class _Pass:
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
-        block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
+        block = np.ascontiguousarray(block, dtype=np.float64)
+        block = block.view() if block.flags.aligned else block.copy()
         block.flags.writeable = False
         steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
         bin_columns(block, sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))

@@ -34,6 +34,11 @@ WORDS = [
     "1e",
     "\xa05",
     "5\x1c",
+    "x",
+    "Not a number",
+    "Total",
+    "Inf ",
+    "\tFALSE",
 ]
 DIGITS = st.text("0123456789", max_size=22)
 NUMBERS = st.one_of(
@@ -136,12 +141,31 @@ def test_the_kernel_reads_every_day():
     days = np.arange(np.datetime64("0001-01-01"), np.datetime64("9999-12-31"), 17).astype(str).tolist()
     column = texts(days)
     out, odd = np.zeros(len(days), dtype=np.int64), np.empty(len(days), dtype=bool)
-    read_moments(column.places.data, column.starts, column.stops, NO_FIELDS, out, odd)
+    read_moments(column.places.data, column.starts, column.stops, NO_FIELDS, False, out, odd)
     assert not odd.any()
     assert out.tolist() == [microseconds(day) for day in days]
 
 
-@given(st.lists(st.none() | st.text("ab1 .\xe9", max_size=3), max_size=40))
+OF_WORDS = st.text("ab1 .\xe9", max_size=3) | st.sampled_from(
+    [
+        "a long text",
+        "a long text ",
+        "x long text",
+        "a long texts",
+        "nan",
+        "NAN",
+        "Inf",
+        "true",
+        "None",
+        "naT",
+        "b\x1c",
+        "xb\xe9",
+        "b" * 20,
+    ]
+)
+
+
+@given(st.lists(st.none() | OF_WORDS, max_size=40))
 def test_distinct_texts_and_their_places(cells):
     column = texts(cells)
     distinct, places = column.distinct()
@@ -149,7 +173,7 @@ def test_distinct_texts_and_their_places(cells):
     assert found == list(dict.fromkeys(cells))
     assert [found[place] for place in places] == cells == column.tolist()
     objects = column.astype(object)
-    reader = CategoryReader(["a", 1, "\xe9"], ["b"])
+    reader = CategoryReader(["a", 1, "\xe9", "a long text"], ["b", "xb"])
     assert reader.codes(column).tolist() == reader.codes(objects).tolist()
     assert bits(numbers(column)) == bits(numbers(objects))
     assert person_ids(column, bytes(32)).tolist() == person_ids(objects, bytes(32)).tolist()

@@ -30,6 +30,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -344,17 +345,18 @@ class CategoryReader:
     def cached(self) -> Callable[[Cells], npt.NDArray[np.int32]]:
         """Return ``codes`` for the blocks of one call, which read each distinct cell once."""
         cache = CellCache(self.code)
-        last: list[Any] = [None, None]  # the values of a dictionary, and their codes
+        last: tuple[Texts | None, Any] = None, None  # the values of a dictionary, and their codes
 
         def codes(cells: Cells) -> npt.NDArray[np.int32]:
+            nonlocal last
             if isinstance(cells, CodedTexts):
                 if len(cells.values) > len(cells):
                     return cells.through(codes)
                 values, found = last
                 if values is not cells.values:
-                    found = codes(cells.values)
-                    last[:] = cells.values, found
-                return found[cells.codes]
+                    values, found = last = cells.values, codes(cells.values)
+                known: npt.NDArray[np.int32] = found[cells.codes]
+                return known
             if isinstance(cells, Texts):
                 found = np.empty((len(cells), 1), dtype=np.int32)
                 self._of_text.write([cells], [0], [0], found, [lambda odd: cache.of(odd, np.int32)])
@@ -429,9 +431,15 @@ class TextCodes:
             raw, codes = [*raw, *own], [*codes, *own.values()]
             slots.append(slots[-1] + len(tables[-1]))
         words = texts_of(raw, decode)
-        absent = [reader.missing for reader in self._readers]
-        arrays = (np.array(one, dtype=np.int64) for one in (codes, absent, slots))
+        absent, unknown = zip(*((reader.missing, reader.undeclared) for reader in self._readers), strict=True)
+        arrays = (np.array(one, dtype=np.int64) for one in (codes, absent, unknown, slots))
         return words.places.data, words.starts, words.stops, *arrays, np.concatenate(tables)
+
+
+@lru_cache(maxsize=512)
+def category_reader(values: tuple[object, ...], markers: tuple[object, ...] = ()) -> CategoryReader:
+    """Return the reader of these values, which are equal as keys if they are equal."""
+    return CategoryReader(values, markers)
 
 
 def count_values(
@@ -442,7 +450,7 @@ def count_values(
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on
     each cell alone. The counts are exact: the caller adds noise to them.
     """
-    markers = CategoryReader((), missing)
+    markers = category_reader((), tuple(missing))
     places: dict[float | str, int] = {}
 
     def place(cell: object) -> int:

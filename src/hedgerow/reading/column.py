@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from datetime import UTC, timedelta, timezone, tzinfo
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -227,7 +227,9 @@ def arrow_texts(column: Any) -> Texts:
         block = block.cast(pyarrow.large_string())
     _, places, text = block.buffers()
     wide = np.int32 if block.type == pyarrow.string() else np.int64
-    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[block.offset : block.offset + len(block) + 1].astype(np.int64)
+    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[block.offset : block.offset + len(block) + 1].astype(
+        np.int64
+    )
     data = np.empty(0, dtype=np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
     starts = offsets[:-1]
     if block.null_count:

@@ -148,6 +148,22 @@ def _same(data, start, stop, others, begin, end):
 
 
 @compiled
+def _is_plain_word(data, start, stop, end):
+    """Return whether a text begins with an ASCII letter, but as no number, truth value or NaN does, ends without white space and
+    is ASCII: as a category, it is compared as it is."""
+    if start == stop:
+        return False
+    letter, last = data[np.uint64(start)] | 32, data[np.uint64(stop) - np.uint64(1)]
+    if not 97 <= letter <= 122 or letter in (102, 105, 110, 116) or last <= 32:
+        return False
+    bits, at = end, np.uint64(start)
+    while at + WORD < np.uint64(stop):
+        bits |= _word(data, at)
+        at += WORD
+    return bits & HIGH == np.uint64(0)
+
+
+@compiled
 def find_distinct(data, starts, stops, table, firsts, places):
     """Number distinct cells in the order of their first ones, and return how many there are.
 
@@ -183,14 +199,31 @@ def find_distinct(data, starts, stops, table, firsts, places):
 
 @compiled
 def look_up(
-    data, starts, stops, sources, words, begins, ends, codes, absent, slots, table, sets, targets, steps, out, odd
+    data,
+    starts,
+    stops,
+    sources,
+    words,
+    begins,
+    ends,
+    codes,
+    absent,
+    unknown,
+    slots,
+    table,
+    sets,
+    targets,
+    steps,
+    out,
+    odd,
 ):
-    """Write the code of each cell that is missing or a word of its column's set, and return how many cells are other text.
+    """Write the code of each cell that is missing, a word of its column's set, or ASCII text that is surely none, as it begins
+    with a letter, but not as a number or NaN. Return how many cells are other text.
 
     Column ``sources[k]`` of cells is column ``targets[k]`` of the codes. Its words are those of set ``sets[k]``.
-    IN data (bytes,), starts stops (rows, columns); sources sets targets (columns to read,); words (bytes,), begins ends codes (words
-    of all sets,); slots (sets + 1,): the first slot of each set, of which a power of two has them; table (slots, 2): the last bytes
-    of a word, and 2**32 times its length and one more, plus its number; zeros for none; absent (sets,): the code of missing cells.
+    IN data (bytes,), starts stops (rows, columns); sources sets targets (columns to read,); words (bytes,), begins ends codes
+    (words,); slots (sets + 1,): the first slot of each set, which has a power of two of them; table (slots, 2): the last bytes
+    of a word, and 2**32 (length + 1) + number, or zeros; absent unknown (sets,): the codes of missing cells and of other text.
     OUT out (rows * features,): the code of row r and feature f is out[r * steps[0] + f * steps[1]]; odd (rows, columns to read):
     whether a cell is other text, which gets the code of a missing one.
     """
@@ -213,6 +246,8 @@ def look_up(
                             if stop - start <= 8 or _same(data, start, stop, words, begins[word], ends[word]):
                                 code, other = codes[word], False
                         slot = (slot + np.uint64(1)) & mask
+                    if other and _is_plain_word(data, start, stop, end):
+                        code, other = unknown[one], False
                 out[row * np.uint64(steps[0]) + np.uint64(target * steps[1])] = code
                 odd[row, k] = other
                 others += other
@@ -288,6 +323,9 @@ def read_numbers(data, starts, stops, sources, marks, powers, out, odd):
             while stop > i and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
                 stop -= 1
             if i == stop:
+                continue
+            letter = data[i] | 32
+            if 97 <= letter <= 122 and letter not in (102, 105, 116):  # no number, as it is not inf, true or false
                 continue
             odd[row, k] = True
             others += 1
@@ -372,12 +410,12 @@ def read_numbers(data, starts, stops, sources, marks, powers, out, odd):
 
 
 @compiled
-def read_moments(data, starts, stops, fields, out, odd):
+def read_moments(data, starts, stops, fields, letters, out, odd):
     """Read cells as moments, in microseconds since 1970: ISO 8601 dates, with hours and minutes or not, or a declared format.
 
     Text that begins as an ISO 8601 date does is never read by the format. A cell without text keeps its value in ``out``.
     IN data (bytes,), starts stops (cells,), fields (parts,): the declared format, negative for a field of ``formats.FIELDS`` by
-    its place there, otherwise an ASCII byte; nothing if there is none.
+    its place there, otherwise an ASCII byte; nothing if there is none; letters: whether a moment may begin with a letter.
     OUT out (cells,); odd (cells,): whether a cell is in another form, or no moment.
     """
     iso = np.array([-3, 45, -2, 45, -1], dtype=np.int64)
@@ -393,7 +431,7 @@ def read_moments(data, starts, stops, fields, out, odd):
             start += 1
         while stop > start and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
             stop -= 1
-        if start == stop:
+        if start == stop or (not letters and 97 <= (data[start] | 32) <= 122):
             continue
         odd[row] = True
         length = stop - start

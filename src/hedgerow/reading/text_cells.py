@@ -125,14 +125,14 @@ class Texts:
         return numbers_of([self], number, decimal, thousands)[:, 0]
 
     def moments(
-        self, moment: Callable[[object], int], fields: npt.NDArray[np.int64], none: int
+        self, moment: Callable[[object], int], fields: npt.NDArray[np.int64], none: int, *, letters: bool = False
     ) -> npt.NDArray[np.int64]:
         """Return each cell in microseconds since 1970, ``none`` without one: plain dates by a kernel, other text by ``moment``.
 
-        ``fields`` is the declared format, as ``read_moments`` takes it.
+        ``fields`` is the declared format, as ``read_moments`` takes it; ``letters`` is whether it may begin with one.
         """
         out, odd = np.full(len(self), none, dtype=np.int64), np.empty(len(self), dtype=np.bool_)
-        read_moments(self.places.data, self.starts, self.stops, fields, out, odd)
+        read_moments(self.places.data, self.starts, self.stops, fields, letters, out, odd)
         self.read_odd(out, odd, moment)
         return out
 
@@ -163,7 +163,7 @@ class CodedTexts(Texts):
         self.values, self.codes, self.column = values, codes, 0
 
     @lazy
-    def places(self) -> Places:  # type: ignore[override]
+    def places(self) -> Places:
         return self.values[self.codes].places
 
     def __len__(self) -> int:
@@ -177,7 +177,8 @@ class CodedTexts(Texts):
         if len(cells) > len(self):  # without a kernel, so that no number of records decides which kernels run
             used, places = np.unique(places, return_inverse=True)
             cells = cells[used]
-        return read(cells)[places]
+        found: npt.NDArray[Any] = read(cells)[places]
+        return found
 
 
 def numbers_of(

@@ -13,7 +13,7 @@ from hedgerow.arrays import lazy
 from hedgerow.compiled import for_each
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.limits import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, TextCodes, number, numbers
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, TextCodes
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
@@ -68,7 +68,6 @@ class Encoder:
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
-        self._markers = PLAIN.markers(schema.missing)
         self._readers = [
             CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
             for feature in schema.features.values()
@@ -159,17 +158,20 @@ class _Pass:
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
         self._encoder, self._columns = encoder, columns
         self._codes = [None if reader is None else reader.cached() for reader in encoder._readers]
+        features, missing = encoder.schema.features.values(), encoder.schema.missing
+        self._forms = [feature.number_format if isinstance(feature, Numeric) else PLAIN for feature in features]
+        self._markers = {form: form.markers(missing) for form in self._forms}
         self._own = [
-            feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
-            for feature in encoder.schema.features.values()
-        ]
+            feature.reader(missing) if isinstance(feature, Numeric) and feature.reads_text and form == PLAIN else None
+            for feature, form in zip(features, self._forms, strict=True)
+        ]  # of dates, which are no numbers
         read = range(len(columns.names)) if reads is None else reads
         none = {i: columns.cells(i, 0, 0) for i in read}
         self._objects = [
             i for i in read if not isinstance(none[i], Texts) and none[i].dtype.kind not in MACHINE_NUMBERS
         ]
         plain = {i for i in read if self._own[i] is None and self._codes[i] is None}
-        together = sorted(plain) if columns.matrix is not None else []
+        together = [i for i in sorted(plain) if columns.matrix is not None and self._forms[i] == PLAIN]
         self._together = np.array(together, dtype=np.int64)
         text = {i for i in read if isinstance(none[i], Texts) and not isinstance(none[i], CodedTexts)}
         self._numbers = [i for i in read if i in text & plain]
@@ -178,9 +180,7 @@ class _Pass:
         self.n_parallel = len(none) - len(self._objects)
         self._reading_objects = Lock()
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
-        self._place = np.cumsum(
-            [0, *(codes is not None for codes in self._codes)]
-        )  # of a column among those of categories
+        self._place = np.cumsum([0, *(codes is not None for codes in self._codes)])  # among columns of categories
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
@@ -188,33 +188,35 @@ class _Pass:
                 self._encode(self._objects, first, last, codes)
         self._encode(self._single, first, last, codes)
         for features, cells in self._of_one_table(self._numbers, first, last):
-            targets = np.array(features, dtype=np.int64)
-            self._bin(numbers_of(cells, number), np.arange(len(cells)), targets, codes, self._encoder._markers)
+            form, targets = self._forms[features[0]], np.array(features, dtype=np.int64)
+            values = numbers_of(cells, form.number, form.decimal, form.thousands)
+            self._bin(values, np.arange(len(cells)), targets, codes, self._markers[form])
         for features, cells in self._of_one_table(self._categories, first, last):
             rules: Any = [self._codes[i] for i in features]
             self._encoder._text_codes.write(cells, [self._place[i] for i in features], features, codes, rules)
         if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
                 block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
-            self._bin(block, self._together, self._together, codes, self._encoder._markers)
+            self._bin(block, self._together, self._together, codes, self._markers[PLAIN])
 
     def _of_one_table(self, features: Sequence[int], first: int, last: int) -> Iterator[tuple[list[int], list[Texts]]]:
-        """Yield the features whose cells are in the same places of text, and these."""
-        tables: dict[int, dict[int, Texts]] = {}
+        """Yield the features whose cells are in the same places of text, and of one format, and these cells."""
+        tables: dict[Any, dict[int, Texts]] = {}
         for i in features:
             cells: Any = self._columns.cells(i, first, last)
-            tables.setdefault(id(cells.places), {})[i] = cells
+            tables.setdefault((id(cells.places), self._forms[i]), {})[i] = cells
         for found in tables.values():
             yield [*found], [*found.values()]
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
             cells, own, of_values = self._columns.cells(i, first, last), self._own[i], self._codes[i]
+            form = self._forms[i]
             if of_values is not None:
                 codes[:, i] = of_values(cells)
                 continue
             # A reader of its own knows the markers.
-            values, markers = (numbers(cells), self._encoder._markers) if own is None else (own(cells), NO_NUMBERS)
+            values, markers = (form.numbers(cells), self._markers[form]) if own is None else (own(cells), NO_NUMBERS)
             self._bin(values.reshape(-1, 1), FIRST, np.array([i]), codes, markers)
 
     def _bin(

@@ -27,7 +27,7 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
-from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.csv_file import Columns, FileForm
 from hedgerow.reading.table_file import (
     TableFile,
     check_header,
@@ -102,14 +102,14 @@ def check_records(lines: int, data: Path | str) -> None:
         raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
 
 
-def records_of(query: Query, target: str, form: CSVFormat, person: str | None = None) -> Records:
+def records_of(query: Query, target: str, form: FileForm, person: str | None = None) -> Records:
     room: dict[str, Any] = {"group": person, "memory": query.memory, "spill": query.spill}
     if is_parquet(query.paths[0]):
         return Records.from_parquet(query.paths, target, **room)
     return Records.from_csv(query.paths, target, separator=form.separator, encoding=form.encoding, **room)
 
 
-def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
+def check_files(data: Sequence[Path], form: FileForm, check: Callable[[TableFile, Path], None]) -> None:
     """Check the columns of every file, and raise ConfigurationError if none has a record."""
     records = False
     for path in data:
@@ -122,7 +122,7 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
 def given(
     query: Query,
     target: str,
-    form: CSVFormat,
+    form: FileForm,
     check: Callable[[TableFile, Path], None],
     person: str | None = None,
 ) -> tuple[Any, Any, Columns | None]:

@@ -42,7 +42,7 @@ from hedgerow.cli.options import (
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LARGEST_CARD, read_place
 from hedgerow.privacy.exact import decimal_text, exact
-from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.csv_file import COMMAS
 from hedgerow.reading.table_file import TableFile, compare_header
 from hedgerow.schema import Schema
 from hedgerow.systems import default_system, load, system_class
@@ -94,7 +94,7 @@ def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> N
     estimator = load(model)
     schema = with_options(estimator.schema_, target, query.person, model)
     group_of(schema, by)  # refused before anything is read
-    claim, form = query.claim(), CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
+    claim, form = query.claim(), schema.file_form.replaced(query.separator)
     check_stdout(query.out)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
@@ -155,7 +155,7 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
                 f"--categorical or --person, or drop {it_or_them(others)}."
             )
 
-    X, y, groups = given(query, target, CSVFormat(query.separator or ","), check, query.person)
+    X, y, groups = given(query, target, COMMAS.replaced(query.separator), check, query.person)
     spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
     with Spending(spent, query.out, "schema", "The release may have begun") as spending:
         with spending.watching(X, y) as records:
@@ -224,7 +224,7 @@ def search(
         grid[name.strip()] = [value for one in each for value in read_parameters(kind, [one]).values()]
     searched = PrivateSearchCV(start, grid, refit=refit, **query.claim())
     check_stdout(query.out)
-    form = CSVFormat.of(query.separator or schema.delimiter, schema.encoding)
+    form = schema.file_form.replaced(query.separator)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         with spending.watching(X, y) as records:

@@ -39,7 +39,6 @@ from hedgerow.cli.options import (
 from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
-from hedgerow.reading.csv_file import CSVFormat
 from hedgerow.reading.table_file import read_table
 from hedgerow.systems import default_system, load, system_class
 
@@ -118,7 +117,7 @@ def train(
         settings |= {"init": load(init), "public_start": public_start}
     elif public_start:
         raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
-    form, label = CSVFormat.of(query.separator or schema.delimiter, schema.encoding), str(schema.target)
+    form, label = schema.file_form.replaced(query.separator), str(schema.target)
     check_given(schema, schema_path, allow_inferred=allow_inferred)
     model = kind(schema=schema, **query.claim(), **settings)
     check_stdout(query.out if holdout is None else None)

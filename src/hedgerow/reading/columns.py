@@ -19,7 +19,7 @@ from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError
 from hedgerow.reading.cells import Array, Cells, as_objects, object_array
-from hedgerow.reading.column import Column, Holds, array_column, array_holds, series_column
+from hedgerow.reading.column import Column, Holds, array_column, array_holds, arrow_column, series_column
 from hedgerow.reading.text_cells import Texts
 from hedgerow.texts import listed
 
@@ -276,6 +276,9 @@ def read_labels(y: Any, entry: Declared | None = None) -> Cells:
 def one_column(given: Any, what: str = "y") -> Column:
     if isinstance(given, Texts):
         return array_column(given)
+    pyarrow = get_pyarrow()
+    if pyarrow is not None and isinstance(given, pyarrow.Array | pyarrow.ChunkedArray):
+        return arrow_column(given)
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))

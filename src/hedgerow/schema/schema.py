@@ -14,6 +14,7 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
+from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.persons import without_column
 from hedgerow.schema.check import Checker, SchemaReport
@@ -135,6 +136,13 @@ class Schema:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def file_form(self) -> FileForm:
+        """How files of these records are read."""
+        labels = {self.target} if isinstance(self.target, str) and self.outcome is None else set()
+        categories = {name for name, feature in self.features.items() if isinstance(feature, Categorical)}
+        return FileForm(categories=frozenset(categories | labels)).replaced(self.delimiter, self.encoding)
 
     @property
     def names(self) -> tuple[str, ...]:

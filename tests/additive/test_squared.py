@@ -158,7 +158,7 @@ def law(labels, one_loss):
     def fit(source):
         table = MemoryTable(codes, np.array(labels, dtype=np.int32), np.array([2, 2]), 0)
         curator = Queryable(table, cost(one.event), source)
-        state = Fit(Encoder(schema, 2), np.array([4.0]), np.array([1]))
+        state = Fit(encoder := Encoder(schema, 2), np.ones(encoder.n_codes.sum()), np.array([4.0]), np.array([1]))
         opened = curator.open_round(one.loss, state.pending_terms())
         chosen = opened.select(one.selection, np.zeros((1, 2), dtype=np.int64))
         return chosen.feature, tuple(opened.sums(chosen, one.noise).reshape(-1).tolist())

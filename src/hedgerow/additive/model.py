@@ -72,9 +72,8 @@ class Packed:
         steps, counts, votes, features = list[tuple[int, int, int]](), [], [], [np.empty(0, dtype=np.int64)]
         for term in self.terms:
             before = len(steps)
-            for (
-                cut
-            ) in term.cuts:  # steps turn a digit, side[0] at first, into the side of a code: last code before it, shift
+            # Steps turn a digit, side[0] at first, into the side of a code: last code before it, shift.
+            for cut in term.cuts:
                 turns = np.flatnonzero(np.diff(cut.side)).tolist() or [len(cut.side) - 1]
                 steps += [(cut.by, turn, int(place == 0)) for place, turn in enumerate(turns)]
             counts.append(len(steps) - before)
@@ -241,7 +240,7 @@ class AdditiveModel(Model):
         return trees.scoring(encoder, of_nodes, self.loss.exported)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the named arrays of format 3 of the model files, or 4 with a start, which ``restored`` reads."""
+        """Return the named arrays of format 3 of the model files, which ``restored`` reads; with a start 4, by cell 5."""
         if self.parts is not None:
             start, own = (part.to_arrays() for part in self.parts)
             return {**own, **{f"{OF_START}{name}": array for name, array in start.items()}}
@@ -274,6 +273,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 MOST_CUTS = 16  # of a term in a file: its cells are two to that power
 OLD_CUTS = 2  # of a term of version 0.2
 OLD_TENTHS = 5  # ``Logistic.tenths`` of the files of version 0.2 that hold a cap
+LARGEST_TERM = 1 << 24  # cells times codes of a term in a file whose cells have features of their own
 LARGEST_VOTE = 1 << 40  # in a file: sums of 65 536 terms of it fit 64 bits
 DAMAGED = "the file's terms are damaged; fit the model again."
 
@@ -313,6 +313,8 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     if OF_CELLS in arrays:
         features = array_of(arrays, OF_CELLS, np.int64, features.shape, 0, len(encoder.n_codes) - 1)
     begins = np.cumsum([0, *cells])
+    if np.any(features[begins[:-1]] != feature):
+        raise FileFormatError(DAMAGED)
     rows = np.diff(np.cumsum([0, *encoder.n_codes[features]])[begins])
     votes = array_of(arrays, "votes", np.int64, (int(rows.sum()), loss.columns), -LARGEST_VOTE, LARGEST_VOTE)
     sums = array_of(arrays, "sums", np.int64, (int((rows * measured).sum()), loss.channels))
@@ -327,6 +329,8 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     of_terms = np.stack([begins[:-1], begins[1:], cuts, rows, measured, noise], 1).tolist()
     for (first, end, count, many, known, deviation), (unit, gradient) in zip(of_terms, units, strict=True):
         widths = encoder.n_codes[features[first:end]]
+        if len(widths) * int(widths.max()) > max(many, LARGEST_TERM):
+            raise FileFormatError(DAMAGED)
         used = np.arange(widths.max()) < widths[:, None]
         own, of_cells = np.zeros((*used.shape, loss.columns), dtype=np.int64), None
         own[used], votes = votes[:many], votes[many:]

@@ -270,7 +270,7 @@ class OneRound:
             sums = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins).sums(ALONE, self.noise)
         else:
             sums = answers.sums(selected, self.noise)
-        self.warn(curator, fit, np.full(len(sums), feature), sums)
+        self.warn(curator, fit, feature, sums)
         noise, numeric, prior = self.deviations, bool(fit.numeric[feature]), self.loss.prior
         gradient, curvature = self.scaled(fit, sums)
         if cuts:
@@ -281,14 +281,13 @@ class OneRound:
         estimate, steps = fit.visits.steps(feature, sums_of_codes, noise, before, numeric=numeric, prior=prior)
         return self.term(cuts, np.array(feature), sums, steps[None]), estimate
 
-    def warn(self, curator: Queryable, fit: Fit, feature: Integers, sums: Integers) -> None:
-        """Warn of a category, a feature of cells (cells,), whose first sums show that almost no records had a declared value."""
+    def warn(self, curator: Queryable, fit: Fit, feature: int, sums: Integers) -> None:
+        """Warn of a category whose first sums, of all records, show that almost none of them had a declared value."""
         # Numeric features are checked on the survey histograms.
-        measured = {j for term in fit.terms for j in term.feature.tolist()}
-        for j in sorted(set(feature[~fit.numeric[feature]].tolist()) - measured):
-            own = sums[feature == j, : int(fit.encoder.n_codes[j]), self.loss.scored :]
+        if not fit.numeric[feature] and all((term.feature != feature).any() for term in fit.terms):
+            own = sums[..., self.loss.scored :]
             deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
-            curator.warnings += column_warnings(fit.encoder, {j: own.sum(axis=(0, 2))}, deviation, what="sums")
+            curator.warnings += column_warnings(fit.encoder, {feature: own.sum(axis=(0, 2))}, deviation, what="sums")
 
     def _select(self, answers: Round, fit: Fit, taken: list[int], splits: Splits | None) -> Candidate:
         """Select by score minus a penalty, which follows from public and released numbers alone."""
@@ -369,7 +368,7 @@ class CellRound(OneRound):
                 break
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), offered))
         assert answers is not None
-        group, n_groups = groupings(fit, cuts)
+        group, n_groups, possible = groupings(fit, cuts)
         sampling = UNIT * self.loss.gradient_sd * np.sqrt(np.maximum(fit.curvature, 0) / 2**halvings).sum()
         of_noise = GROUP_PENALTY * self.noise.deviation * self.loss.scored * n_groups
         of_sampling = SAMPLING_PENALTY * sampling * np.sqrt(n_groups / group.shape[1])
@@ -379,27 +378,27 @@ class CellRound(OneRound):
         size, feature = answers.select_by_cell(self.choice, group, penalty, may)
         n_codes, cells = fit.encoder.n_codes[feature], np.arange(len(feature))
         used = np.arange(n_codes.max()) < n_codes[:, None]
-        # For each cell the groups of its feature's codes, (cells, codes)
+        # For each cell the groups of its feature's codes, and which of them records can have there, (cells, codes)
         at = np.minimum(fit.offsets[feature][:, None] + np.arange(n_codes.max()), len(fit.mass) - 1)
-        own = np.where(used, group[size[:, None], cells[:, None], at], 0)
+        own, held = np.where(used, group[size[:, None], cells[:, None], at], 0), used & possible[cells[:, None], at]
         measured = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=CellBins(feature, own))
         sums = measured.sums(ALONE, self.noise)
         known = np.arange(sums.shape[1]) < n_groups[size, cells, feature][:, None]
         sums = sums * known[..., None]
         gradient, curvature = self.scaled(fit, sums)
         steps = steps_by_cell(gradient, curvature, *self.deviations, known, self.loss.prior)
-        # Each code gets its group's step, and an even part of its sums.
+        # Each code gets its group's step, and those that records can have there an even part of its sums.
         members = np.zeros(sums.shape[:2], dtype=np.int64)
-        np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), used)
-        sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * used[..., None]
+        np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
+        sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
         return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes), None
 
 
-def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers]:
-    """Return the group of each code of each feature in each cell, (sizes, cells, codes), and how many groups there are.
+def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]:
+    """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
 
-    The latter is of shape (sizes, cells, features), 0 where a size gives the groups of one before. Codes that a cell's cuts leave
-    out have no group of their own. A number has at most ``GROUP_SIZES`` groups of about the same mass, and one for missing values
+    These are of shape (sizes, cells, codes), (sizes, cells, features) and (cells, codes). The second is 0 where a size gives the
+    groups of the one before. Codes that are left out have no group of their own. A number has at most ``GROUP_SIZES`` groups of about the same mass, and one for missing values
     where these stand out of the noise; of a category each value is one.
     """
     cells = np.arange(1 << len(cuts))
@@ -424,7 +423,7 @@ def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers]:
             n_groups[number, :, j] = begins.sum(axis=1)
             groups[number, :, first:end] = np.maximum(np.cumsum(begins, axis=1) - 1, 0)
     n_groups[1:] *= n_groups[1:] > n_groups[:-1]  # as many groups are the same groups
-    return groups, n_groups
+    return groups, n_groups, possible
 
 
 def cuts_offered(fit: Fit, cuts: Sequence[Cut], again: Truth | None = None) -> Truth:

@@ -234,8 +234,13 @@ class Round:
         moves the scores of one cell only, so the selections of all cells together cost what one costs. Every cell selects, also
         one without records.
         """
+        by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, np.int64)
+        if group.shape[1:] != by_code.shape[:2] or len(group) != len(penalty) or group.min() < 0:
+            raise ConfigurationError(
+                "each code of each feature needs a group in each cell, from 0 on; build them anew."
+            )
         self._check(mechanism)
-        by_code = self._by_code[..., : self._rule.scored].reshape(-1, self._rule.scored)
+        by_code = by_code.reshape(-1, self._rule.scored)
         _, cells, features = penalty.shape
         width, feature = int(group.max()) + 1, np.repeat(np.arange(features), np.diff(self._offsets))
         scores = -penalty

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Thresholded, amplified, cost
+from hedgerow.privacy.accounting import (
+    BoundedRange,
+    Gaussian,
+    Pure,
+    SelectAndMeasure,
+    Sequence,
+    Thresholded,
+    amplified,
+    cost,
+)
 from hedgerow.privacy.filter import PrivacyFilter
 
 QUARTER, MILLIONTH = cost(Pure(Fraction(1, 4), "m", "p")), Fraction(1, 10**6)
@@ -107,3 +116,60 @@ def test_a_partitioned_node_is_closed_and_the_others_are_not():
     for closed in (nodes(0), nodes()):
         with pytest.raises(ConfigurationError, match="query its children"):
             whole.check_open(0, closed)
+
+
+SELECTION, MEASUREMENT = BoundedRange(Fraction(1, 5), "m", "p"), Gaussian(Fraction(3, 50), 8, "p")
+ROUND = SelectAndMeasure((SELECTION, SELECTION, MEASUREMENT))
+ROOMY = PrivacyFilter(cost(Sequence((ROUND, ROUND))))
+
+
+def taking(begun, *steps):
+    for step in steps:
+        begun = begun and begun.taken(step)
+    return begun
+
+
+def test_reserved_steps_are_charged_once_together_and_each_is_taken_once():
+    begun = ROOMY.reserving(ROUND)
+    assert begun.total == cost(ROUND)
+    after = taking(begun, SELECTION, SELECTION, MEASUREMENT)
+    assert after.total == cost(ROUND)
+    assert after.taken(MEASUREMENT) is None
+    assert taking(begun, SELECTION, SELECTION, SELECTION) is None
+    assert begun.reserving(ROUND).total == ROOMY.ceiling
+    with pytest.raises(BudgetExceeded):
+        after.reserving(ROUND).reserving(ROUND)
+
+
+def test_no_selection_is_taken_after_the_measurement():
+    assert taking(ROOMY.reserving(ROUND), SELECTION, MEASUREMENT, SELECTION) is None
+    assert taking(ROOMY.reserving(ROUND), MEASUREMENT, SELECTION) is None
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        BoundedRange(Fraction(21, 100), "m", "p"),
+        Pure(Fraction(1, 5), "permute-and-flip", "p"),
+        Pure(Fraction(1, 20), "permute-and-flip", "p"),
+        Gaussian(Fraction(7, 100), 8, "p"),
+        Gaussian(Fraction(1, 50), 9, "p"),
+        Thresholded(Fraction(1, 5), "m", "p", delta=MILLIONTH),
+        Sequence((SELECTION,)),
+    ],
+    ids=str,
+)
+def test_a_step_that_was_not_reserved_is_not_taken(step):
+    assert ROOMY.reserving(ROUND).taken(step) is None
+    assert ROOMY.taken(step) is None
+
+
+def test_a_step_that_costs_less_than_a_reserved_one_is_taken():
+    less = BoundedRange(Fraction(1, 6), "m", "p"), Gaussian(Fraction(1, 50), 7, "p")
+    assert taking(ROOMY.reserving(ROUND), *less).total == cost(ROUND)
+
+
+def test_another_query_gives_up_what_was_reserved():
+    begun = ROOMY.assigned(None, 1, 1).reserving(ROUND)
+    for other in (begun.charged(cost(SELECTION)), begun.charged(cost(SELECTION), 0, nodes(0))):
+        assert other.taken(MEASUREMENT) is None

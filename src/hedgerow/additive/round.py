@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -19,7 +19,7 @@ from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.parameters import UNIT, VOTE_STEPS
-from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder
@@ -232,7 +232,10 @@ class OneRound:
     @lazy
     def selection(self) -> Selection:
         # Permute-and-flip if pure; a rho budget uses the exponential mechanism
-        return (self.budget * SELECTION_SHARE / self.selections).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        budget = self.budget * SELECTION_SHARE / self.selections
+        if budget.concentrated:  # more is accounted apart, and selects hardly better
+            budget = replace(budget, amount=min(budget.amount, Fraction(LARGEST_JOINT_EPSILON**2, 8)))
+        return budget.selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
     def noise(self) -> Noise:
@@ -243,10 +246,17 @@ class OneRound:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
         draws = (1 << self.cuts) * self.most_codes * self.loss.channels
         measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=draws)
-        return InSequence((*((selected,) * self.selections), measured))
+        kind = SelectAndMeasure if self.budget.concentrated else InSequence
+        return kind((*((selected,) * self.selections), measured))
+
+    def reserve(self, curator: Queryable) -> None:
+        """Charge the round before its first selection, where its steps cost less together than apart."""
+        if isinstance(self.event, SelectAndMeasure):
+            curator.reserve(self.event)
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
@@ -344,6 +354,7 @@ class CellRound(OneRound):
         return self.cuts + 1
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings, answers, rule = fit.halvings[self.cuts > 1], None, self.loss.scores
         for _ in range(self.cuts + 1):

@@ -18,7 +18,7 @@ from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import Cost, Event, Pure, cost
+from hedgerow.privacy.accounting import Cost, Event, Pure, SelectAndMeasure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
 from hedgerow.reading.cells import public_value
 from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
@@ -105,6 +105,17 @@ class Queryable:
         """
         self._charge(event)
         return Queryable(self._table.fresh(), cost(event), self._randomness)
+
+    @without_sizes()
+    def reserve(self, event: SelectAndMeasure) -> None:
+        """Charge the selections and the measurement of a round together, or raise BudgetExceeded.
+
+        The next queries about all records that are such steps, in this order, are then not charged again. Another query gives up
+        what is left.
+        """
+        with self._lock:
+            self._check_answers()
+            self._state.update(lambda state: replace(state, filter=state.filter.reserving(event)))
 
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
@@ -332,7 +343,7 @@ class Queryable:
 
         def charged(state: _State) -> _State:
             if nodes is None:
-                return replace(state, filter=state.filter.charged(amount))
+                return replace(state, filter=state.filter.taken(event) or state.filter.charged(amount))
             state.check_open(nodes)
             return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index))
 

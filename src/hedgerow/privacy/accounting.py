@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby
 from operator import add
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -102,6 +102,20 @@ class Sequence(Event):
 
 
 @dataclass(frozen=True, repr=False)
+class SelectAndMeasure(Sequence):
+    """Selections of bounded range and, after the last, one Gaussian measurement: charged together before the first runs.
+
+    By Gaussian DP they cost less together than apart (docs/proofs/joint.md). Any may be left out; their order stays.
+    """
+
+    def __post_init__(self) -> None:
+        *selections, measurement = self.parts or (None,)
+        ordered = selections and all(isinstance(part, BoundedRange) for part in selections)
+        if not (ordered and isinstance(measurement, Gaussian)):
+            raise ValueError("selections of bounded range come before one Gaussian measurement.")
+
+
+@dataclass(frozen=True, repr=False)
 class Parallel(Event):
     """Parts that read disjoint records by released tests: the largest cost counts.
 
@@ -152,7 +166,8 @@ class Unprotected(Event):
 
 _STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Unprotected)
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind for kind in (*_STEPS, Sequence, Parallel, OneOf, PerRecordAssignment, Subsampled)
+    kind.__name__: kind
+    for kind in (*_STEPS, Sequence, SelectAndMeasure, Parallel, OneOf, PerRecordAssignment, Subsampled)
 }
 
 
@@ -223,6 +238,10 @@ EXPONENT_GUARD = 1e-15  # relative, for each unit of an exponent
 AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are accurate to a few units in the 53rd bit
 CONCENTRATED_GUARD = 1e-9  # relative, of logarithms and quantiles
 HALF_PI = Fraction(15707963268, 10**10)  # rounded up
+# By ratio: what a selection adds to the squared mu of a joint account, in units of epsilon**2 / 4, if the squared mu of the
+# measurement is at least the ratio times those units (docs/proofs/joint.md)
+JOINT_FACTORS = {3: Fraction(211, 200), 1: Fraction(57, 50)}
+LARGEST_JOINT_EPSILON = 2  # of a selection, up to which this is proved
 SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
 NONE = Fraction(0)
@@ -261,6 +280,25 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
     if e > 30:  # the quantile of a float near 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
         return Fraction(math.ceil(8 * e))
     return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
+
+
+def joint_mu_squared(event: SelectAndMeasure) -> Fraction | float:
+    """Return the squared mu of selections and a measurement together; infinity if one of them has too large an epsilon."""
+    *selections, measurement = cast("tuple[*tuple[BoundedRange, ...], Gaussian]", event.parts)
+    if max(selection.epsilon for selection in selections) > LARGEST_JOINT_EPSILON:
+        return math.inf
+    selected = sum((selection.epsilon**2 for selection in selections), NONE) / 4
+    return min(
+        factor * selected + max(measurement.mu_squared, ratio * selected) for ratio, factor in JOINT_FACTORS.items()
+    )
+
+
+def covers(paid: Event, step: Event) -> bool:
+    """Return whether a step is of the kind of one that was paid, and costs no more."""
+    if isinstance(paid, BoundedRange) and isinstance(step, BoundedRange):
+        return step.epsilon <= paid.epsilon
+    both = isinstance(paid, Gaussian) and isinstance(step, Gaussian)
+    return both and step.mu_squared <= paid.mu_squared and step.draws <= paid.draws
 
 
 @lru_cache(maxsize=4096)
@@ -470,6 +508,8 @@ def cost(event: Event) -> Cost:
             for part, run in groupby(parts):  # rounds are equal, and there may be many
                 count = len(list(run))
                 total += cost(part).times(count) if count > 1 else cost(part)
+            if isinstance(event, SelectAndMeasure):
+                return replace(total, total_mu_squared=min(total.total_mu_squared, joint_mu_squared(event)))
             return total
         case Parallel(parts):
             largest, draws, thresholds = Cost(), 0, NONE

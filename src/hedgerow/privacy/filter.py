@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import NONE, Cost
+from hedgerow.privacy.accounting import NONE, Cost, Event, SelectAndMeasure, cost, covers
 
 Index = npt.NDArray[np.intp]
 
@@ -68,6 +68,8 @@ class PrivacyFilter:
     assignments: tuple[Roots, ...] = (Roots(),)  # the first is of the queries about all records
     together: Cost = field(default_factory=Cost)  # of the costliest path of each assignment
     approximate: Cost = field(default_factory=Cost)
+    # Steps about all records that were charged together and may still run, in this order
+    reserved: tuple[Event, ...] = ()
 
     @property
     def total(self) -> Cost:
@@ -104,6 +106,20 @@ class PrivacyFilter:
             raise ConfigurationError("a query names a node twice, out of order, or one that is not this curator's.")
         if paths is None or (paths.path[index] == PARTITIONED).any():
             raise ConfigurationError("a node that was partitioned is closed; query its children.")
+
+    def reserving(self, event: SelectAndMeasure) -> PrivacyFilter:
+        """Return the filter after steps about all records were charged together; or raise BudgetExceeded."""
+        return replace(self.charged(cost(event)), reserved=event.parts)
+
+    def taken(self, step: Event) -> PrivacyFilter | None:
+        """Return the filter after a step about all records that was reserved; None if it was not.
+
+        Steps before it are given up: a selection after the measurement would not be what was paid.
+        """
+        for place, paid in enumerate(self.reserved):
+            if covers(paid, step):
+                return replace(self, reserved=self.reserved[place + 1 :])
+        return None
 
     def charged(self, amount: Cost, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
         """Return the filter after a query about some nodes of a generation, or about all records; or raise BudgetExceeded."""

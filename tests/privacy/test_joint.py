@@ -26,6 +26,7 @@ from hedgerow.privacy.accounting import (
     event_from_dict,
     event_to_dict,
     gaussian_delta,
+    joined,
 )
 from hedgerow.privacy.claim import Claim
 
@@ -158,8 +159,8 @@ def pair_delta(epsilon, mu, e, t):
     return p * after(epsilon - t) + (1 - p) * after(epsilon - t + e)
 
 
-def joint(selections, measurement):
-    return SelectAndMeasure((*selections, measurement))
+def joint(selections, measurement, ratio=3):
+    return SelectAndMeasure((*selections, measurement), ratio)
 
 
 def selection(epsilon):
@@ -174,7 +175,7 @@ def measurement(mu_squared, draws=0):
 @pytest.mark.parametrize("ratio", [1, 2, 3, 10])
 def test_the_cost_of_one_selection_bounds_every_pair_of_two_outcomes(e, ratio):
     mu_squared = ratio * Fraction(e) ** 2 / 4
-    total = cost(joint([selection(e)], measurement(mu_squared))).total_mu_squared
+    total = cost(joint([selection(e)], measurement(mu_squared), 1 if ratio < 3 else 3)).total_mu_squared
     apart = cost(Sequence((selection(e), measurement(mu_squared)))).total_mu_squared
     assert mu_squared + Fraction(e) ** 2 / 4 < total < apart
     e, mu = float(Fraction(e)), math.sqrt(mu_squared)
@@ -193,19 +194,40 @@ def test_a_joint_cost_differs_from_the_sum_in_its_gaussian_account_alone():
     assert twice.total_mu_squared == 2 * together.total_mu_squared
 
 
-def test_a_weak_measurement_counts_as_one_that_a_factor_is_proved_for():
+@pytest.mark.parametrize("ratio", JOINT_FACTORS)
+def test_a_weak_measurement_counts_as_one_that_a_factor_is_proved_for(ratio):
     selected = Fraction(1, 4)  # of one selection at epsilon 1
-    weak = cost(joint([selection(1)], measurement("1/1000")))
-    assert weak.total_mu_squared == cost(Sequence((selection(1), measurement("1/1000")))).total_mu_squared
-    below_one = cost(joint([selection(1)], measurement("6/25"))).total_mu_squared
-    assert below_one == selected * (1 + Fraction(57, 50))
-    below_three = cost(joint([selection(1)], measurement("37/50"))).total_mu_squared
-    assert below_three == selected * (3 + Fraction(211, 200))
+    weak, strong = (cost(joint([selection(1)], measurement(mu), ratio)) for mu in ("1/5", "4/5"))
+    assert weak.total_mu_squared == selected * (ratio + JOINT_FACTORS[ratio])
+    assert strong.total_mu_squared == Fraction(4, 5) + selected * JOINT_FACTORS[ratio]
 
 
-def test_a_selection_of_a_larger_epsilon_than_is_proved_is_charged_apart():
-    large = joint([selection("1/10"), selection("201/100")], measurement(9))
-    assert cost(large) == cost(Sequence(large.parts))
+def test_a_selection_of_a_larger_epsilon_than_is_proved_is_refused():
+    assert joint([selection("1/10"), selection(2)], measurement(9))
+    with pytest.raises(ValueError, match="so large an epsilon"):
+        joint([selection("1/10"), selection("201/100")], measurement(9))
+
+
+LEAF, TWO_LEVELS = (measurement(1),), (selection(1), measurement("3/4"))
+
+
+@pytest.mark.parametrize(
+    ("courses", "ratio"),
+    [
+        ([LEAF, TWO_LEVELS], 3),
+        ([LEAF, TWO_LEVELS, (selection(1), selection(1), measurement("1/2"))], 1),
+        ([LEAF, TWO_LEVELS, (selection(1), selection(1), measurement("499999/1000000"))], 1),  # by a rounding
+        ([LEAF, TWO_LEVELS, (selection(1), selection(1), measurement("2/5"))], None),
+        ([LEAF, (selection(3), measurement(9))], None),
+        ([LEAF, (selection(1), measurement(1), measurement(1))], None),
+        ([LEAF, TWO_LEVELS, (selection(1), Pure(Fraction(1), "noise", "a label"))], None),
+    ],
+)
+def test_courses_of_which_one_runs_have_one_ratio_or_are_charged_apart(courses, ratio):
+    """A selection may choose the course, so what it costs cannot depend on the course."""
+    events = joined(courses)
+    assert [event.parts for event in events] == courses
+    assert {getattr(event, "ratio", None) for event in events[1:]} == {ratio}
 
 
 @pytest.mark.parametrize(
@@ -228,8 +250,11 @@ def test_only_selections_before_one_measurement_are_charged_together(parts):
 
 
 def test_a_joint_event_comes_back_from_a_file():
-    event = Sequence((joint([selection("1/3")] * 2, measurement("1/7", 12)),) * 3)
+    event = Sequence((joint([selection("1/3")] * 2, measurement("1/7", 12), 1),) * 3)
     assert event_from_dict(event_to_dict(event)) == event
+    for ratio in (2, "3", 1.0):
+        with pytest.raises(FileFormatError, match="damaged"):
+            event_from_dict(event_to_dict(event.parts[0]) | {"ratio": ratio})
 
 
 # Whole plans: the delta that they may really have is within the claim.

@@ -18,7 +18,7 @@ from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import Cost, Event, Pure, SelectAndMeasure, cost
+from hedgerow.privacy.accounting import Cost, Event, Pure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
 from hedgerow.reading.cells import public_value
 from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
@@ -107,15 +107,22 @@ class Queryable:
         return Queryable(self._table.fresh(), cost(event), self._randomness)
 
     @without_sizes()
-    def reserve(self, event: SelectAndMeasure) -> None:
-        """Charge the selections and the measurement of a round together, or raise BudgetExceeded.
+    def reserve(self, event: Event, nodes: Nodes | None = None) -> None:
+        """Charge selections and the measurement after them together, or raise BudgetExceeded.
 
-        The next queries about all records that are such steps, in this order, are then not charged again. Another query gives up
-        what is left.
+        ``event`` is a ``SelectAndMeasure`` about all records, or the paths that may start at each of the ``nodes``. Of the next
+        queries its steps, in its order, are charged for draws only. Another query gives up what is left.
         """
+
+        def reserved(state: _State) -> _State:
+            if nodes is None:
+                return replace(state, filter=state.filter.reserving(event))
+            state.check_open(nodes)
+            return replace(state, filter=state.filter.reserving(event, nodes.generation, nodes.index))
+
         with self._lock:
             self._check_answers()
-            self._state.update(lambda state: replace(state, filter=state.filter.reserving(event)))
+            self._state.update(reserved)
 
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
@@ -343,9 +350,9 @@ class Queryable:
 
         def charged(state: _State) -> _State:
             if nodes is None:
-                return replace(state, filter=state.filter.taken(event) or state.filter.charged(amount))
+                return replace(state, filter=state.filter.charged(amount, step=event))
             state.check_open(nodes)
-            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index))
+            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index, step=event))
 
         with self._lock:
             self._check_answers()

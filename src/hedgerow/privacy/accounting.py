@@ -322,7 +322,7 @@ def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
     return apart
 
 
-def covers(paid: Event, step: Event) -> bool:
+def covers(paid: Event, step: Event | None) -> bool:
     """Return whether a step is of the kind of one that was paid, and costs no more; draws are paid by themselves."""
     if isinstance(paid, BoundedRange) and isinstance(step, BoundedRange):
         return step.epsilon <= paid.epsilon

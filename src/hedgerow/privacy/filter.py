@@ -51,7 +51,7 @@ class Path:
         A step gives up the steps before it: a selection after the measurement would not be what was paid.
         """
         rests: list[tuple[Event, ...]] = []
-        for course in () if step is None else self.reserved:
+        for course in self.reserved:
             places = [place for place, paid in enumerate(course) if covers(paid, step)]
             rests += [course[place + 1 :] for place in places[:1]]
         return Path(self.cost, tuple(rests)) if rests else Path(self.cost + amount)

@@ -110,7 +110,7 @@ FREE = {
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
     "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }
-METHODS = {"warnings_of", "for_learner", "reserve", "spent", "total"}
+METHODS = {"warnings_of", "for_learner", "evidence", "reserve", "spent", "total"}
 
 
 def vote(codes, margins):

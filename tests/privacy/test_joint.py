@@ -11,7 +11,8 @@ from scipy.stats import binom
 
 import hedgerow as hr
 from hedgerow.additive.plan import AdditivePlan, Rules
-from hedgerow.errors import FileFormatError
+from hedgerow.curator import Queryable
+from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.privacy.accounting import (
     JOINT_FACTORS,
     LARGEST_JOINT_EPSILON,
@@ -294,6 +295,20 @@ def test_what_a_plan_may_lose_is_within_its_claim_and_near_it(epsilon, given):
     assert 0.6e-6 < delta < MILLIONTH
     # Zero-concentrated DP allows less.
     assert total.rho > 1.08 * concentrated_rho(float(Fraction(epsilon)), float(MILLIONTH))
+
+
+@pytest.mark.parametrize("kind", [hr.HedgerowClassifier, hr.HedgerowRegressor, hr.SmoothBoostClassifier])
+def test_a_fit_whose_steps_are_charged_apart_is_stopped(monkeypatch, kind):
+    X = np.random.default_rng(0).uniform(0, 1, (600, 2))
+    y = X[:, 0] if kind is hr.HedgerowRegressor else np.where(X[:, 0] > 0.5, "yes", "no")
+    about = {"outcome": hr.Numeric(0, 1)} if kind is hr.HedgerowRegressor else {"classes": ["no", "yes"]}
+    model = kind(epsilon=1.0, delta=1e-6, schema=hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, **about))
+    certificate = model.fit(X, y).certificate_
+    assert certificate.holds
+    assert "charged together" in certificate.details()
+    monkeypatch.setattr(Queryable, "reserve", lambda self, *given: None)
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, y)
 
 
 def no_selections(event):

@@ -10,7 +10,7 @@ from helpers import select_by_cell
 
 import hedgerow as hr
 from hedgerow.additive import curves
-from hedgerow.additive.curves import SURE, condition, curve_of, explained, noise_by_feature, pair_of, rows_of
+from hedgerow.additive.curves import SURE, condition, curve_of, explained, noise_by_feature, pair_of, parts_of, rows_of
 from hedgerow.additive.curves import averages as averages_of
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.round import Term

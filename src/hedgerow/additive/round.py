@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.parameters import UNIT, VOTE_STEPS
-from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Encoder
 from hedgerow.table import CellBins, Cells
@@ -232,7 +232,13 @@ class OneRound:
     @lazy
     def selection(self) -> Selection:
         # Permute-and-flip if pure; a rho budget uses the exponential mechanism
-        return (self.budget * SELECTION_SHARE / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return self.selecting(SELECTION_SHARE / max(self.cuts, 1))
+
+    def selecting(self, share: Fraction) -> Selection:
+        budget = self.budget * share
+        if budget.concentrated:  # more is accounted apart, and selects hardly better
+            budget = replace(budget, amount=min(budget.amount, Fraction(LARGEST_JOINT_EPSILON**2, 8)))
+        return budget.selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
     def noise(self) -> Noise:
@@ -243,10 +249,17 @@ class OneRound:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
         draws = (1 << self.cuts) * self.most_codes * self.loss.channels
         measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=draws)
-        return InSequence((*((selected,) * max(self.cuts, 1)), measured))
+        kind = SelectAndMeasure if self.budget.concentrated else InSequence
+        return kind((*((selected,) * max(self.cuts, 1)), measured))
+
+    def reserve(self, curator: Queryable) -> None:
+        """Charge the round before its first selection, where its steps cost less together than apart."""
+        if isinstance(self.event, SelectAndMeasure):
+            curator.reserve(self.event)
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
@@ -342,12 +355,11 @@ class CellRound(OneRound):
     @lazy
     def selection(self) -> Selection:
         """Return that of a cut: all of them get as much as the choice of what a cell measures."""
-        share = SELECTION_SHARE / 2 / max(self.cuts, 1)
-        return (self.budget * share).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return self.selecting(SELECTION_SHARE / 2 / max(self.cuts, 1))
 
     @lazy
     def choice(self) -> Selection:
-        return (self.budget * SELECTION_SHARE / 2).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return self.selecting(SELECTION_SHARE / 2)
 
     @property
     def event(self) -> Event:
@@ -356,9 +368,11 @@ class CellRound(OneRound):
         choice = self.choice.event("feature and groups of each cell", "absolute gradients summed over its groups")
         draws = (1 << self.cuts) * self.most_codes * self.loss.channels
         measured = self.noise.event("gradients and curvatures of the groups of each cell", draws=draws)
-        return InSequence((*((cut,) * self.cuts), choice, measured))
+        kind = SelectAndMeasure if self.budget.concentrated else InSequence
+        return kind((*((cut,) * self.cuts), choice, measured))
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings, answers, rule = fit.halvings[self.cuts > 1], None, self.loss.scores
         for _ in range(self.cuts + 1):
@@ -398,8 +412,8 @@ def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]
     """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
 
     These are of shape (sizes, cells, codes), (sizes, cells, features) and (cells, codes). The second is 0 where a size gives the
-    groups of the one before. Codes that are left out have no group of their own. A number has at most ``GROUP_SIZES`` groups of about the same mass, and one for missing values
-    where these stand out of the noise; of a category each value is one.
+    groups of the one before. Codes that are left out have no group of their own. A number has at most ``GROUP_SIZES`` groups of
+    about the same mass, and one for missing values where these stand out of the noise; of a category each value is one.
     """
     cells = np.arange(1 << len(cuts))
     possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)

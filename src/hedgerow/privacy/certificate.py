@@ -27,6 +27,7 @@ from hedgerow.privacy.accounting import (
     Parallel,
     PerRecordAssignment,
     Pure,
+    SelectAndMeasure,
     Sequence,
     Subsampled,
     Thresholded,
@@ -384,6 +385,8 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
             for part, _ in groupby(parts):
                 yield from steps(part)
         case Sequence(parts):
+            if isinstance(event, SelectAndMeasure):
+                yield "selections and the measurement after them, charged together: by Gaussian DP that is less than apart"
             for part, run in groupby(parts):  # rounds are equal, and there may be many
                 times, within = sum(1 for _ in run), list(steps(part))
                 what = dict.fromkeys(line.purpose for line in within if isinstance(line, CertificateLine))

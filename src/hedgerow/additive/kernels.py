@@ -77,29 +77,32 @@ def look_up_channels(margins, labels, table, out):
 
 
 @compiled
-def posteriors(priors, root, scaled, likely, means):
-    """Write log likelihoods and posterior means of curves s of which scaled = root * s + errors of variance 1, for each prior.
+def posteriors(priors, root, scaled, errors, plain, log_determinant, likely, means):
+    """Write log likelihoods and posterior means of curves s of which scaled = root * s + error, for each prior.
 
-    With M = 1 + diag(root) P diag(root) = L L' for a prior's covariance P, twice the log likelihood less that of no curve is
-    |scaled|^2 - |L^-1 scaled|^2 - log det M, and the mean is P diag(root) M^-1 scaled.
-    IN priors (priors, codes, codes), root scaled (curves, codes).  OUT likely (priors, curves), means (priors, curves, codes).
+    Errors are normal with covariance E: ``errors``, or its only entry for all curves. With M = E + diag(root) P diag(root) = L L'
+    for a prior's covariance P, twice the log likelihood less that of no curve is
+    |plain|^2 - |L^-1 scaled|^2 + log det E - log det M, and the mean is P diag(root) M^-1 scaled.
+    IN priors (priors, codes, codes), root scaled (curves, codes), errors (curves or 1, codes, codes), plain (curves, codes): the
+    lower root of E^-1 times ``scaled``, log_determinant (curves,): log det E.
+    OUT likely (priors, curves), means (priors, curves, codes).
     """
     codes = priors.shape[1]
     matrix, explained = np.empty((codes, codes)), np.empty(codes)
     for p in range(len(priors)):
         for m in range(len(root)):
+            error = errors[m % len(errors)]
             for i in range(codes):
                 for j in range(codes):
-                    matrix[i, j] = root[m, i] * priors[p, i, j] * root[m, j]
-                matrix[i, i] += 1.0
+                    matrix[i, j] = root[m, i] * priors[p, i, j] * root[m, j] + error[i, j]
             factor = np.linalg.cholesky(matrix)
-            twice = 0.0
+            twice = log_determinant[m]
             for i in range(codes):  # L^-1 scaled
                 rest = scaled[m, i]
                 for j in range(i):
                     rest -= factor[i, j] * explained[j]
                 explained[i] = rest / factor[i, i]
-                twice += scaled[m, i] ** 2 - explained[i] ** 2 - 2.0 * np.log(factor[i, i])
+                twice += plain[m, i] ** 2 - explained[i] ** 2 - 2.0 * np.log(factor[i, i])
             likely[p, m] = 0.5 * twice
             for i in range(codes - 1, -1, -1):  # M^-1 scaled, times the roots
                 rest = explained[i]

@@ -114,22 +114,40 @@ class Information:
         return self.precision.ndim == 3
 
     @property
-    def standard(self) -> tuple[Floats, Floats, Floats | None]:
-        """The information as data ``root * s + error`` of curves, (columns * cells, codes), with errors of variance 1.
+    def standard(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The information as data ``root * s + error`` of curves: root, data, correlations of errors, and more of no step.
 
-        The third is the correlation of errors, (columns * cells, codes, codes), or None.
+        The first two are of shape (columns * cells, codes), correlations (columns * cells, codes, codes), or (1, codes, codes)
+        where they are 0. The last, (columns * cells,), is what ``kernels.posteriors`` takes as ``without``.
         """
         codes = self.pull.shape[2]
         pull = self.pull.reshape(-1, codes)
         if self.independent:
             root = np.sqrt(self.precision).reshape(-1, codes)
-            return root, pull / np.maximum(root, TINY), None
+            data = pull / np.maximum(root, TINY)
+            return root, data, np.eye(codes)[None], (data**2).sum(axis=1)
         precision = self.precision.reshape(-1, codes, codes)
         size = np.maximum(np.sqrt(np.diagonal(precision, axis1=1, axis2=2)), TINY)
-        covariance = np.linalg.inv(precision / (size[:, :, None] * size[:, None]) + RIDGE * np.eye(codes))
+        covariance, log_determinant = inverted(precision / _outer(size) + RIDGE * np.eye(codes))
         spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-        data = (covariance @ (pull / size)[..., None])[..., 0] / spread
-        return size / spread, data, covariance / (spread[:, :, None] * spread[:, None])
+        scaled = (covariance @ (pull / size)[..., None])[..., 0]
+        without = (scaled * pull / size).sum(axis=1) - log_determinant - 2 * np.log(spread).sum(axis=1)
+        return size / spread, scaled / spread, covariance / _outer(spread), without
+
+
+def _outer(vectors: Floats) -> Floats:
+    return vectors[..., None] * vectors[..., None, :]
+
+
+def inverted(matrices: Floats) -> tuple[Floats, Floats]:
+    """Return the inverses of symmetric positive definite matrices (matrices, codes, codes), and the logs of determinants."""
+    inverse, log_determinant = np.empty(matrices.shape), np.empty(len(matrices))
+
+    def work(some: slice) -> None:
+        kernels.inverses(matrices[some], inverse[some], log_determinant[some])
+
+    for_slices(len(matrices), work, few=FEW_CURVES)
+    return inverse, log_determinant
 
 
 def weights_of(curvature: Floats, variance: float, covariance: Floats | None) -> Floats:
@@ -138,7 +156,7 @@ def weights_of(curvature: Floats, variance: float, covariance: Floats | None) ->
     if covariance is None:
         return np.asarray(curvature / (variance + curvature + TINY))
     total = variance * covariance + np.eye(len(covariance)) * (curvature + TINY)[..., None]
-    return np.asarray(curvature[..., None] * np.linalg.inv(total))
+    return curvature[..., None] * inverted(total.reshape(-1, *covariance.shape))[0].reshape(total.shape)
 
 
 def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> Estimate:
@@ -256,30 +274,24 @@ def posterior_covariances(information: Information, *, numeric: bool, prior: Pri
 
 def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps."""
-    dependent = numeric and information.pull.shape[2] >= 3
-    return _dependent(*information.standard, prior) if dependent else _independent(*information.standard[:2], prior)
+    root, data, errors, without = information.standard
+    if numeric and root.shape[1] >= 3:
+        return _dependent(root, data, errors, without, prior)
+    return _independent(root, data, prior)
 
 
 def _dependent(
-    root: Floats, scaled: Floats, errors: Floats | None = None, prior: Prior = LOG_ODDS
+    root: Floats, scaled: Floats, errors: Floats, without: Floats, prior: Prior = LOG_ODDS
 ) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s."""
     # The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1 and these correlations.
-    codes = root.shape[1]
-    priors = _priors(codes, prior)
+    priors = _priors(root.shape[1], prior)
     likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
-    plain, log_determinant = scaled, np.zeros(len(root))
-    if errors is None:
-        errors = np.eye(codes)[None]
-    else:
-        factor = np.linalg.cholesky(errors)
-        plain = np.linalg.solve(factor, scaled[..., None])[..., 0]
-        log_determinant = 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
 
     def work(curves: slice) -> None:
-        own = errors if len(errors) == 1 else errors[curves]
-        without = plain[curves], log_determinant[curves]
-        kernels.posteriors(priors, root[curves], scaled[curves], own, *without, likely[:, curves], means[:, curves])
+        of = errors if len(errors) == 1 else errors[curves]
+        data = root[curves], scaled[curves], of, without[curves]
+        kernels.posteriors(priors, *data, likely[:, curves], means[:, curves])
 
     for_slices(len(root), work, few=FEW_CURVES)
     return likely, means
@@ -324,7 +336,7 @@ def denoised(curvature: Floats, noise: float, covariance: Floats | None = None) 
         return np.asarray(np.maximum(mean + trust * (curvature - mean), 0.0))
     variance = np.maximum(curvature.var(axis=(0, 1)) - noise**2 * np.diag(covariance).mean(), 0.0)[:, None, None]
     total = variance * np.eye(len(covariance)) + noise**2 * covariance
-    shrunk = np.linalg.solve(total, variance * np.moveaxis(curvature - mean, 0, 2).transpose(1, 0, 2))
+    shrunk = variance * inverted(total)[0] @ np.moveaxis(curvature - mean, 0, 2).transpose(1, 0, 2)
     return np.asarray(np.maximum(mean + shrunk.transpose(2, 1, 0), 0.0))
 
 
@@ -415,5 +427,5 @@ def _log_normal(values: Floats, own: Floats, noise: float, covariance: Floats | 
         variance = noise + own
         return np.asarray(-0.5 * (values**2 / variance + np.log(variance)).sum(axis=0))
     total = noise * covariance + np.eye(len(covariance)) * own.T[..., None]
-    square = (values.T * np.linalg.solve(total, values.T[..., None])[..., 0]).sum(axis=1)
-    return np.asarray(-0.5 * (square + np.linalg.slogdet(total)[1]))
+    inverse, log_determinant = inverted(total)
+    return -0.5 * (np.einsum("ik,kij,jk->k", values, inverse, values) + log_determinant)

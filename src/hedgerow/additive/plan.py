@@ -64,8 +64,8 @@ class Rules:
     # From this signal-to-noise ratio on, rounds with cuts let each cell select a feature of its own (``CellRound``),
     min_snr_for_cells: float = 2.0**15
     # with log2(snr) less this as the number of cuts, in the range that follows,
-    cell_cuts_below: float = 10.0
-    cell_cuts: tuple[int, int] = (5, 9)
+    cell_cuts_below: float = 11.0
+    cell_cuts: tuple[int, int] = (2, 9)
     # after so many rounds without cuts. Their number is at most this, times (snr / 2**16) to a power, up to twice this.
     curves_before_cells: int = 6
     cell_rounds_by_snr: tuple[float, float] = (60.0, 0.3)
@@ -277,7 +277,8 @@ class AdditivePlan:
         while units := schedule.next_units():
             if cuts := schedule.next_cell_cuts():
                 cuts = min(cuts, self._stage.most_cuts, max(1, int(math.log2(max(MAX_SCAN_SUMS / sums, 1)))))
-                fit.add(one(units, cuts, CellRound).run(curator, fit, [])[0])
+                term, _ = one(units, cuts, CellRound).run(curator, fit)
+                fit.add(term)
                 continue
             # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
             affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / (sums * 40), 1))))
@@ -355,11 +356,12 @@ class RoundSchedule:
         self._left, self._most = units, plan._most_cuts
         factor, power = rules.rounds_by_snr if plan._budget.concentrated else rules.pure_rounds_by_snr
         most = rules.max_rounds
-        self._cell_cuts = 0
+        self._cell_cuts, self._in_cells, self._before_cuts = 0, False, rules.rounds_before_cuts
         if plan._by_cell and snr >= rules.min_snr_for_cells:
             self._cell_cuts = int(np.clip(round(math.log2(snr) - rules.cell_cuts_below), *rules.cell_cuts))
             most, growth = rules.cell_rounds_by_snr
             most *= float(np.clip((snr / 2**16) ** growth, 1, 2))
+            self._before_cuts = rules.curves_before_cells
         wanted = float(np.clip(factor * (snr * spread) ** power, MIN_ROUNDS, most))
         self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
@@ -380,7 +382,7 @@ class RoundSchedule:
 
     def next_cell_cuts(self) -> int:
         """Return the cuts of the next round if each of its cells selects a feature, else 0."""
-        return self._cell_cuts if self._rounds >= self._rules.curves_before_cells else 0
+        return self._cell_cuts if self._in_cells else 0
 
     def next_cuts(self) -> int:
         if not (self._may_cut and self._cutting):
@@ -403,5 +405,6 @@ class RoundSchedule:
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)
-        if evidence <= -1 or self._rounds >= self._rules.rounds_before_cuts:
+            self._in_cells = self._cell_cuts > 0 and estimate.depth >= 2
+        if evidence <= -1 or self._rounds >= self._before_cuts:
             self._cutting = True

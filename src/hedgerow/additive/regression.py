@@ -45,6 +45,8 @@ class RegressionRules(Rules):
     max_rounds: float = 120.0
     pure_bins_by_snr: tuple[float, float] = (1.65, 0.3)
     rare_cuts: bool = False
+    cell_cuts_below: float = 12.5
+    cell_rounds_by_snr: tuple[float, float] = (120.0, 0.0)
     min_snr: float = 20.0  # below it the model is the released mean
     full_step_snr: float = 300.0
     # What a record adds to the count of its cell, in thousandths of the largest residual, with normal and with other noise.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from hedgerow.additive.estimate import Estimate, estimated
+from hedgerow.additive.estimate import Estimate, Measured, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
@@ -123,7 +123,8 @@ class InitialQueries:
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
         deviations = noise.deviation / UNIT, noise.deviation / (UNIT * loss.curvature)
-        estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
+        measured = Measured(gradient[None, None], curvature[None, None], *deviations)
+        estimate = estimated(measured, numeric=False, prior=loss.prior)
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
     def merge(self, curator: Queryable, bins: int, records: float) -> tuple[Encoder, Floats]:

@@ -26,7 +26,7 @@ from hedgerow.audit import Grid
 from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Budget
+from hedgerow.mechanisms import Budget, RoundedNormal
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
@@ -116,7 +116,12 @@ def test_a_log_of_outcomes_is_that_of_each_outcome():
 
 @pytest.mark.parametrize(
     ("link", "low", "match"),
-    [(LogOutcome, 0, "above 0"), (LogOutcome, 1e-4, "times its low"), (LogLink, 1, "start at 0")],
+    [
+        (LogOutcome, 0, "above 0"),
+        (LogOutcome, 1e-4, "times its low"),
+        (LogLink, -1, "starts at 0 or above"),
+        (LogLink, 60, "twice its low"),
+    ],
 )
 def test_a_range_that_has_no_logs_is_refused(link, low, match):
     with pytest.raises(ConfigurationError, match=match):
@@ -186,6 +191,10 @@ def test_noise_for_norms_without_the_count_loses_more_than_epsilon(one_loss):
     assert worst(one_loss) > 1
 
 
+def normal(deviation):
+    return RoundedNormal(Fraction(1, deviation**2))
+
+
 def histogram(values, rule):
     return rule(np.zeros((len(values), 1), dtype=np.int32), np.asarray(values)).sum(axis=0)
 
@@ -194,18 +203,17 @@ def test_the_mean_of_a_released_histogram_is_near_that_of_the_outcomes():
     rule = counts_of_outcomes(STEPS, 0)
     for scale in (STEPS // 2, STEPS // 50, STEPS // 5000):
         values = (np.random.default_rng(0).beta(2, 4, 50_000) * scale).astype(np.int64)
-        assert Spread.of(rule, histogram(values, rule), 10.0).mean == pytest.approx(values.mean(), rel=0.05)
+        assert Spread.of(rule, histogram(values, rule), normal(10)).mean == pytest.approx(values.mean(), rel=0.05)
 
 
 def test_bins_are_merged_where_the_noise_hides_them():
     rule = counts_of_outcomes(STEPS, 0)
     values = np.random.default_rng(0).normal(STEPS / 2, STEPS / 10, 4000).clip(0, STEPS).astype(np.int64)
-    noise = 150.0
     means = [
         Spread.of(
             rule,
-            np.rint(histogram(values, rule) + noise * np.random.default_rng(seed).normal(size=rule.channels)),
-            noise,
+            np.rint(histogram(values, rule) + 150 * np.random.default_rng(seed).normal(size=rule.channels)),
+            normal(150),
         )
         for seed in range(20)
     ]
@@ -214,8 +222,10 @@ def test_bins_are_merged_where_the_noise_hides_them():
 
 def test_the_clip_is_wider_where_noise_is_small_and_where_tails_are_heavy():
     rule, generator = counts_of_residuals(STEPS), np.random.default_rng(0)
-    even = Spread.of(rule, histogram(np.abs(generator.normal(0, 10_000, 20_000)).astype(np.int64), rule), 1.0)
-    heavy = Spread.of(rule, histogram(np.abs(generator.standard_t(2, 20_000) * 10_000).astype(np.int64), rule), 1.0)
+    even = Spread.of(rule, histogram(np.abs(generator.normal(0, 10_000, 20_000)).astype(np.int64), rule), normal(1))
+    heavy = Spread.of(
+        rule, histogram(np.abs(generator.standard_t(2, 20_000) * 10_000).astype(np.int64), rule), normal(1)
+    )
     chosen = [even.with_best_clip(noise, 10.0, 0.2, loss(1)).clip for noise in (1000.0, 100.0, 1.0)]
     assert chosen == sorted(chosen)
     assert chosen[0] < chosen[-1]
@@ -225,7 +235,7 @@ def test_the_clip_is_wider_where_noise_is_small_and_where_tails_are_heavy():
 
 def test_nothing_that_stands_out_is_told_as_what_it_is():
     rule = counts_of_residuals(STEPS)
-    spread = Spread.of(rule, np.zeros(rule.channels, dtype=np.int64), 100.0)
+    spread = Spread.of(rule, np.zeros(rule.channels, dtype=np.int64), normal(100))
     assert spread.clear == 0
     assert np.isfinite(spread.mean)
     assert 1 <= spread.with_best_clip(10.0, 10.0, 0.2, loss(1)).clip <= spread.edges[-1]
@@ -239,10 +249,10 @@ def test_a_histogram_by_which_residuals_grew_changes_no_clip(size, believed):
     rule, generator = opening.of_residuals, np.random.default_rng(0)
 
     def spread(size):
-        return Spread.of(rule, histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule), 1.0)
+        return Spread.of(rule, histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule), normal(1))
 
     released = histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule)
     curator = SimpleNamespace(open_round=lambda *_, whole: SimpleNamespace(whole_sums=lambda noise: released))
     before = spread(10_000)
-    found = opening.residuals(curator, SimpleNamespace(pending_terms=lambda: None), before)
+    found = opening.residuals(curator, SimpleNamespace(pending_terms=lambda: None), before, opening.loss.link)
     assert (found is not before) == believed

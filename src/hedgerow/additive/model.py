@@ -14,7 +14,7 @@ from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.monotone import holds
 from hedgerow.additive.round import Codes, Term
-from hedgerow.additive.squared import Squared
+from hedgerow.additive.squared import LogLink, Squared
 from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
@@ -29,6 +29,7 @@ from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 
 OF_START = "init_"  # begins the names of the arrays of a start
+LOG_LINK = "log_link"  # array of a model whose link the released outcome chose: 1 for the log
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
@@ -227,6 +228,8 @@ class AdditiveModel(Model):
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
+            if self.loss.chosen:
+                loss[LOG_LINK] = np.array([isinstance(self.loss.link, LogLink)], dtype=np.int64)
         about = [(term.feature, len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes.reshape(-1, term.columns) for term in self.terms]

@@ -18,12 +18,12 @@ from hedgerow.privacy.certificate import Certificate, shared_in_words
 from hedgerow.privacy.claim import RECORD
 from hedgerow.schema import Schema
 
-FORMATS = (1, 2, 3, 4)  # versions of the model files
+FORMATS = (1, 2, 3, 4, 5)  # versions of the model files
 PRINTED = (
     "the published form is for reproduction: fit and predict only. It has no guarantee, so it is neither saved nor exported; "
     "pass variant='private' for a model to keep."
 )
-SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would ignore
+SINCE = {"cap": 2, "terms": 3, "init_terms": 4, "log_link": 5}  # arrays that a reader of earlier formats would ignore
 
 # In files whose schema has another order, which those of version 0.3 and before followed
 SORTED = {"class_order": "sorted"}

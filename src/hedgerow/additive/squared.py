@@ -162,7 +162,6 @@ NARROWEST = 4  # the power of two of the first bin's end, in steps of the grid
 CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
 MIN_MERGED_BINS = 4  # bins that are left when bins are merged
 BELOW = 0.1  # records in bins that do not stand out, as a share of the others: with more, bins are merged
-MERGED = 4  # bins in one, from which laws of outcomes say more than the merged bins
 LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the laws, in bins
 EVIDENCE = 2.0  # log of the likelihood ratio to no records, below which no record is taken for significant
 MIN_CLIP = (
@@ -367,7 +366,7 @@ class Spread:
             if (kept > 0 and others - unsure <= BELOW * kept) or len(starts) <= MIN_MERGED_BINS:
                 break
             merge *= 2
-        if not rule.residuals and (merge >= MERGED or kept <= 0):
+        if not rule.residuals and len(starts) <= MIN_MERGED_BINS:
             by_laws, evidence = expected_by_laws(released, noise)
             return cls(edges, by_laws, float(by_laws.sum()) if evidence > EVIDENCE else 0.0)
         ends, total = np.append(edges[starts], edges[-1]), noise.deviation * math.sqrt(len(released))

@@ -79,6 +79,22 @@ def test_a_count_adds_as_much_as_the_norms_say_and_no_more(clip, count_weight, m
     assert channels[:, 1].max() == found.constant or found.cap > STEPS
 
 
+def test_outcomes_from_a_low_end_above_zero_are_logs_of_the_whole_outcome():
+    link = LogLink(OutcomeGrid(20, 80, STEPS))
+    found = replace(Poisson(STEPS // 3, 1.0, 0.9, 500, link).about(STEPS / 4), clip=STEPS // 3)
+    values, margins = np.array([0, 5, STEPS // 2, STEPS, -1]), np.array([-(2**31), -LOWEST, -700, -100, 0, 2**31 - 1])
+    labels, at = (np.array(part) for part in zip(*product(values, margins), strict=True))
+    channels, said = found(at[:, None].astype(np.int32), labels), link.expected(at)
+    assert link.grid.values(said) == pytest.approx(link.outcomes(at), rel=1e-4)
+    residual = np.clip(labels - said, -found.clip, found.clip)
+    known = labels >= 0
+    assert not channels[~known].any()
+    assert np.array_equal(channels[known, 0], np.trunc(residual * UNIT / found.clip).astype(np.int64)[known])
+    outcomes = np.minimum(said + STEPS // 3, found.cap)
+    assert np.array_equal(channels[known, 1], (outcomes * found.constant // found.cap)[known])
+    assert link.outcomes(np.array([link.margin(STEPS / 2)])) == pytest.approx(50, rel=1e-2)
+
+
 def test_a_step_of_counts_is_newtons():
     """In a cell where the model says 5 % of the range and outcomes are twice that, the step is that of a log link."""
     loss, labels = counts(STEPS, 500, STEPS / 40), np.full(100, STEPS // 10)
@@ -218,6 +234,43 @@ def test_bins_are_merged_where_the_noise_hides_them():
         for seed in range(20)
     ]
     assert np.abs([spread.mean - STEPS / 2 for spread in means]).mean() < 0.06 * STEPS
+
+
+@pytest.mark.parametrize("kind", ["geometric", "normal"])
+def test_noise_alone_is_seldom_taken_for_records(kind):
+    rule = counts_of_outcomes(STEPS, 0)
+    noise = Budget(Fraction(1, 100)).noise() if kind == "geometric" else normal(150)
+    draws = np.random.default_rng(0).laplace if kind == "geometric" else np.random.default_rng(0).normal
+    scale = noise.deviation / (np.sqrt(2) if kind == "geometric" else 1)
+    released = np.rint(draws(0, scale, (200, rule.channels))).astype(np.int64)
+    assert np.mean([Spread.of(rule, counts, noise).clear > 0 for counts in released]) < 0.1
+
+
+@pytest.mark.parametrize(("center", "width", "error"), [(0.9, 0.02, 0.05), (0.5, 0.2, 0.1), (0.001, 0.001, 0.05)])
+def test_outcomes_that_noise_hides_are_found_by_laws(center, width, error):
+    """Few counts are above the noise, and the mean is right to some hundredths of the range, also near its ends."""
+    rule, noise = counts_of_outcomes(STEPS, 0), Budget(Fraction(1, 140)).noise()
+    generator = np.random.default_rng(0)
+    values = (generator.normal(center, width, 3000) * STEPS).clip(0, STEPS).astype(np.int64)
+    counts = histogram(values, rule)
+    spreads = [
+        Spread.of(rule, np.rint(counts + generator.laplace(0, 140, rule.channels)).astype(np.int64), noise)
+        for _ in range(40)
+    ]
+    errors = np.array([abs(spread.mean - values.mean()) for spread in spreads])
+    assert np.mean([spread.clear > 0 for spread in spreads]) > 0.9
+    assert np.quantile(errors, 0.9) < error * STEPS
+
+
+@pytest.mark.parametrize("noise", [1.0, 100.0, 10_000.0])
+def test_no_clip_is_far_below_the_residuals_and_a_wide_one_is_free(noise):
+    rule = counts_of_residuals(STEPS)
+    residuals = np.abs(np.random.default_rng(0).standard_cauchy(20_000) * 1000).clip(0, STEPS // 4).astype(np.int64)
+    spread = Spread.of(rule, histogram(residuals, rule), normal(1))
+    assert spread.with_best_clip(noise, 10.0, 0.2, loss(1)).clip >= 0.69 * spread.root_mean_square
+    wide = spread.wide_clip(noise)
+    assert wide >= min(0.02 * spread.root_mean_square * len(residuals) / noise, spread.edges[-1])
+    assert 1 <= wide <= spread.edges[-1]
 
 
 def test_the_clip_is_wider_where_noise_is_small_and_where_tails_are_heavy():

@@ -190,7 +190,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
             raise ConfigurationError("loss='poisson' has a log link of its own; pass outcome_transform=None with it.")
         init = self._initial()
         return RegressionPlan(
-            self._loss_rules(init),
+            self._loss_rules(schema, init),
             schema,
             claim,
             rounds=self.n_estimators,
@@ -201,11 +201,13 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
             started=coins == STARTED,
         )
 
-    def _loss_rules(self, init: AdditiveModel | None) -> RegressionRules:
+    def _loss_rules(self, schema: Schema, init: AdditiveModel | None) -> RegressionRules:
         if self.outcome_transform is not None:
             return LOGS
-        counts = self.loss == "poisson" or (self.loss == "auto" and init is not None and isinstance(init.loss, Poisson))
-        return replace(COUNTS if counts else OUTCOME_RULES, chooses_link=self.loss == "auto")
+        if self.loss != "auto":
+            return COUNTS if self.loss == "poisson" else OUTCOME_RULES
+        started_in_log = init is not None and isinstance(init.loss, Poisson) and LogLink.fits(schema.outcome_grid)
+        return replace(COUNTS if started_in_log else OUTCOME_RULES, chooses_link=True)
 
     @property
     def loss_(self) -> str:

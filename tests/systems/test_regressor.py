@@ -103,7 +103,7 @@ def test_counts_are_learned_by_the_log_of_their_mean(delta):
 
 CHOICES = {
     "counts": (hr.Integer(0, 60), VISITS, "poisson"),
-    "counts from one": (hr.Integer(1, 61), VISITS + 1, "poisson"),
+    "above zero": (hr.Numeric(1, 200), VISITS**2 + 1, "poisson"),
     "a range below zero": (hr.Numeric(-1, 60), VISITS, "squared"),
     "far from zero": (hr.Numeric(0, 60), Y + 20, "squared"),
 }

@@ -14,7 +14,7 @@ from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.monotone import holds
 from hedgerow.additive.round import Codes, Term
-from hedgerow.additive.squared import Squared
+from hedgerow.additive.squared import LogLink, Squared
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
 from hedgerow.curator.survey import merged_encoder, merged_to_arrays
@@ -32,6 +32,7 @@ from hedgerow.trees import Forest
 
 OF_START = "init_"  # begins the names of the arrays of a start
 OF_CELLS = "features"  # the feature of each cell of all terms; no such array where those of a term have the same one
+LOG_LINK = "log_link"  # array of a model whose link the released outcome chose: 1 for the log
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
@@ -250,6 +251,8 @@ class AdditiveModel(Model):
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
+            if self.loss.chosen:
+                loss[LOG_LINK] = np.array([isinstance(self.loss.link, LogLink)], dtype=np.int64)
         about = [(int(term.feature[0]), len(term.cuts), _kind_of_sums(term), term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes[term.used] for term in self.terms]

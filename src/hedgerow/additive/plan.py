@@ -351,10 +351,15 @@ class AdditivePlan:
         others = {name: arrays[name] for name in arrays if not name.startswith(OF_START)}
         if bool(of_start) != self._started:
             raise FileFormatError(DAMAGED)
-        own = restored(others, self.encoder, self._loss, self._stage.units, self._signs)
+        loss = self._loss_in(others)
+        own = restored(others, self.encoder, loss, self._stage.units, self._signs)
         if not of_start:
             return own
-        return together(restored(of_start, self.encoder, self._loss, MOST_TERMS, self._signs), own)
+        return together(restored(of_start, self.encoder, loss, MOST_TERMS, self._signs), own)
+
+    def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Logistic | Squared:
+        """Return the loss of the model that ``to_arrays`` wrote."""
+        return self._loss
 
 
 class RoundSchedule:

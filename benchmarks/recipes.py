@@ -134,6 +134,7 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     ],
     "penalty for chance": [(round_, "SAMPLING_PENALTY", 0.0)],
     "penalty for many splits": [(round_, "CANDIDATE_PENALTY", 0.0)],
+    "another basis": [(round_, "broad_basis", lambda codes: None)],
     "visits together": [(round_, "Visits", Alone)],
     "the cap on residuals": [(plan, "Logistic", partial(Logistic, tenths=0))],
     "a quarter for selections": [(round_, "SELECTION_SHARE", Fraction(1, 2))],

@@ -2,64 +2,71 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from scipy.special import expit
 
 import hedgerow as hr
 from hedgerow.additive import curves, estimate
 from hedgerow.additive.curves import Response, _Errors, curve_of
-from hedgerow.additive.estimate import estimated
-from hedgerow.additive.round import Measured
+from hedgerow.additive.estimate import Measured, estimated
+from hedgerow.mechanisms import broad_basis
 
 SURE = 1.645  # deviations of a band of 90 %
 PLACES = (np.arange(1020) + 0.5) / 1020
 
 
-def measured_of(cells, codes, columns, seed=0):
+def measured_of(cells, codes, columns, covariance=None, seed=0):
     generator = np.random.default_rng(seed)
     shape = (cells, codes, columns)
-    return Measured(generator.normal(size=shape) * 15, generator.uniform(1, 40, shape), 4.0, 2.0)
+    return Measured(generator.normal(size=shape) * 15, generator.uniform(1, 40, shape), 4.0, 2.0, covariance)
 
 
-@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize(
+    ("numeric", "covariance"), [(True, None), (False, None), (True, broad_basis(7).covariance)], ids="nco"
+)
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("cells", [1, 2, 8])
-def test_steps_are_what_follows_times_gradients(cells, columns, numeric, monkeypatch):
+def test_steps_are_what_follows_times_gradients(cells, columns, numeric, covariance, monkeypatch):
     monkeypatch.setattr(curves, "NEGLIGIBLE", 0.0)
     monkeypatch.setattr(estimate, "NEGLIGIBLE", 0.0)
-    measured = measured_of(cells, 7, columns)
-    steps = estimated(measured.gradient, measured.curvature, 4.0, 2.0, numeric=numeric).steps
+    measured = measured_of(cells, 7, columns, covariance)
+    steps = estimated(measured, numeric=numeric).steps
     response = Response(measured, steps, numeric=numeric)
     for column in range(columns):
         followed = response.of(np.eye(cells * 7), column) @ measured.gradient[..., column].reshape(-1)
         np.testing.assert_allclose(followed, steps[..., column].reshape(-1), atol=1e-9)
 
 
-def test_errors_are_what_each_noisy_sum_does_to_the_curve():
+@pytest.mark.parametrize("covariance", [None, broad_basis(6).covariance], ids=["alone", "in a basis"])
+def test_errors_are_what_each_noisy_sum_does_to_the_curve(covariance):
     """Against one draw after another moved by hand through rounds with cuts and without."""
     codes, generator = 6, np.random.default_rng(0)
-    own, cut = (Response(measured_of(cells, codes, 1), np.zeros((cells, codes, 1)), numeric=True) for cells in (1, 2))
+    own, cut = (
+        Response(measured_of(cells, codes, 1, covariance), np.ones((cells, codes, 1)), numeric=True) for cells in (1, 2)
+    )
     onto, means = np.tile(np.eye(codes), 2) / 2, np.tile(np.eye(codes), (2, 1))
     rounds = [(1, 1.0, False), (2, 0.8, False), None, (3, 0.3, True), (2, 1.0, False)]
-    errors, draws = _Errors(codes), []
+    errors, draws = _Errors(codes), []  # the round of each draw, and what that does to its gradients
+
+    def draw(number, variance):
+        blocks = [np.diag(part) if covariance is None else np.linalg.cholesky(part) for part in variance]
+        roots = block_diag(*(np.sqrt(part) for part in blocks) if covariance is None else blocks)
+        draws.extend((number, column) for column in roots.T)
+
     level, gain = own.curvature[0, :, 0], own.of(np.eye(codes), 0)
-    for visit in rounds:
+    for number, visit in enumerate(rounds):
         if visit is None:
             errors.cut(cut, cut.of(onto, 0), means, 0)
-            draws += [(len(draws), number, sigma) for number, sigma in enumerate(np.sqrt(cut.variance.reshape(-1)))]
+            draw(number, cut.variance[0])
         else:
-            variance = generator.uniform(1, 9, codes)
+            variance = generator.uniform(1, 9) * own.variance[0]
             errors.visit(own, own, *visit, variance, 0)
-            draws += [(len(draws), number, sigma) for number, sigma in enumerate(np.sqrt(variance))]
-    total, covariance, first = np.zeros((codes, len(draws))), None, 0
-    for column in range(len(draws)):
+            draw(number, variance)
+    total = np.zeros((codes, len(draws)))
+    for column, (of_round, moved) in enumerate(draws):
         curve, alone, base, needed, seen = (np.zeros(codes) for _ in range(5))
-        first = 0
-        for visit in rounds:
-            size = 2 * codes if visit is None else codes
-            noise = np.zeros(size)
-            if first <= column < first + size:
-                noise[column - first] = draws[column][2]
-            first += size
+        for number, visit in enumerate(rounds):
+            noise = moved if number == of_round else np.zeros(2 * codes if visit is None else codes)
             if visit is None:
                 curve = curve + cut.of(onto, 0) @ (noise - cut.shown[..., 0].reshape(-1) * (means @ curve))
                 continue
@@ -71,8 +78,7 @@ def test_errors_are_what_each_noisy_sum_does_to_the_curve():
                 base, needed = alone, seen
             alone, curve = alone + step, curve + step
         total[:, column] = curve
-    covariance = total @ total.T
-    np.testing.assert_allclose(errors.covariance[:codes, :codes], covariance, atol=1e-12)
+    np.testing.assert_allclose(errors.covariance[:codes, :codes], total @ total.T, atol=1e-12)
 
 
 def schema_of(classes=2, cuts=None):

@@ -12,11 +12,14 @@ from hedgerow.additive import estimate
 from hedgerow.additive.estimate import (
     COMMON,
     STEP_SDS,
+    Information,
+    Measured,
     Prior,
     Visits,
     denoised,
     estimated,
 )
+from hedgerow.mechanisms import broad_basis
 
 BINS, LEVEL, NOISE = 16, 200.0, 40.0
 CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
@@ -25,12 +28,12 @@ CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
 # One round.
 
 
-def exact(gradient, curvature, variance, priors):
+def exact(gradient, curvature, covariance, priors):
     """Return log likelihoods of one curve's gradients above that of no step, and posterior means, by the normal laws."""
     likely, means = [], []
     for prior in priors:
-        law = np.diag(curvature) @ prior @ np.diag(curvature) + np.diag(variance)
-        none = multivariate_normal(np.zeros(len(gradient)), np.diag(variance)).logpdf(gradient)
+        law = np.diag(curvature) @ prior @ np.diag(curvature) + covariance
+        none = multivariate_normal(np.zeros(len(gradient)), covariance).logpdf(gradient)
         likely.append(multivariate_normal(np.zeros(len(gradient)), law, allow_singular=True).logpdf(gradient) - none)
         means.append(prior @ np.diag(curvature) @ np.linalg.solve(law, gradient))
     return np.array(likely), np.array(means)
@@ -40,40 +43,46 @@ def independent(codes):
     return [spread**2 * np.eye(codes) + COMMON**2 for spread in STEP_SDS]
 
 
-@pytest.mark.parametrize("numeric", [True, False])
+KINDS = {"numeric": (True, None), "category": (False, None), "numeric in a basis": (True, broad_basis(6).covariance)}
+NOISES = pytest.mark.parametrize(("numeric", "covariance"), KINDS.values(), ids=list(KINDS))
+
+
+@NOISES
 @pytest.mark.parametrize("cells", [1, 3])
-def test_likelihoods_and_means_of_cells_are_those_of_normal_laws(cells, numeric):
-    generator, codes = np.random.default_rng(1), 6
-    curvature, variance = generator.uniform(5, 40, (cells, codes)), generator.uniform(1, 90, (cells, codes))
-    gradient = generator.normal(0, 9, (cells, codes))
-    of_all = estimate._of_cells(
-        (curvature**2 / variance)[..., None], (curvature * gradient / variance)[..., None], numeric, estimate.LOG_ODDS
-    )
+def test_likelihoods_and_means_of_cells_are_those_of_normal_laws(cells, numeric, covariance):
+    generator, codes, noise = np.random.default_rng(1), 6, 30.0
+    curvature, gradient = generator.uniform(5, 40, (cells, codes)), generator.normal(0, 9, (cells, codes))
+    information = Information.of(gradient[..., None], curvature[..., None], noise, covariance)
+    of_all = estimate._of_cells(information, numeric, estimate.LOG_ODDS)
     priors = list(estimate._priors(codes)) if numeric else independent(codes)
-    each = [exact(gradient[cell], curvature[cell], variance[cell], priors) for cell in range(cells)]
+    of_noise = noise * (np.eye(codes) if covariance is None else covariance)
+    each = [
+        exact(own, level, of_noise + np.diag(level), priors) for own, level in zip(gradient, curvature, strict=True)
+    ]
     likely = sum(found for found, _ in each)  # one prior for all cells
     assert of_all[0][0] == pytest.approx(logsumexp(likely) - np.log(len(priors)))
     together = np.stack([softmax(likely) @ means for _, means in each])
-    np.testing.assert_allclose(of_all[1][..., 0], together, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(of_all[1][..., 0], together, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("numeric", [True, False])
-def test_the_likelihood_of_a_shared_curve_is_that_of_a_normal_law(numeric):
+@NOISES
+def test_the_likelihood_of_a_shared_curve_is_that_of_a_normal_law(numeric, covariance):
     """Steps are a curve that all cells share, whose prior has no common part, and a constant of each cell."""
-    generator, cells, codes = np.random.default_rng(2), 4, 6
-    curvature, variance = generator.uniform(5, 40, (2, cells, codes)), generator.uniform(1, 90, (2, cells, codes))
-    gradient = generator.normal(0, 9, (2, cells, codes))
-    precision, weighted_step = (np.moveaxis(part / variance, 0, 2) for part in (curvature**2, curvature * gradient))
+    generator, cells, codes, noise = np.random.default_rng(2), 4, 6, 30.0
+    gradient, curvature = generator.normal(0, 9, (cells, codes, 2)), generator.uniform(5, 40, (cells, codes, 2))
+    information = Information.of(gradient, curvature, noise, covariance)
     constants = COMMON**2 * np.kron(np.eye(cells), np.ones((codes, codes)))
     priors = [
         np.tile(prior - COMMON**2, (cells, cells)) + constants
         for prior in (estimate._priors(codes) if numeric else independent(codes))
     ]
+    of_noise = np.kron(np.eye(cells), noise * (np.eye(codes) if covariance is None else covariance))
     expected = 0.0
     for column in range(2):
-        likely, _ = exact(gradient[column].ravel(), curvature[column].ravel(), variance[column].ravel(), priors)
+        level = curvature[..., column].ravel()
+        likely, _ = exact(gradient[..., column].ravel(), level, of_noise + np.diag(level), priors)
         expected += logsumexp(likely) - np.log(len(priors))
-    found = estimate._log_likelihood_of_shared_curve(precision, weighted_step, numeric, estimate.LOG_ODDS)
+    found = estimate._log_likelihood_of_shared_curve(information, numeric, estimate.LOG_ODDS)
     assert found == pytest.approx(expected)
 
 
@@ -82,7 +91,7 @@ def test_the_likelihood_of_a_shared_curve_is_that_of_a_normal_law(numeric):
 def test_cells_that_differ_by_a_level_alone_have_no_depth(slope, depth, numeric):
     steps = np.stack([CURVE + 0.5, CURVE * (1 - 2 * slope) - 0.5])
     curvature = np.full(steps.shape, LEVEL)
-    found = estimated(curvature * steps, curvature, NOISE / 10, NOISE / 10, numeric=numeric)
+    found = estimated(Measured(curvature * steps, curvature, NOISE / 10, NOISE / 10), numeric=numeric)
     assert np.argmax(found.evidence) == 1
     assert found.depth == depth
 
@@ -102,31 +111,32 @@ def test_both_ways_agree_where_steps_are_independent(monkeypatch):
     generator, codes = np.random.default_rng(1), 7
     root, scaled = generator.uniform(0, 3, (5, codes)), generator.normal(0, 2, (5, codes))
     monkeypatch.setattr(estimate, "_priors", lambda codes, prior: np.stack(independent(codes)))
-    for dependent, other in zip(estimate._dependent(root, scaled), estimate._independent(root, scaled), strict=True):
+    own = estimate._dependent(root, scaled, np.eye(codes)[None], (scaled**2).sum(axis=1))
+    for dependent, other in zip(own, estimate._independent(root, scaled), strict=True):
         np.testing.assert_allclose(dependent, other)
 
 
-@pytest.mark.parametrize("numeric", [True, False])
-def test_evidence_of_each_depth_is_that_of_the_sums_of_its_cells(numeric):
-    """The cells of the cuts that tell nothing apart are taken together; the steps are means by the posterior of the depths."""
-    generator = np.random.default_rng(2)
-    gradient, curvature = generator.normal(0, 40, (4, 5, 2)), generator.uniform(50, 300, (4, 5, 2))
-    found = estimated(gradient, curvature, NOISE, 1e-9, numeric=numeric)
-    variance = NOISE**2 + curvature
-    weight, pull = curvature**2 / variance, curvature * gradient / variance
-    steps = np.zeros((4, 5, 2))
+@NOISES
+def test_evidence_of_each_depth_is_that_of_the_sums_of_its_cells(numeric, covariance):
+    """The cells of the cuts that tell nothing apart are one curve, seen twice; steps are means by the posterior of the depths."""
+    generator, codes = np.random.default_rng(2), 6
+    gradient, curvature = generator.normal(0, 40, (4, codes, 1)), generator.uniform(50, 300, (4, codes, 1))
+    found = estimated(Measured(gradient, curvature, NOISE, 1e-9, covariance), numeric=numeric)
+    of_noise = NOISE**2 * (np.eye(codes) if covariance is None else covariance)
+    priors, steps = list(estimate._priors(codes)) if numeric else independent(codes), np.zeros((4, codes, 1))
     for depth, part in enumerate(softmax(found.evidence)):
-        cells = [np.flatnonzero(np.arange(4) >> 2 - depth == cell) for cell in range(1 << depth)]
-        likely, means = estimate._of_cells(
-            np.stack([weight[own].sum(axis=0) for own in cells]),
-            np.stack([pull[own].sum(axis=0) for own in cells]),
-            numeric,
-            estimate.LOG_ODDS,
-        )
-        assert found.evidence[depth] == pytest.approx(likely.sum())
-        for own, mean in zip(cells, means, strict=True):
-            steps[own] += part * mean
-    np.testing.assert_allclose(found.steps, steps, rtol=1e-6)
+        likely, means, size = 0.0, [], 4 >> depth
+        for cell in range(1 << depth):
+            own = slice(cell * size, (cell + 1) * size)
+            level = curvature[own, :, 0].ravel()
+            shared = [np.tile(prior, (size, size)) for prior in priors]
+            total = np.kron(np.eye(size), of_noise) + np.diag(level)
+            of_cell, of_codes = exact(gradient[own, :, 0].ravel(), level, total, shared)
+            likely, means = likely + of_cell, [*means, of_codes]
+        assert found.evidence[depth] == pytest.approx(logsumexp(likely) - np.log(len(priors)))
+        for cell, of_codes in enumerate(means):
+            steps[cell * size : (cell + 1) * size, :, 0] += part * (softmax(likely) @ of_codes).reshape(size, codes)
+    np.testing.assert_allclose(found.steps, steps, rtol=1e-5, atol=1e-7)
 
 
 def test_evidence_says_how_many_cuts_tell_cells_apart():
@@ -134,12 +144,12 @@ def test_evidence_says_how_many_cuts_tell_cells_apart():
     for depth in range(4):
         own = np.repeat(generator.normal(0, 1, (1 << depth, 6, 1)), 8 >> depth, axis=0)
         gradient = curvature * own + generator.normal(0, 10, own.shape)
-        assert estimated(gradient, curvature, 10.0, 1.0, numeric=False).evidence.argmax() == depth
+        assert estimated(Measured(gradient, curvature, 10.0, 1.0), numeric=False).evidence.argmax() == depth
 
 
 def test_steps_without_noise_are_newtons():
     gradient, curvature = np.array([[[3000.0], [-2000.0]]]), np.array([[[6000.0], [4000.0]]])
-    steps = estimated(gradient, curvature, 1e-9, 1e-9, numeric=False).steps
+    steps = estimated(Measured(gradient, curvature, 1e-9, 1e-9), numeric=False).steps
     assert steps[0, :, 0] == pytest.approx([0.5, -0.5], rel=1e-2)
 
 
@@ -149,46 +159,52 @@ def test_the_sums_say_how_far_steps_spread():
     for spread in (0.25, 2.0):
         true = generator.normal(0, spread, curvature.shape)
         gradient = curvature * true + generator.normal(0, np.sqrt(50 + 100), curvature.shape)
-        steps = estimated(gradient, curvature, 10.0, 1.0, numeric=False).steps
+        steps = estimated(Measured(gradient, curvature, 10.0, 1.0), numeric=False).steps
         wrong = Prior((2.0 if spread < 1 else 0.25,), COMMON)
-        other = estimated(gradient, curvature, 10.0, 1.0, numeric=False, prior=wrong).steps
+        other = estimated(Measured(gradient, curvature, 10.0, 1.0), numeric=False, prior=wrong).steps
         assert ((steps - true) ** 2).mean() < 0.9 * ((other - true) ** 2).mean()
 
 
 def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():
     gradient, curvature = np.array([[[5.0], [5.0], [5.0], [0.0]]]), np.full((1, 4, 1), 10.0)
-    quiet = estimated(gradient, curvature, 0.1, 0.1, numeric=True).steps
-    loud = estimated(gradient, curvature, 100.0, 100.0, numeric=True).steps
+    quiet = estimated(Measured(gradient, curvature, 0.1, 0.1), numeric=True).steps
+    loud = estimated(Measured(gradient, curvature, 100.0, 100.0), numeric=True).steps
     assert np.abs(loud).max() < 0.1 < np.abs(quiet[0, :3]).min()
     spike = np.array([[[0.0], [9.0], [0.0], [0.0]]])
-    near, alone = (estimated(spike, curvature, 5.0, 0.1, numeric=numeric).steps[0] for numeric in (True, False))
+    near, alone = (
+        estimated(Measured(spike, curvature, 5.0, 0.1), numeric=numeric).steps[0] for numeric in (True, False)
+    )
     assert 0 < near[0, 0] < near[1, 0] < alone[1, 0]
 
 
+@pytest.mark.parametrize("covariance", [None, broad_basis(50).covariance])
 @pytest.mark.parametrize("columns", [1, 3])
-def test_curvatures_below_their_noise_are_taken_back_to_the_mean(columns):
+def test_curvatures_below_their_noise_are_taken_back_to_the_mean(columns, covariance):
     generator = np.random.default_rng(4)
     noise = generator.normal(0, 5, (4, 50, columns))
-    alike = denoised(100 + noise, 5.0)
+    if covariance is not None:
+        noise = np.einsum("ij,cjk->cik", np.linalg.cholesky(covariance), noise)
+    alike = denoised(100 + noise, 5.0, covariance)
     assert np.abs(alike - 100).mean() < np.abs(noise).mean() / 4
     apart = np.where(np.arange(200).reshape(4, 50, 1) % 2, 100.0, 900.0) + noise
-    np.testing.assert_allclose(denoised(apart, 5.0), apart, atol=1)
-    assert (denoised(-100 + noise, 5.0) >= 0).all()
+    np.testing.assert_allclose(denoised(apart, 5.0, covariance), apart, atol=1)
+    assert (denoised(-100 + noise, 5.0, covariance) >= 0).all()
 
 
 @pytest.mark.parametrize("cells", [1, 4, 32])
-@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [0.0, 1e-3, 1e12])
-def test_steps_of_any_sums_are_finite(size, numeric, cells):
+def test_steps_of_any_sums_are_finite(size, kind, cells):
     generator = np.random.default_rng(5)
     for codes in (2, 3, 41):
         gradient, curvature = size * generator.normal(size=(2, cells, codes, 2))
+        basis = broad_basis(codes) if kind == "numeric in a basis" else None
         for noise in (1e-6, 1.0, 1e12):
-            found = estimated(gradient, curvature, noise, noise / 2, numeric=numeric)
+            measured = Measured(gradient, curvature, noise, noise / 2, basis and basis.covariance)
+            found = estimated(measured, numeric=kind != "category")
             assert np.isfinite(found.steps).all()
             assert np.isfinite(found.evidence).all()
             assert found.steps.shape == gradient.shape
-            assert found.evidence.shape == (cells.bit_length(),)
 
 
 # Several visits.
@@ -200,7 +216,8 @@ def visited(generator, number, curve=lambda visit: CURVE, visits=None):
     said, curvature = np.zeros_like(CURVE), np.full_like(CURVE, LEVEL)
     for visit in range(number):
         gradient = LEVEL * (curve(visit) - said) + generator.normal(0, NOISE, CURVE.shape)
-        _, steps = visits.steps(0, (gradient, curvature), (NOISE, NOISE / 4), said, numeric=True)
+        measured = Measured(gradient[None], curvature[None], NOISE, NOISE / 4)
+        _, steps = visits.steps(0, measured, said, numeric=True)
         said = said + steps
     return said, visits._pools[0]
 
@@ -209,8 +226,9 @@ def visited(generator, number, curve=lambda visit: CURVE, visits=None):
 def test_a_first_visit_is_its_own_step(numeric):
     generator = np.random.default_rng(0)
     gradient, curvature = generator.normal(0, 50, (BINS, 3)), generator.uniform(50, 300, (BINS, 3))
-    alone, steps = Visits().steps(2, (gradient, curvature), (NOISE, 10.0), np.zeros((BINS, 3)), numeric=numeric)
-    expected = estimated(gradient[None], curvature[None], NOISE, 10.0, numeric=numeric)
+    measured = Measured(gradient[None], curvature[None], NOISE, 10.0)
+    alone, steps = Visits().steps(2, measured, np.zeros((BINS, 3)), numeric=numeric)
+    expected = estimated(measured, numeric=numeric)
     np.testing.assert_array_equal(steps, expected.steps[0])
     np.testing.assert_array_equal(alone.evidence, expected.evidence)
 
@@ -228,8 +246,9 @@ def test_noise_is_averaged_over_visits():
 def test_visits_are_those_of_one_feature():
     generator, visits = np.random.default_rng(2), Visits()
     gradient, curvature = generator.normal(0, 50, CURVE.shape), np.full_like(CURVE, LEVEL)
+    measured = Measured(gradient[None], curvature[None], NOISE, 10.0)
     for feature in range(3):
-        alone, steps = visits.steps(feature, (gradient, curvature), (NOISE, 10.0), np.zeros_like(CURVE), numeric=True)
+        alone, steps = visits.steps(feature, measured, np.zeros_like(CURVE), numeric=True)
         np.testing.assert_array_equal(steps, alone.steps[0])
 
 
@@ -246,33 +265,34 @@ def test_after_a_curve_moved_visits_count_together_from_there():
     assert len(visited(np.random.default_rng(4), 4, lambda visit: CURVE if visit < 2 else -2 * CURVE)[1]) == 2
 
 
+@NOISES
 @pytest.mark.parametrize("columns", [1, 3])
-def test_trust_follows_the_odds_of_one_curve_against_two(columns):
+def test_trust_follows_the_odds_of_one_curve_against_two(columns, numeric, covariance):
     """Beside the normal laws: gradients of both visits of one curve, or the last of a curve of its own."""
-    generator, codes, level, noise = np.random.default_rng(6), 5, 80.0, 15.0
+    generator, codes, level, noise = np.random.default_rng(6), 6, 80.0, 15.0
+    one_visit = noise**2 * (np.eye(codes) if covariance is None else covariance)
+    chance, priors = level * np.eye(codes), list(estimate._priors(codes)) if numeric else independent(codes)
     true = generator.normal(0, 0.4, (codes, columns))
     for moved in (0.0, 0.2):
         given = level * (true + moved * np.arange(2)[:, None, None]) + generator.normal(0, noise, (2, codes, columns))
         pool = [
-            estimate.Visit(gradient, np.full((codes, columns), level), np.zeros((codes, columns)), noise, 1e-9)
-            for gradient in given
+            estimate.Visit(
+                Measured(own[None], np.full((1, codes, columns), level), noise, 1e-9, covariance), np.zeros(own.shape)
+            )
+            for own in given
         ]
-        curve, trust = estimate.as_one_curve(pool, numeric=False)
-        variance = noise**2 + np.array([[level, level], [level, level]])  # sampling is the same in both visits
-        variance[0, 1] = variance[1, 0] = level
+        curve, trust = estimate.as_one_curve(pool, numeric=numeric)
         for k in range(columns):
             odds, curves = [], []
-            for prior in independent(codes):
-                both = np.kron(np.ones((2, 2)), level**2 * prior) + np.kron(
-                    np.array([[noise**2 + level, level], [level, noise**2 + level]]), np.eye(codes)
-                )
+            for prior in priors:  # sampling is the same in both visits
+                both = np.kron(np.ones((2, 2)), level**2 * prior + chance) + np.kron(np.eye(2), one_visit)
                 odds.append(multivariate_normal(np.zeros(2 * codes), both).logpdf(given[..., k].ravel()))
                 curves.append(level * np.hstack([prior, prior]) @ np.linalg.solve(both, given[..., k].ravel()))
             one = logsumexp(odds) - np.log(len(odds))
-            np.testing.assert_allclose(curve[:, k], softmax(odds) @ np.array(curves), rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(curve[:, k], softmax(odds) @ np.array(curves), rtol=1e-6, atol=1e-7)
 
             def of(gradient):
-                law = [level**2 * prior + (noise**2 + level) * np.eye(codes) for prior in independent(codes)]
+                law = [level**2 * prior + one_visit + chance for prior in priors]
                 each = [multivariate_normal(np.zeros(codes), own).logpdf(gradient) for own in law]
                 return logsumexp(each) - np.log(len(each))
 
@@ -290,9 +310,9 @@ def test_what_a_fit_says_of_visits_follows_from_the_terms_that_it_keeps(classes,
     schema = hr.Schema({f"f{i}": hr.Numeric(0, 1) for i in range(3)}, classes=list(range(classes)))
     steps = Visits.steps
 
-    def recorded(self, feature, sums, noise, before, **named):
+    def recorded(self, feature, measured, before, **named):
         said.append((feature, before))
-        return steps(self, feature, sums, noise, before, **named)
+        return steps(self, feature, measured, before, **named)
 
     monkeypatch.setattr(Visits, "steps", recorded)
     learner = hr.HedgerowClassifier(

@@ -237,7 +237,7 @@ def test_the_curvature_of_all_records_is_that_of_the_last_sums():
     fit, loss = fit_of(), Logistic(2, normal=True)
     released = np.zeros((1, int(fit.encoder.n_codes[2]), 2), dtype=np.int64)
     released[..., 1] = 1500 * UNIT // 10
-    OneRound(loss, Budget(Fraction(1), concentrated=True), 0, 21).scaled(fit, released)
+    OneRound(loss, Budget(Fraction(1), concentrated=True), 0, 21).measured(fit, released)
     assert fit.curvature == pytest.approx([100.0 * fit.encoder.n_codes[2]], rel=1e-4)
 
 

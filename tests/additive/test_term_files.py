@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hand_built import DEPTHS, model_of, records
+from hand_built import DEPTHS, model_of, records, term_of
 
 from hedgerow.additive.model import AdditiveModel, restored
 from hedgerow.additive.monotone import holds
@@ -12,6 +12,7 @@ from hedgerow.additive.round import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator.exported import format_of
+from hedgerow.mechanisms import broad_basis
 
 
 def back(model, arrays=None, *, most=99, signs=()):
@@ -36,6 +37,23 @@ def test_terms_come_back_as_they_were(classes, released, by_cell):
     np.testing.assert_array_equal(found.probabilities(records()), model.probabilities(records()))
     assert format_of(arrays) == (5 if by_cell else 3)
     assert format_of({f"init_{name}": array for name, array in arrays.items()}) == (5 if by_cell else 4)
+
+
+def test_terms_come_back_with_the_basis_of_their_sums():
+    """Feature 0 has six codes, enough for a basis; the others have fewer, or are categories."""
+    model, generator = model_of(()), np.random.default_rng(0)
+    own = term_of(model.encoder, model.loss, (), 0, generator), term_of(model.encoder, model.loss, (2,), 0, generator)
+    mixed = term_of(model.encoder, model.loss, (2,), np.array([0, 1]), generator)
+    others = [term_of(model.encoder, model.loss, (), feature, generator) for feature in (1, 2)]
+    terms = [*(replace(term, basis=broad_basis(6)) for term in own), *own, mixed]
+    found = back(of(*terms)).terms
+    assert [term.basis for term in found] == [broad_basis(6)] * 2 + [None] * 3
+    for one, other in zip(found, terms, strict=True):
+        np.testing.assert_array_equal(one.sums, other.sums)
+        assert (one.n_codes is None) == (one.basis is not None or not one.cuts)
+    for other in (mixed, *others):
+        with pytest.raises(FileFormatError, match="damaged"):
+            back(of(replace(other, basis=broad_basis(6))))
 
 
 def test_a_model_of_another_cap_keeps_it():

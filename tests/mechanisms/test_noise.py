@@ -197,7 +197,7 @@ def test_rounded_normal_follows_its_law_and_no_other(sigma):
         assert p_value(counts, noise.law(value + 1, outcomes)) < FITS
 
 
-@pytest.mark.parametrize("sigma", [10**4, 10**8])
+@pytest.mark.parametrize("sigma", [10**4, 10**8, 10**11])
 def test_rounded_normal_with_a_huge_sigma(sigma):
     """Compare by quantiles of the normal distribution; rounding shifts them by less than 1e-4 of a sigma."""
     draws = with_sigma(sigma).sample(stream(7), np.zeros(DRAWS, dtype=np.int64))
@@ -231,22 +231,33 @@ def test_rounded_normal_costs_at_most_its_budget_and_hardly_less(mu_squared, squ
     # Sigma is rounded up by less than a unit of its last digit, of which it has 29 or more where it is not tiny.
     assert budget * (1 - Fraction(1, noise.sigma.numerator)) ** 2 <= stated(noise) <= budget
     assert (2**28 if budget <= 2 else 2**9) <= noise.sigma.numerator < 2**31
-    assert noise.sigma.bits >= 1
+    assert noise.sigma.bits >= -16
     event = noise.event("sums", draws=12, level=4)
     assert (event.mu_squared, event.draws, event.level) == (squared / noise.sigma.fraction**2, 12, 4)
 
 
-@pytest.mark.parametrize("sigma", [2**31, 2**30, 2**30 - Fraction(1, 4)])
+@pytest.mark.parametrize("sigma", ["7/10", "1", "40", "65536", "1073741825"])
+def test_noise_of_larger_sums_has_the_deviation_times_their_size_at_the_same_cost(sigma):
+    noise = with_sigma(sigma)
+    for times in (1, 5, 12):
+        larger = noise.doubled(times)
+        assert larger.sigma.fraction == 2**times * noise.sigma.fraction
+        assert larger.event("sums", draws=9) == noise.event("sums", draws=9)
+        assert larger.covers(0, 4**times)
+        assert not larger.covers(0, 4**times + 1)
+
+
+@pytest.mark.parametrize("sigma", [2**48, 2**47, 2**47 - 1])
 def test_a_sigma_beyond_the_sampler_is_refused(sigma):
     with pytest.raises(ValueError, match="more than the sampler draws"):
         _ = with_sigma(sigma).sigma
 
 
-@pytest.mark.parametrize("sigma", [2**30 - 1, 2**29 + 1, 2**29, 2**29 - 1, 2**28 + 1, Fraction(1, 2**40)])
+@pytest.mark.parametrize("sigma", [2**47 - 2**17, 2**30 + 1, 2**30, 2**29 + 1, 2**29, 2**28 + 1, Fraction(1, 2**40)])
 def test_sigma_stays_within_what_the_sampler_multiplies(sigma):
     found = with_sigma(sigma).sigma
     assert found.numerator < 2**31
-    assert 1 <= found.bits <= 62
+    assert -16 <= found.bits <= 62
     assert Fraction(sigma) <= found.fraction
 
 

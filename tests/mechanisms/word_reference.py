@@ -155,12 +155,15 @@ def half_square(words: Words, x: int) -> bool:
 
 def rounded_normal(words: Words, sigma: int, bits: int) -> int:
     k, x, negative = normal_cell(words)
-    # The smallest and the largest integer below S * (k + (x + u) / 2**63) for u in [0, 1); they differ by at most one.
-    first = sigma * (k * 2**63 + x) // 2**63
-    next_one = (first + 1) * 2**63 - sigma * (k * 2**63 + x)  # passed where S * u is at least this
+    # The smallest and the largest integer below S * (k + (x + u) / 2**63) for u in [0, 1), where bits < 1 times 2**(1 - bits);
+    # they differ by at most one.
+    more = max(1 - bits, 0)
+    unit = 2 ** (63 - more)
+    first = sigma * (k * 2**63 + x) // unit
+    next_one = (first + 1) * unit - sigma * (k * 2**63 + x)  # passed where S * u is at least this
     if next_one < sigma and below(words, sigma) >= next_one:
         first += 1
-    noise = int(Fraction(first, 2**bits) + Fraction(1, 2))
+    noise = int(Fraction(first, 2 ** (bits + more)) + Fraction(1, 2))
     return -noise if negative else noise
 
 

@@ -16,15 +16,17 @@ from hedgerow.additive.estimate import (
     MIN_SAME_CURVE,
     NEGLIGIBLE,
     TINY,
+    Information,
+    Measured,
     Prior,
     Visit,
     as_one_curve,
-    denoised,
     estimated,
     posterior_covariances,
+    weights_of,
 )
 from hedgerow.additive.model import AdditiveModel, joined
-from hedgerow.additive.round import Measured, Term
+from hedgerow.additive.round import Term
 from hedgerow.additive.starts import codes_in
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
@@ -49,19 +51,18 @@ class Response:
         self, measured: Measured, steps: Floats, *, numeric: bool, linear: bool = False, prior: Prior = LOG_ODDS
     ) -> None:
         self._numeric, self._prior = numeric, prior
-        self.curvature = denoised(measured.curvature, measured.curvature_noise)
-        total = measured.noise**2 + self.curvature + TINY
-        self._precision, self._weighted_step = self.curvature**2 / total, self.curvature * measured.gradient / total
-        self._taken = self.curvature / total
+        self.curvature = measured.denoised
+        variance, covariance = measured.noise**2, measured.covariance
+        self._information = Information.of(measured.gradient, self.curvature, variance, covariance)
+        self._weights = weights_of(self.curvature, variance, covariance)
         # How far gradients follow an error of the curve: for a classifier only by the noise's share of their variance.
-        self.shown = self.curvature if linear else SHOWN * self.curvature * measured.noise**2 / total
-        # Of gradients, plus that of curvatures times steps: the noise that the steps follow.
-        self.variance = measured.noise**2 + (steps * measured.curvature_noise) ** 2
+        own = variance * (1.0 if covariance is None else np.diag(covariance)[:, None])
+        self.shown = self.curvature if linear else SHOWN * self.curvature * own / (own + self.curvature + TINY)
+        # Of gradients, plus that of curvatures times steps: the noise that the steps follow; see ``Measured.variance``.
+        self.variance = measured.variance(steps)
         self._evidence = np.zeros(1)
         if len(steps) > 1:
-            noise = measured.noise, measured.curvature_noise
-            estimate = estimated(measured.gradient, measured.curvature, *noise, numeric=numeric, prior=prior)
-            self._evidence = estimate.evidence
+            self._evidence = estimated(measured, numeric=numeric, prior=prior).evidence
 
     def of(self, rows: Floats, column: int) -> Floats:
         """Return how averages of steps, ``rows`` (averages, cells * codes), follow gradients, of the same shape."""
@@ -70,11 +71,11 @@ class Response:
         for depth, weight in enumerate(softmax(self._evidence)):
             if weight > NEGLIGIBLE:
                 parts = (1 << depth, cells >> depth, codes)
-                sums = (each[..., column].reshape(parts).sum(axis=1) for each in (self._precision, self._weighted_step))
-                gains = posterior_covariances(*sums, numeric=self._numeric, prior=self._prior)
+                information = self._information.of_column(column).at_depth(depth)
+                gains = posterior_covariances(information, numeric=self._numeric, prior=self._prior)
                 of_parts = np.einsum("qgi,gij->qgj", rows.reshape(-1, *parts).sum(axis=2), gains, optimize=True)
                 followed += weight * np.repeat(of_parts, parts[1], axis=1)
-        return (followed * self._taken[..., column]).reshape(len(rows), -1)
+        return times_blocks(followed.reshape(len(rows), -1), self._weights[column])
 
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
@@ -99,16 +100,15 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
             for column, one in enumerate(errors):
                 one.cut(response, response.of(onto, column), means, column)
             continue
-        noise = measured.noise, measured.curvature_noise
-        pool.append(Visit(measured.gradient[0], measured.curvature[0], curve_before, *noise))
+        pool.append(Visit(measured, curve_before))
         trust, ordered = np.ones(len(errors)), numeric[feature]
         if len(pool) > 1:
             trust = as_one_curve(pool, numeric=ordered, prior=prior)[1]
         anew, together = bool(trust.mean() < MIN_SAME_CURVE), _pooled(pool, steps[0], numeric=ordered, prior=prior)
         curve_before = curve_before + steps[0]
-        variance = measured.noise**2 + (curve_before * measured.curvature_noise) ** 2
+        variance = measured.variance(curve_before[None])
         for column, one in enumerate(errors):
-            one.visit(response, together, len(pool), float(trust[column]), anew, variance[:, column], column)
+            one.visit(response, together, len(pool), float(trust[column]), anew, variance[column], column)
         pool = pool[-1:] if anew else pool
     centred, codes = np.eye(len(mass)) - mass, len(mass)
     of_curve = [one.covariance[:codes, :codes] for one in errors]
@@ -118,12 +118,12 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
 
 def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
     """Return how a curve follows the mean gradient of its visits, moved back to the curve before the first."""
-    curvature = np.mean([visit.curvature for visit in pool], axis=0)
-    base, count = pool[0].curve_before, len(pool)
-    needed = np.mean([visit.gradient + curvature * (visit.curve_before - base) for visit in pool], axis=0)
-    noise = math.sqrt(sum(visit.noise**2 for visit in pool)) / count
-    curvature_noise = math.sqrt(sum(visit.curvature_noise**2 for visit in pool)) / count
-    measured = Measured(needed[None], curvature[None], noise, curvature_noise)
+    sums, base, count = [visit.measured for visit in pool], pool[0].curve_before, len(pool)
+    curvature = np.mean([each.curvature for each in sums], axis=0)
+    needed = [each.gradient + curvature * (visit.curve_before - base) for each, visit in zip(sums, pool, strict=True)]
+    noise = math.sqrt(sum(each.noise**2 for each in sums)) / count
+    curvature_noise = math.sqrt(sum(each.curvature_noise**2 for each in sums)) / count
+    measured = Measured(np.mean(needed, axis=0), curvature, noise, curvature_noise, sums[0].covariance)
     return Response(measured, step[None], numeric=numeric, prior=prior)
 
 
@@ -151,7 +151,7 @@ class _Errors:
     def visit(
         self, alone: Response, together: Response, count: int, trust: float, anew: bool, variance: Floats, column: int
     ) -> None:
-        """Add a round without cuts, the last of ``count`` visits, whose gradients have noise of this variance, (codes,)."""
+        """Add a round without cuts, the last of ``count`` visits; ``variance`` (1, codes) or (1, codes, codes): of gradients."""
         one = np.eye(self._codes)
         none, curvature = 0 * one, np.diag(together.curvature[0, :, column])
         shown = np.diag(alone.shown[0, :, column])
@@ -168,10 +168,18 @@ class _Errors:
         """Add a round with cuts: the curve follows its gradients by ``gain``, its cells average the curve by ``means``."""
         move = np.eye(4 * self._codes)
         move[: self._codes, : self._codes] -= gain @ (response.shown[..., column].reshape(-1, 1) * means)
-        self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[..., column].reshape(-1))
+        self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[column])
 
     def _take(self, move: Floats, gain: Floats, variance: Floats) -> None:
-        self.covariance = move @ self.covariance @ move.T + (gain * variance) @ gain.T
+        self.covariance = move @ self.covariance @ move.T + times_blocks(gain, variance) @ gain.T
+
+
+def times_blocks(rows: Floats, matrix: Floats) -> Floats:
+    """Return ``rows`` (rows, cells * codes) times a matrix: its diagonal (cells, codes), or its blocks (cells, codes, codes)."""
+    if matrix.ndim == 2:
+        return np.asarray(rows * matrix.reshape(-1))
+    by_cell = rows.reshape(len(rows), *matrix.shape[:2])
+    return np.asarray(np.einsum("qci,cij->qcj", by_cell, matrix, optimize=True)).reshape(rows.shape)
 
 
 def of_centred_classes(variance: Floats) -> Floats:
@@ -275,7 +283,9 @@ def held_by(term: Term, feature: int) -> Floats:
     if feature in term.feature:
         return np.asarray(term.mass[term.feature == feature].sum(axis=0)[: len(at)])
     digits, of_parts = digits_of(term, feature, at)
-    return np.bincount(np.arange(len(term.mass)) & digits, term.mass.sum(axis=1))[of_parts]
+    return np.asarray(
+        np.bincount(np.arange(len(term.mass)) & digits, term.mass.sum(axis=1))[of_parts], dtype=np.float64
+    )
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
@@ -305,16 +315,17 @@ def knows_noise(model: AdditiveModel) -> bool:
 def _held(model: AdditiveModel, terms: list[Term], feature: int) -> tuple[Floats, Truth]:
     """Return a curve's ``mass`` and ``seen``, by those of its terms in bins with the fewest cuts."""
     codes = int(model.encoder.n_codes[feature])
-    held, noise, known = np.zeros(codes), 0.0, False
+    held, noise, known = np.zeros(codes), np.zeros(codes), False
     fewest = min((len(term.cuts) for term in terms), default=0)
     for term in terms:
         measured = term.measured(model.loss.curvature)
         if len(term.cuts) == fewest and measured is not None:
             curvature = measured.curvature[term.feature == feature, :codes]
             held, known = held + curvature.sum(axis=(0, 2)), True
-            noise += measured.curvature_noise**2 * curvature[:, 0].size
+            own = 1.0 if measured.covariance is None else np.diag(measured.covariance)
+            noise += measured.curvature_noise**2 * curvature[:, 0].size * own
     mass = np.maximum(held, 0) + 1e-9
-    seen = held > SURE * math.sqrt(noise) if known and noise > 0 else np.ones(codes, dtype=np.bool_)
+    seen = held > SURE * np.sqrt(noise) if known and noise.all() else np.ones(codes, dtype=np.bool_)
     return mass / mass.sum(), seen
 
 
@@ -334,10 +345,10 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature[0]])
             response = Response(measured, term.steps, numeric=numeric, prior=model.loss.prior)
-            noise, scale = response.variance.reshape(-1, term.columns), term.unit / UNIT / model.vote_steps
+            scale = term.unit / UNIT / model.vote_steps
             rows = _centred(rows_of(term, (first, second)).reshape(*joint.shape[:2], -1), held)
-            rows = rows.reshape(-1, rows.shape[2])
-            own = [(response.of(rows, k) * scale) ** 2 @ noise[:, k] for k in range(term.columns)]
+            gains = [response.of(rows.reshape(-1, rows.shape[2]), k) * scale for k in range(term.columns)]
+            own = [(times_blocks(gain, response.variance[k]) * gain).sum(axis=1) for k, gain in enumerate(gains)]
             variance += np.stack(own, axis=1).reshape(joint.shape)[at]
     deviation = np.sqrt(of_centred_classes(variance)) if known else None
     if model.own is not model:

@@ -20,6 +20,7 @@ STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # of the prior of a step, in log-odds, equally
 CORRELATION_RANGES = ((False, 0.1), (True, 0.3), (True, 1.0))
 COMMON = 1.0  # prior standard deviation of the common part of a curve's steps, in log-odds
 MIN_SAME_CURVE = 0.5  # probability that all visits measured one curve; below it, pooling begins anew at the last visit
+RIDGE = 1e-9  # relative, added to information so that it has an inverse: codes may hold no records
 TINY = 1e-9  # records, or variances: below any that a sum can have, against a division by zero
 FEW_CURVES = 16  # curves; fewer take longer on two threads
 NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
@@ -48,27 +49,131 @@ class Estimate:
     depth: int = 0  # the most likely one; 0 if one shared curve plus a constant per cell fits at least as well
 
 
-def estimated(
-    gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, *, numeric: bool, prior: Prior = LOG_ODDS
-) -> Estimate:
-    """Return the estimate of noisy sums (2**K, codes, columns); the noises are standard deviations."""
-    # Model: G = H s + privacy noise + sampling error, with sampling variance H. Depths 0..K have equal prior probability;
-    # ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The last code is missing values.
-    curvature = denoised(curvature, curvature_noise)
-    variance = noise**2 + curvature + TINY
-    precision, weighted_step = curvature**2 / variance, curvature * gradient / variance
-    cuts = len(gradient).bit_length() - 1
-    of_depths, evidence, steps = [], [], []
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Released sums, (cells, codes, columns), and the deviations of their noise.
+
+    All are scaled: gradients by the loss's ``gradient_sd``, curvatures by its multiple, ``curvature``.
+    """
+
+    gradient: Floats
+    curvature: Floats
+    noise: float
+    curvature_noise: float
+    covariance: Floats | None = None  # of the noise of the codes of a cell, in squared deviations; None: independent
+
+    @property
+    def denoised(self) -> Floats:
+        return denoised(self.curvature, self.curvature_noise, self.covariance)
+
+    def variance(self, steps: Floats) -> Floats:
+        """Return the variance of the noise of gradients minus curvatures times steps (cells, codes, columns).
+
+        It is of shape (columns, cells, codes), or with a covariance (columns, cells, codes, codes).
+        """
+        steps = np.moveaxis(steps, 2, 0)
+        if self.covariance is None:
+            return np.asarray(self.noise**2 + (steps * self.curvature_noise) ** 2)
+        both = self.noise**2 + self.curvature_noise**2 * steps[..., None] * steps[..., None, :]
+        return np.asarray(both * self.covariance)
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """What noisy sums say of steps s in cells: their log likelihood, less that of no step, is pull's - s'(precision)s / 2."""
+
+    precision: Floats  # (columns, cells, codes), or (columns, cells, codes, codes) if the noise of codes is dependent
+    pull: Floats  # (columns, cells, codes)
+
+    @classmethod
+    def of(cls, gradient: Floats, curvature: Floats, variance: float, covariance: Floats | None) -> Information:
+        """Return the information of sums (cells, codes, columns), whose noise has this variance."""
+        # Model: G = H s + privacy noise + sampling error, with sampling variance H
+        weights = weights_of(curvature, variance, covariance)
+        gradient, curvature = np.moveaxis(gradient, 2, 0), np.moveaxis(curvature, 2, 0)
+        if covariance is None:
+            total = variance + curvature + TINY
+            return cls(curvature**2 / total, curvature * gradient / total)
+        return cls(weights * curvature[..., None, :], (weights @ gradient[..., None])[..., 0])
+
+    def at_depth(self, depth: int) -> Information:
+        """Return the information of cells together that the first ``depth`` cuts do not separate."""
+        return Information(
+            *(
+                each.reshape(len(each), 1 << depth, -1, *each.shape[2:]).sum(axis=2)
+                for each in (self.precision, self.pull)
+            )
+        )
+
+    def of_column(self, column: int) -> Information:
+        return Information(self.precision[[column]], self.pull[[column]])
+
+    @property
+    def independent(self) -> bool:
+        return self.precision.ndim == 3
+
+    @property
+    def standard(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The information as data ``root * s + error`` of curves: root, data, correlations of errors, and more of no step.
+
+        The first two are of shape (columns * cells, codes), correlations (columns * cells, codes, codes), or (1, codes, codes)
+        where they are 0. The last, (columns * cells,), is what ``kernels.posteriors`` takes as ``without``.
+        """
+        codes = self.pull.shape[2]
+        pull = self.pull.reshape(-1, codes)
+        if self.independent:
+            root = np.sqrt(self.precision).reshape(-1, codes)
+            data = pull / np.maximum(root, TINY)
+            return root, data, np.eye(codes)[None], (data**2).sum(axis=1)
+        precision = self.precision.reshape(-1, codes, codes)
+        size = np.maximum(np.sqrt(np.diagonal(precision, axis1=1, axis2=2)), TINY)
+        covariance, log_determinant = inverted(precision / _outer(size) + RIDGE * np.eye(codes))
+        spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+        scaled = (covariance @ (pull / size)[..., None])[..., 0]
+        without = (scaled * pull / size).sum(axis=1) - log_determinant - 2 * np.log(spread).sum(axis=1)
+        return size / spread, scaled / spread, covariance / _outer(spread), without
+
+
+def _outer(vectors: Floats) -> Floats:
+    return vectors[..., None] * vectors[..., None, :]
+
+
+def inverted(matrices: Floats) -> tuple[Floats, Floats]:
+    """Return the inverses of symmetric positive definite matrices (matrices, codes, codes), and the logs of determinants."""
+    inverse, log_determinant = np.empty(matrices.shape), np.empty(len(matrices))
+
+    def work(some: slice) -> None:
+        kernels.inverses(matrices[some], inverse[some], log_determinant[some])
+
+    for_slices(len(matrices), work, few=FEW_CURVES)
+    return inverse, log_determinant
+
+
+def weights_of(curvature: Floats, variance: float, covariance: Floats | None) -> Floats:
+    """Return what gradients count in ``Information.pull``: (columns, cells, codes), or with a covariance (..., codes, codes)."""
+    curvature = np.moveaxis(curvature, 2, 0)
+    if covariance is None:
+        return np.asarray(curvature / (variance + curvature + TINY))
+    total = variance * covariance + np.eye(len(covariance)) * (curvature + TINY)[..., None]
+    return curvature[..., None] * inverted(total.reshape(-1, *covariance.shape))[0].reshape(total.shape)
+
+
+def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> Estimate:
+    """Return the estimate of the sums of 2**K cells."""
+    # Depths 0..K have equal prior probability; ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The
+    # last code is missing values.
+    of_cells = Information.of(measured.gradient, measured.denoised, measured.noise**2, measured.covariance)
+    cuts = len(measured.gradient).bit_length() - 1
+    evidence, steps = [], []
     for depth in range(cuts + 1):
-        shape = (1 << depth, 1 << (cuts - depth), *gradient.shape[1:])
-        of_depths.append((precision.reshape(shape).sum(axis=1), weighted_step.reshape(shape).sum(axis=1)))
-        likely, means = _of_cells(*of_depths[depth], numeric, prior)
+        likely, means = _of_cells(of_cells.at_depth(depth), numeric, prior)
         evidence.append(float(likely.sum()))
-        steps.append(np.repeat(means, shape[1], axis=0))
+        steps.append(np.repeat(means, 1 << (cuts - depth), axis=0))
     log_evidence = np.array(evidence)
     deepest = int(np.argmax(log_evidence))
-    if deepest and _log_likelihood_of_shared_curve(*of_depths[deepest], numeric, prior) >= log_evidence[deepest]:
-        deepest = 0
+    if deepest:
+        shared = _log_likelihood_of_shared_curve(of_cells.at_depth(deepest), numeric, prior)
+        deepest = 0 if shared >= log_evidence[deepest] else deepest
     return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence, deepest)
 
 
@@ -78,17 +183,16 @@ LEVEL_SPREADS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 LEAST_CURVATURE = 0.05  # of a code, as a share of the mean of all codes of all cells
 
 
-def steps_by_cell(
-    gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, used: Truth, prior: Prior = LOG_ODDS
-) -> Floats:
+def steps_by_cell(measured: Measured, used: Truth, prior: Prior = LOG_ODDS) -> Floats:
     """Return posterior means of steps, (cells, groups, columns), where each cell has groups of its own.
 
     ``used`` (cells, groups) marks those that a cell has; other steps are 0. A step is a level of its cell plus a part of its own.
     All cells share the likeliest prior of a grid.
     """
-    at, known = used[..., None], curvature[used]
-    mean, spread = np.maximum(known.mean(axis=0), TINY), np.maximum(known.var(axis=0) - curvature_noise**2, 0)
-    trust = spread / (spread + curvature_noise**2 + TINY)
+    at, gradient, curvature, noise = used[..., None], measured.gradient, measured.curvature, measured.noise
+    known = curvature[used]
+    mean, spread = np.maximum(known.mean(axis=0), TINY), np.maximum(known.var(axis=0) - measured.curvature_noise**2, 0)
+    trust = spread / (spread + measured.curvature_noise**2 + TINY)
     curvature = np.maximum(mean + (curvature - mean) * trust, LEAST_CURVATURE * mean)
     sampling = curvature + noise**2
     best, chosen = -np.inf, (0.0, curvature, curvature)
@@ -108,20 +212,25 @@ def steps_by_cell(
     return np.asarray(np.where(at, steps, 0.0))
 
 
-def _log_likelihood_of_shared_curve(precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior) -> float:
+def _log_likelihood_of_shared_curve(information: Information, numeric: bool, prior: Prior) -> float:
     """Log marginal likelihood, minus that of no step, of one curve shared by all cells plus a constant per cell."""
     # The constants are independent, with variance ``common``**2. They are integrated out first.
-    codes, columns = precision.shape[1:]
+    columns, _, codes = information.pull.shape
     if numeric and codes >= 3:
         priors = _priors(codes, prior) - prior.common**2
     else:
         priors = np.array(prior.spreads)[:, None, None] ** 2 * np.eye(codes)
     log_likelihood = 0.0
     for column in range(columns):
-        own, of_cell = precision[..., column], weighted_step[..., column].sum(axis=1)
+        own, pull = information.precision[column], information.pull[column]
+        total, of_cell = own.sum(axis=0), pull.sum(axis=1)
+        if information.independent:
+            total = np.diag(total)
+        else:
+            own = own.sum(axis=2)
         held = 1 / prior.common**2 + own.sum(axis=1)
-        snr = np.diag(own.sum(axis=0)) - own.T @ (own / held[:, None])
-        rest = weighted_step[..., column].sum(axis=0) - own.T @ (of_cell / held)
+        snr = total - own.T @ (own / held[:, None])
+        rest = pull.sum(axis=0) - own.T @ (of_cell / held)
         matrix = np.eye(codes) + priors @ snr
         means = np.linalg.solve(matrix, (priors @ rest)[..., None])[..., 0]
         likely = 0.5 * (means @ rest - np.linalg.slogdet(matrix)[1])
@@ -130,42 +239,51 @@ def _log_likelihood_of_shared_curve(precision: Floats, weighted_step: Floats, nu
     return log_likelihood
 
 
-def _of_cells(precision: Floats, weighted_step: Floats, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
+def _of_cells(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
     """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns)."""
-    # ``precision`` and ``weighted_step`` (cells, codes, columns) are the inverse variance of each step's estimate, and
-    # that times the estimate. All cells of a column share a prior.
-    cells, codes, columns = precision.shape
-    root = np.sqrt(precision).transpose(2, 0, 1).reshape(-1, codes)
-    scaled = weighted_step.transpose(2, 0, 1).reshape(-1, codes) / np.maximum(root, TINY)
-    likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled, prior)
+    # All cells of a column share a prior.
+    columns, cells, codes = information.pull.shape
+    likely, means = _of_curves(information, numeric, prior)
     likely, means = likely.reshape(-1, columns, cells).sum(axis=2), means.reshape(-1, columns, cells, codes)
     together = np.einsum("pk,pkcj->cjk", softmax(likely, axis=0), means)
     return logsumexp(likely, axis=0) - np.log(len(likely)), together
 
 
-def posterior_covariances(precision: Floats, weighted_step: Floats, *, numeric: bool, prior: Prior) -> Floats:
+def posterior_covariances(information: Information, *, numeric: bool, prior: Prior) -> Floats:
     """Return the covariances of the curves of one column, (curves, codes, codes)."""
-    # Times ``weighted_step`` they are posterior means.
-    codes = precision.shape[1]
-    root, dependent = np.sqrt(precision), numeric and codes >= 3
-    likely, _ = (_dependent if dependent else _independent)(root, weighted_step / np.maximum(root, TINY), prior)
+    # Times ``pull`` they are posterior means.
+    codes, precision = information.pull.shape[2], information.precision[0]
+    likely, _ = _of_curves(information, numeric, prior)
     of_prior = softmax(likely.sum(axis=1))
     total = np.zeros((len(precision), codes, codes))
     for number in np.flatnonzero(of_prior > NEGLIGIBLE):
         own = prior.spreads[number % len(prior.spreads)] ** 2 * np.eye(codes) + prior.common**2
-        before = _priors(codes, prior)[number] if dependent else own
-        total += of_prior[number] * np.linalg.solve(np.eye(codes) + before * precision[:, None], before)
+        before = _priors(codes, prior)[number] if numeric and codes >= 3 else own
+        explained = before * precision[:, None] if information.independent else before @ precision
+        total += of_prior[number] * np.linalg.solve(np.eye(codes) + explained, before)
     return total
 
 
-def _dependent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
+def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
+    """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps."""
+    root, data, errors, without = information.standard
+    if numeric and root.shape[1] >= 3:
+        return _dependent(root, data, errors, without, prior)
+    return _independent(root, data, prior)
+
+
+def _dependent(
+    root: Floats, scaled: Floats, errors: Floats, without: Floats, prior: Prior = LOG_ODDS
+) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s."""
-    # The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1.
+    # The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1 and these correlations.
     priors = _priors(root.shape[1], prior)
     likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
 
     def work(curves: slice) -> None:
-        kernels.posteriors(priors, root[curves], scaled[curves], likely[:, curves], means[:, curves])
+        of = errors if len(errors) == 1 else errors[curves]
+        data = root[curves], scaled[curves], of, without[curves]
+        kernels.posteriors(priors, *data, likely[:, curves], means[:, curves])
 
     for_slices(len(root), work, few=FEW_CURVES)
     return likely, means
@@ -201,27 +319,30 @@ def _priors(codes: int, prior: Prior = LOG_ODDS) -> Floats:
     return priors
 
 
-def denoised(curvature: Floats, noise: float) -> Floats:
+def denoised(curvature: Floats, noise: float, covariance: Floats | None = None) -> Floats:
     """Return curvatures (cells, codes, columns) shrunk towards the mean of their column, as far as the noise explains them."""
     mean = np.maximum(curvature.mean(axis=(0, 1)), TINY)
-    variance = np.maximum(curvature.var(axis=(0, 1)) - noise**2, 0.0)
-    trust = variance / (variance + noise**2)
-    return np.asarray(np.maximum(mean + trust * (curvature - mean), 0.0))
+    if covariance is None:
+        variance = np.maximum(curvature.var(axis=(0, 1)) - noise**2, 0.0)
+        trust = variance / (variance + noise**2)
+        return np.asarray(np.maximum(mean + trust * (curvature - mean), 0.0))
+    variance = np.maximum(curvature.var(axis=(0, 1)) - noise**2 * np.diag(covariance).mean(), 0.0)[:, None, None]
+    total = variance * np.eye(len(covariance)) + noise**2 * covariance
+    shrunk = variance * inverted(total)[0] @ np.moveaxis(curvature - mean, 0, 2).transpose(1, 0, 2)
+    return np.asarray(np.maximum(mean + shrunk.transpose(2, 1, 0), 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Visit:
-    """What a round without cuts released of a feature: sums (codes, columns), and the deviations of their noise."""
+    """What a round without cuts released of a feature, in one cell, and the feature's curve before it, (codes, columns)."""
 
-    gradient: Floats
-    curvature: Floats
-    curve_before: Floats  # the feature's, before the round
-    noise: float
-    curvature_noise: float
+    measured: Measured
+    curve_before: Floats
 
     def scaled(self, factor: float) -> Visit:
-        gradient, before = factor * self.gradient, factor * self.curve_before
-        return replace(self, gradient=gradient, curve_before=before, noise=factor * self.noise)
+        measured = self.measured
+        scaled = replace(measured, gradient=factor * measured.gradient, noise=factor * measured.noise)
+        return Visit(scaled, factor * self.curve_before)
 
 
 class Visits:
@@ -240,19 +361,11 @@ class Visits:
         self._pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self._pools.items()}
 
     def steps(
-        self,
-        feature: int,
-        sums: tuple[Floats, Floats],
-        noise: tuple[float, float],
-        curve_before: Floats,
-        *,
-        numeric: bool,
-        prior: Prior = LOG_ODDS,
+        self, feature: int, measured: Measured, curve_before: Floats, *, numeric: bool, prior: Prior = LOG_ODDS
     ) -> tuple[Estimate, Floats]:
         """Add a visit, and return its own estimate and the steps (codes, columns) by all visits."""
-        # ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations.
-        alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric, prior=prior)
-        pool = self._pools[feature] = [*self._pools.get(feature, []), Visit(*sums, curve_before, *noise)]
+        alone = estimated(measured, numeric=numeric, prior=prior)
+        pool = self._pools[feature] = [*self._pools.get(feature, []), Visit(measured, curve_before)]
         if len(pool) == 1:
             return alone, alone.steps[0]
         together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
@@ -266,29 +379,45 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
     """Return the curve of all visits, less that before the first, and by column the probability that they are of one curve."""
     # Compare two models: all visits share one curve and one sampling error; or the last visit has another curve. Equal
     # priors.
-    count, base = len(pool), pool[0].curve_before
+    count, base, covariance = len(pool), pool[0].curve_before, pool[0].measured.covariance
     squares, curvature_squares, curvatures = np.empty(count), np.empty(count), np.empty((count, *base.shape))
     for place, visit in enumerate(pool):
-        squares[place], curvature_squares[place] = visit.noise**2, visit.curvature_noise**2
-        curvatures[place] = visit.curvature
-    curvature = denoised(curvatures.mean(axis=0)[None], float(np.sqrt(curvature_squares.mean() / count)))[0]
+        measured = visit.measured
+        squares[place], curvature_squares[place] = measured.noise**2, measured.curvature_noise**2
+        curvatures[place] = measured.curvature[0]
+    chance = float(np.sqrt(curvature_squares.mean() / count))
+    curvature = denoised(curvatures.mean(axis=0)[None], chance, covariance)[0]
     needed = np.empty_like(curvatures)
     for place, visit in enumerate(pool):
-        needed[place] = visit.gradient + curvature * (visit.curve_before - base)
-    before = needed[:-1].mean(axis=0)
-    of_before, _ = _likelihood(before, curvature, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
-    of_all, curve = _likelihood(needed.mean(axis=0), curvature, float(squares.sum()) / count**2, numeric, prior)
-    alone, _ = _likelihood(pool[-1].gradient, curvature, float(squares[-1]), numeric, prior)
+        needed[place] = visit.measured.gradient[0] + curvature * (visit.curve_before - base)
+    before, last = needed[:-1].mean(axis=0), pool[-1].measured.gradient[0]
+
+    def likelihood(gradient: Floats, noise: float) -> tuple[Floats, Floats]:
+        return _likelihood(gradient, curvature, noise, covariance, numeric, prior)
+
+    of_before, _ = likelihood(before, float(squares[:-1].sum()) / (count - 1) ** 2)
+    of_all, curve = likelihood(needed.mean(axis=0), float(squares.sum()) / count**2)
+    alone, _ = likelihood(last, float(squares[-1]))
     # The difference of the last gradient and the mean of the others contains noise only.
     variance = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
-    of_all = of_all - 0.5 * ((needed[-1] - before) ** 2 / variance + np.log(variance)).sum(axis=0)
+    nothing = np.zeros_like(curvature)
+    of_all = of_all + _log_normal(needed[-1] - before, nothing, variance, covariance)
     return curve, expit(of_all - of_before - alone)
 
 
 def _likelihood(
-    gradient: Floats, curvature: Floats, noise: float, numeric: bool, prior: Prior
+    gradient: Floats, curvature: Floats, noise: float, covariance: Floats | None, numeric: bool, prior: Prior
 ) -> tuple[Floats, Floats]:
-    """Return log likelihoods (columns,) and posterior means (codes, columns) of gradients with noise of variance ``noise``."""
-    variance = noise + curvature + TINY
-    above, means = _of_cells((curvature**2 / variance)[None], (curvature * gradient / variance)[None], numeric, prior)
-    return above - 0.5 * (gradient**2 / variance + np.log(variance)).sum(axis=0), means[0]
+    """Return log likelihoods by column and posterior means (codes, columns), for gradients whose noise has this variance."""
+    above, means = _of_cells(Information.of(gradient[None], curvature[None], noise, covariance), numeric, prior)
+    return above + _log_normal(gradient, curvature + TINY, noise, covariance), means[0]
+
+
+def _log_normal(values: Floats, own: Floats, noise: float, covariance: Floats | None) -> Floats:
+    """Return the log density by column, up to a constant, of values (codes, columns) of variance ``own`` plus noise."""
+    if covariance is None:
+        variance = noise + own
+        return np.asarray(-0.5 * (values**2 / variance + np.log(variance)).sum(axis=0))
+    total = noise * covariance + np.eye(len(covariance)) * own.T[..., None]
+    inverse, log_determinant = inverted(total)
+    return np.asarray(-0.5 * (np.einsum("ik,kij,jk->k", values, inverse, values) + log_determinant))

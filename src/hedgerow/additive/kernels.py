@@ -77,29 +77,65 @@ def look_up_channels(margins, labels, table, out):
 
 
 @compiled
-def posteriors(priors, root, scaled, likely, means):
-    """Write log likelihoods and posterior means of curves s of which scaled = root * s + errors of variance 1, for each prior.
+def inverses(matrices, inverse, log_determinant):
+    """Write the inverses of symmetric positive definite matrices, and the logs of their determinants.
 
-    With M = 1 + diag(root) P diag(root) = L L' for a prior's covariance P, twice the log likelihood less that of no curve is
-    |scaled|^2 - |L^-1 scaled|^2 - log det M, and the mean is P diag(root) M^-1 scaled.
-    IN priors (priors, codes, codes), root scaled (curves, codes).  OUT likely (priors, curves), means (priors, curves, codes).
+    IN matrices (matrices, codes, codes).  OUT inverse likewise, log_determinant (matrices,).
+    """
+    codes = matrices.shape[1]
+    root = np.empty((codes, codes))  # the inverse of the lower root, whose rows are read in order
+    for m in range(len(matrices)):
+        factor = np.linalg.cholesky(matrices[m])
+        total = 0.0
+        for i in range(codes):
+            total += 2.0 * np.log(factor[i, i])
+            for j in range(i):
+                root[i, j] = 0.0
+            for k in range(i):
+                for j in range(k + 1):
+                    root[i, j] -= factor[i, k] * root[k, j]
+            for j in range(i):
+                root[i, j] /= factor[i, i]
+            root[i, i] = 1.0 / factor[i, i]
+        log_determinant[m] = total
+        for i in range(codes):
+            for j in range(i + 1):
+                inverse[m, i, j] = 0.0
+        for k in range(codes):
+            for i in range(k + 1):
+                for j in range(i + 1):
+                    inverse[m, i, j] += root[k, i] * root[k, j]
+        for i in range(codes):
+            for j in range(i):
+                inverse[m, j, i] = inverse[m, i, j]
+
+
+@compiled
+def posteriors(priors, root, scaled, errors, without, likely, means):
+    """Write log likelihoods and posterior means of curves s of which scaled = root * s + error, for each prior.
+
+    Errors are normal with covariance E: ``errors``, or its only entry for all curves. With M = E + diag(root) P diag(root) = L L'
+    for a prior's covariance P, twice the log likelihood less that of no curve is
+    scaled' E^-1 scaled + log det E - |L^-1 scaled|^2 - log det M, and the mean is P diag(root) M^-1 scaled.
+    IN priors (priors, codes, codes), root scaled (curves, codes), errors (curves or 1, codes, codes), without (curves,): the
+    first two terms.  OUT likely (priors, curves), means (priors, curves, codes).
     """
     codes = priors.shape[1]
     matrix, explained = np.empty((codes, codes)), np.empty(codes)
     for p in range(len(priors)):
         for m in range(len(root)):
+            error = errors[m % len(errors)]
             for i in range(codes):
                 for j in range(codes):
-                    matrix[i, j] = root[m, i] * priors[p, i, j] * root[m, j]
-                matrix[i, i] += 1.0
+                    matrix[i, j] = root[m, i] * priors[p, i, j] * root[m, j] + error[i, j]
             factor = np.linalg.cholesky(matrix)
-            twice = 0.0
+            twice = without[m]
             for i in range(codes):  # L^-1 scaled
                 rest = scaled[m, i]
                 for j in range(i):
                     rest -= factor[i, j] * explained[j]
                 explained[i] = rest / factor[i, i]
-                twice += scaled[m, i] ** 2 - explained[i] ** 2 - 2.0 * np.log(factor[i, i])
+                twice -= explained[i] ** 2 + 2.0 * np.log(factor[i, i])
             likely[p, m] = 0.5 * twice
             for i in range(codes - 1, -1, -1):  # M^-1 scaled, times the roots
                 rest = explained[i]

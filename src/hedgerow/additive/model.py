@@ -14,7 +14,7 @@ from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.monotone import holds
 from hedgerow.additive.round import Codes, Term
-from hedgerow.additive.squared import Squared
+from hedgerow.additive.squared import LogLink, Squared
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
 from hedgerow.curator.survey import merged_encoder, merged_to_arrays
@@ -22,6 +22,7 @@ from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import ScoringForm, Trees
 from hedgerow.export.archive import array_of
+from hedgerow.mechanisms import broad_basis
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
@@ -31,6 +32,7 @@ from hedgerow.trees import Forest
 
 OF_START = "init_"  # begins the names of the arrays of a start
 OF_CELLS = "features"  # the feature of each cell of all terms; no such array where those of a term have the same one
+LOG_LINK = "log_link"  # array of a model whose link the released outcome chose: 1 for the log
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
@@ -249,7 +251,9 @@ class AdditiveModel(Model):
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
-        about = [(int(term.feature[0]), len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
+            if self.loss.chosen:
+                loss[LOG_LINK] = np.array([isinstance(self.loss.link, LogLink)], dtype=np.int64)
+        about = [(int(term.feature[0]), len(term.cuts), _kind_of_sums(term), term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes[term.used] for term in self.terms]
         sums = [term.sums[term.used] for term in self.terms if term.sums is not None]
@@ -266,6 +270,18 @@ class AdditiveModel(Model):
             **loss,
             **merged_to_arrays(self.encoder),
         }
+
+
+AS_THEY_ARE, IN_BASIS = (
+    1,
+    2,
+)  # how a file says that a term keeps sums, and in which basis they were measured; 0: no sums
+
+
+def _kind_of_sums(term: Term) -> int:
+    if term.sums is None:
+        return 0
+    return AS_THEY_ARE if term.basis is None else IN_BASIS
 
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -305,7 +321,7 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     about = array_of(arrays, "terms", np.int64, (None, 4), 0)
     feature, cuts, measured, noise = about.T
     if np.any(
-        (feature >= len(encoder.n_codes)) | (cuts > MOST_CUTS) | (measured > 1) | ((noise > 0) & (measured == 0))
+        (feature >= len(encoder.n_codes)) | (cuts > MOST_CUTS) | (measured > IN_BASIS) | ((noise > 0) & (measured == 0))
     ):
         raise FileFormatError(DAMAGED)
     cells = np.left_shift(1, cuts)
@@ -317,7 +333,7 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
         raise FileFormatError(DAMAGED)
     rows = np.diff(np.cumsum([0, *encoder.n_codes[features]])[begins])
     votes = array_of(arrays, "votes", np.int64, (int(rows.sum()), loss.columns), -LARGEST_VOTE, LARGEST_VOTE)
-    sums = array_of(arrays, "sums", np.int64, (int((rows * measured).sum()), loss.channels))
+    sums = array_of(arrays, "sums", np.int64, (int((rows * (measured > 0)).sum()), loss.channels))
     units = [[VOTE_STEPS * UNIT, UNIT]] * len(about)
     if not isinstance(loss, Logistic):  # of classifiers all terms have one
         units = array_of(arrays, "units", np.int64, (len(about), 2), 1, LARGEST_VOTE).tolist()
@@ -338,8 +354,12 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
             of_cells = np.zeros((*used.shape, loss.channels), dtype=np.int64)
             of_cells[used], sums = sums[:many], sums[many:]
         made = tuple(Cut.at(k, last, n_codes[k], ordered=bool(numeric[k])) for k, last in islice(cut_list, count))
-        mixed = widths if OF_CELLS in arrays and count else None
-        yield Term(made, features[first:end], own, of_cells, deviation, unit, gradient, mixed)
+        mixed, basis = widths if OF_CELLS in arrays and count and known != IN_BASIS else None, None
+        if known == IN_BASIS:
+            basis = broad_basis(int(widths[0]))
+            if basis is None or not numeric[features[first]] or np.any(features[first:end] != features[first]):
+                raise FileFormatError(DAMAGED)
+        yield Term(made, features[first:end], own, of_cells, deviation, unit, gradient, mixed, basis)
 
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from hedgerow.additive.estimate import Estimate, estimated
+from hedgerow.additive.estimate import Estimate, Measured, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
@@ -123,7 +123,8 @@ class InitialQueries:
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
         deviations = noise.deviation / UNIT, noise.deviation / (UNIT * loss.curvature)
-        estimate = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
+        measured = Measured(gradient[None, None], curvature[None, None], *deviations)
+        estimate = estimated(measured, numeric=False, prior=loss.prior)
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
     def merge(self, curator: Queryable, bins: int, records: float) -> tuple[Encoder, Floats]:
@@ -350,10 +351,15 @@ class AdditivePlan:
         others = {name: arrays[name] for name in arrays if not name.startswith(OF_START)}
         if bool(of_start) != self._started:
             raise FileFormatError(DAMAGED)
-        own = restored(others, self.encoder, self._loss, self._stage.units, self._signs)
+        loss = self._loss_in(others)
+        own = restored(others, self.encoder, loss, self._stage.units, self._signs)
         if not of_start:
             return own
-        return together(restored(of_start, self.encoder, self._loss, MOST_TERMS, self._signs), own)
+        return together(restored(of_start, self.encoder, loss, MOST_TERMS, self._signs), own)
+
+    def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Logistic | Squared:
+        """Return the loss of the model that ``to_arrays`` wrote."""
+        return self._loss
 
 
 class RoundSchedule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
-from hedgerow.additive.estimate import Estimate, Visits, estimated, steps_by_cell
+from hedgerow.additive.estimate import Estimate, Measured, Visits, estimated, steps_by_cell
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.curator.released_warnings import column_warnings
-from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
+from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
+from hedgerow.mechanisms.basis import SCALE_BITS
 from hedgerow.parameters import UNIT, VOTE_STEPS
-from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Encoder
 from hedgerow.table import CellBins, Cells
@@ -46,19 +47,6 @@ ALONE = Candidate(0)  # in a round that holds the codes of one feature in each c
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """Released sums of a term, (cells, codes, columns), and the standard deviations of their noise, in units of one record.
-
-    Gradients are divided by ``Term.deviation``, curvatures by UNIT and the multiple of the loss (``Loss.curvature``).
-    """
-
-    gradient: Floats
-    curvature: Floats
-    noise: float
-    curvature_noise: float
-
-
-@dataclass(frozen=True, eq=False)
 class Term:
     """A step function of one feature in each cell of K cuts.
 
@@ -75,6 +63,7 @@ class Term:
     unit: int = VOTE_STEPS * UNIT  # votes per unit step of the loss, times UNIT
     deviation: int = UNIT  # gradient scale of the loss, ``gradient_sd``, times UNIT
     n_codes: Integers | None = None  # (2**K,), how many codes each cell's feature has; None: as many as there are votes
+    basis: Basis | None = None  # in which the sums were measured
 
     __repr__ = short_repr
 
@@ -114,7 +103,8 @@ class Term:
             return None
         gradient, curvature = np.split(self.sums, 2, axis=2)
         noise = self.noise / self.deviation, self.noise / UNIT / multiple
-        return Measured(gradient / self.deviation, curvature / UNIT / multiple, *noise)
+        covariance = None if self.basis is None else self.basis.covariance
+        return Measured(gradient / self.deviation, curvature / UNIT / multiple, *noise, covariance)
 
     @property
     def steps(self) -> Floats:
@@ -229,7 +219,13 @@ class OneRound:
     @lazy
     def selection(self) -> Selection:
         # Permute-and-flip if pure; a rho budget uses the exponential mechanism
-        return (self.budget * SELECTION_SHARE / max(self.cuts, 1)).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return self.selecting(SELECTION_SHARE / max(self.cuts, 1))
+
+    def selecting(self, share: Fraction) -> Selection:
+        budget = self.budget * share
+        if budget.concentrated:  # more is accounted apart, and selects hardly better
+            budget = replace(budget, amount=min(budget.amount, Fraction(LARGEST_JOINT_EPSILON**2, 8)))
+        return budget.selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
     def noise(self) -> Noise:
@@ -244,10 +240,17 @@ class OneRound:
     def event(self) -> Event:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
         measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=self.draws)
-        return InSequence((*((selected,) * max(self.cuts, 1)), measured))
+        kind = SelectAndMeasure if self.budget.concentrated else InSequence
+        return kind((*((selected,) * max(self.cuts, 1)), measured))
+
+    def reserve(self, curator: Queryable) -> None:
+        """Charge the round before its first selection, where its steps cost less together than apart."""
+        if isinstance(self.event, SelectAndMeasure):
+            curator.reserve(self.event)
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
@@ -268,19 +271,26 @@ class OneRound:
         if separate_scan:
             codes = np.tile(np.arange(int(fit.encoder.n_codes[feature])), (1 << len(cuts), 1))
             bins = CellBins(np.full(len(codes), feature), codes)
-            sums = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins).sums(ALONE, self.noise)
-        else:
-            sums = answers.sums(selected, self.noise)
+            selected, answers = ALONE, curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins)
+        noise, basis = self.measurement(fit, feature)
+        sums = answers.sums(selected, noise, basis)
         self.warn(curator, fit, feature, sums)
-        noise, numeric, prior = self.deviations, bool(fit.numeric[feature]), self.loss.prior
-        gradient, curvature = self.scaled(fit, sums)
+        measured, numeric = self.measured(fit, sums, basis), bool(fit.numeric[feature])
         if cuts:
-            estimate = estimated(gradient, curvature, *noise, numeric=numeric, prior=prior)
-            return self.term(cuts, np.array(feature), sums, estimate.steps), estimate
+            estimate = estimated(measured, numeric=numeric, prior=self.loss.prior)
+            return self.term(cuts, np.array(feature), sums, estimate.steps, basis=basis), estimate
         before = fit.curves[feature] / self.loss.unit
-        sums_of_codes = gradient[0], curvature[0]
-        estimate, steps = fit.visits.steps(feature, sums_of_codes, noise, before, numeric=numeric, prior=prior)
-        return self.term(cuts, np.array(feature), sums, steps[None]), estimate
+        estimate, steps = fit.visits.steps(feature, measured, before, numeric=numeric, prior=self.loss.prior)
+        return self.term(cuts, np.array(feature), sums, steps[None], basis=basis), estimate
+
+    def measurement(self, fit: Fit, feature: int) -> tuple[Noise, Basis | None]:
+        """Return the noise of a feature's sums, at the cost of ``noise``, and the basis in which it is added."""
+        # Where columns count by their L1 norms, another basis does not pay.
+        if fit.numeric[feature] and isinstance(self.noise, RoundedNormal):
+            basis = broad_basis(int(fit.encoder.n_codes[feature]))
+            if basis is not None:
+                return self.noise.doubled(SCALE_BITS), basis
+        return self.noise, None
 
     def warn(self, curator: Queryable, fit: Fit, feature: int, sums: Integers) -> None:
         """Warn of a category whose first sums, of all records, show that almost none of them had a declared value."""
@@ -309,26 +319,27 @@ class OneRound:
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
 
-    @property
-    def deviations(self) -> tuple[float, float]:
-        """The standard deviations of the noise of scaled gradients and curvatures."""
-        noise = self.noise.deviation
-        return noise / (UNIT * self.loss.gradient_sd), noise / (UNIT * self.loss.curvature)
-
-    def scaled(self, fit: Fit, sums: Integers) -> tuple[Floats, Floats]:
-        """Return gradients and curvatures of released sums (cells, codes, channels); update the curvature of all records."""
-        scored = self.loss.scored
-        gradient = sums[..., :scored] / (UNIT * self.loss.gradient_sd)
-        curvature = sums[..., scored:] / (UNIT * self.loss.curvature)
+    def measured(self, fit: Fit, sums: Integers, basis: Basis | None = None) -> Measured:
+        """Return released sums (cells, codes, channels) scaled; update the curvature of all records."""
+        scored, units = self.loss.scored, (UNIT * self.loss.gradient_sd, UNIT * self.loss.curvature)
+        gradient, curvature = sums[..., :scored] / units[0], sums[..., scored:] / units[1]
         fit.curvature = self.loss.curvature_of(curvature.sum(axis=(0, 1)))
-        return gradient, curvature
+        covariance, noise = None if basis is None else basis.covariance, self.noise.deviation
+        return Measured(gradient, curvature, noise / units[0], noise / units[1], covariance)
 
     def term(
-        self, cuts: Sequence[Cut], feature: Integers, sums: Integers, steps: Floats, n_codes: Integers | None = None
+        self,
+        cuts: Sequence[Cut],
+        feature: Integers,
+        sums: Integers,
+        steps: Floats,
+        *,
+        n_codes: Integers | None = None,
+        basis: Basis | None = None,
     ) -> Term:
         unit, deviation = max(1, round(UNIT * self.loss.unit)), max(1, round(UNIT * self.loss.gradient_sd))
         votes, noise = self.loss.votes(steps), round(self.noise.deviation)
-        return Term(tuple(cuts), feature, votes, sums, noise, unit, deviation, n_codes)
+        return Term(tuple(cuts), feature, votes, sums, noise, unit, deviation, n_codes, basis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,12 +354,11 @@ class CellRound(OneRound):
     @lazy
     def selection(self) -> Selection:
         """Return that of a cut: all of them get as much as the choice of what a cell measures."""
-        share = SELECTION_SHARE / 2 / max(self.cuts, 1)
-        return (self.budget * share).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return self.selecting(SELECTION_SHARE / 2 / max(self.cuts, 1))
 
     @lazy
     def choice(self) -> Selection:
-        return (self.budget * SELECTION_SHARE / 2).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return self.selecting(SELECTION_SHARE / 2)
 
     @property
     def event(self) -> Event:
@@ -356,9 +366,11 @@ class CellRound(OneRound):
         cut = self.selection.event("cut of a round", gradients)
         choice = self.choice.event("feature and groups of each cell", "absolute gradients summed over its groups")
         measured = self.noise.event("gradients and curvatures of the groups of each cell", draws=self.draws)
-        return InSequence((*((cut,) * self.cuts), choice, measured))
+        kind = SelectAndMeasure if self.budget.concentrated else InSequence
+        return kind((*((cut,) * self.cuts), choice, measured))
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings, answers, rule = fit.halvings[self.cuts > 1], None, self.loss.scores
         for _ in range(self.cuts + 1):
@@ -381,24 +393,23 @@ class CellRound(OneRound):
         # For each cell the groups of its feature's codes, and which of them records can have there, (cells, codes)
         at = np.minimum(fit.offsets[feature][:, None] + np.arange(n_codes.max()), len(fit.mass) - 1)
         own, held = np.where(used, group[size[:, None], cells[:, None], at], 0), used & possible[cells[:, None], at]
-        measured = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=CellBins(feature, own))
-        sums = measured.sums(ALONE, self.noise)
+        last = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=CellBins(feature, own))
+        sums = last.sums(ALONE, self.noise)
         known = np.arange(sums.shape[1]) < n_groups[size, cells, feature][:, None]
         sums = sums * known[..., None]
-        gradient, curvature = self.scaled(fit, sums)
-        steps = steps_by_cell(gradient, curvature, *self.deviations, known, self.loss.prior)
+        steps = steps_by_cell(self.measured(fit, sums), known, self.loss.prior)
         # Each code gets its group's step, and those that records can have there an even part of its sums.
         members = np.zeros(sums.shape[:2], dtype=np.int64)
         np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
         sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
-        return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes), None
+        return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes=n_codes), None
 
 
 def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]:
-    """Return the group of each code of each feature in each cell, (sizes, cells, codes), and how many groups there are.
+    """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
 
-    The latter is of shape (sizes, cells, features), 0 where a size gives the groups of one before. Codes that a cell's cuts
-    leave out, as the last array (cells, codes) says, have no group of their own. A number has at most ``GROUP_SIZES`` groups of
+    These are of shape (sizes, cells, codes), (sizes, cells, features) and (cells, codes). The second is 0 where a size gives the
+    groups of the one before. Codes that are left out have no group of their own. A number has at most ``GROUP_SIZES`` groups of
     about the same mass, and one for missing values where these stand out of the noise; of a category each value is one.
     """
     cells = np.arange(1 << len(cuts))

@@ -166,7 +166,7 @@ def moved_term(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) 
     )
     votes, sums = term.votes[cells[:, None], at], None if term.sums is None else term.sums[cells[:, None], at]
     known = None if term.n_codes is None else n_codes
-    moved = replace(term, cuts=tuple(cuts), feature=feature, votes=votes, sums=sums, noise=0, n_codes=known)
+    moved = replace(term, cuts=tuple(cuts), feature=feature, votes=votes, sums=sums, noise=0, n_codes=known, basis=None)
     return cleared(moved)
 
 
@@ -222,6 +222,7 @@ def together(start: AdditiveModel, own: AdditiveModel) -> AdditiveModel:
                     row[: int(codes[j].max()) + 1] = np.bincount(codes[j])
                 sums = (term.sums // shares[..., None])[every[:, None], at]
             known = None if term.n_codes is None else n_codes
-            finer = replace(term, cuts=of_cuts, votes=term.votes[every[:, None], at], sums=sums, noise=0, n_codes=known)
+            votes = term.votes[every[:, None], at]
+            finer = replace(term, cuts=of_cuts, votes=votes, sums=sums, noise=0, n_codes=known, basis=None)
             terms.append(cleared(finer))
     return replace(own, encoder=encoder, start=start.start + own.start, terms=tuple(terms), parts=(start, own))

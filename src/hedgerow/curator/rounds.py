@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Noise, Randomness, Selection
+from hedgerow.mechanisms import Basis, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Event
 from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups
 
@@ -235,7 +235,7 @@ class Round:
         one without records.
         """
         by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, np.int64)
-        if group.shape[1:] != by_code.shape[:2] or group.min() < 0:
+        if group.shape[1:] != by_code.shape[:2] or len(group) != len(penalty) or group.min() < 0:
             raise ConfigurationError(
                 "each code of each feature needs a group in each cell, from 0 on; build them anew."
             )
@@ -258,20 +258,27 @@ class Round:
         mechanism.check_range("absolute gradients", 2 * self._rule.scored_l1)
         self._charge(mechanism.event("a candidate", "absolute gradients"))
 
-    def sums(self, candidate: Candidate, noise: Noise) -> Integers:
-        """Return the sums of the channels by the cells and codes of a candidate, (cells, codes, channels), with noise."""
+    def sums(self, candidate: Candidate, noise: Noise, basis: Basis | None = None) -> Integers:
+        """Return the sums of the channels by the cells and codes of a candidate, (cells, codes, channels), with noise.
+
+        With a ``basis`` the noise is added to the sums in that basis, and they are estimated by least squares.
+        """
         sums = self._by_code
         if candidate.number is not None and self._splits is not None:
             sums = self._splits.sums(self._sums, candidate.number)
         first, last = self._offsets[candidate.feature : candidate.feature + 2]
-        return self._noisy(sums[:, first:last], noise)
+        sums = sums[:, first:last]
+        if basis is None:
+            return self._noisy(sums, noise)
+        return basis.sums(self._noisy(basis.applied(sums), noise, basis.l1, basis.l2_squared))
 
     def whole_sums(self, noise: Noise) -> Integers:
         """Return the sums of the channels over all records, (channels,), with noise."""
         return self._noisy(self._by_code[:, : self._offsets[1]].sum(axis=(0, 1)), noise)
 
-    def _noisy(self, sums: Integers, noise: Noise) -> Integers:
-        if not noise.covers(self._rule.l1, self._rule.l2_squared):
+    def _noisy(self, sums: Integers, noise: Noise, l1: int = 1, l2_squared: int = 1) -> Integers:
+        # A record adds its channels times a column of such norms
+        if not noise.covers(l1 * self._rule.l1, l2_squared * self._rule.l2_squared):
             raise ConfigurationError(
                 "the noise is calibrated for less than one record adds to the sums; build it for that."
             )

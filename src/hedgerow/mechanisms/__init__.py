@@ -1,5 +1,6 @@
 """Mechanisms: each states its event, draws its own noise exactly, and can say its exact law."""
 
+from hedgerow.mechanisms.basis import Basis, broad_basis
 from hedgerow.mechanisms.noise import (
     SELECTIONS,
     AtMost,

@@ -273,33 +273,37 @@ def _rounded_scaled(state, k, x, sigma, bits):
     """Return the integer nearest to (k + t) * sigma / 2**bits, t uniform in [x, x + 1) / 2**63.  INOUT state.
 
     With S = sigma, the answer is floor((S * (k * 2**63 + x + u) + half) / 2**(63 + bits)) for u uniform in [0, 1). The long
-    product S * x is formed in two halves; a further draw settles u only where it matters.
+    product S * x is formed in two halves; a further draw settles u only where it matters. Where bits < 1, 2**63 is divided by
+    2**(1 - bits), and one bit is left to be rounded.
     """
-    shift = np.uint64(63)
-    low_mask = np.uint64(0x7FFFFFFF)
+    more = np.uint64(max(1 - bits, 0))
+    shift = np.uint64(63) - more
     scale = np.uint64(sigma)
-    # S * x in base 2**63: x = x1 * 2**32 + x0, S < 2**31 keeps every part below 2**63.
+    # S * x in base 2**shift: x = x1 * 2**32 + x0, S < 2**31 keeps every part below 2**63.
     x1 = np.uint64(x) >> np.uint64(32)
     x0 = np.uint64(x) & np.uint64(0xFFFFFFFF)
     part = scale * x0
     upper = scale * x1 + (part >> np.uint64(32))  # S * x = upper * 2**32 + lower
     lower = part & np.uint64(0xFFFFFFFF)
-    quotient = upper >> np.uint64(31)
-    rest = ((upper & low_mask) << np.uint64(32)) | lower  # S * x = quotient * 2**63 + rest
-    if rest + scale > (np.uint64(1) << shift):  # S * (x + u) passes a multiple of 2**63 for some u
+    high = shift - np.uint64(32)
+    quotient = upper >> high
+    # S * x = quotient * 2**shift + rest
+    rest = ((upper & ((np.uint64(1) << high) - np.uint64(1))) << np.uint64(32)) | lower
+    if rest + scale > (np.uint64(1) << shift):  # S * (x + u) passes a multiple of 2**shift for some u
         to_next = (np.uint64(1) << shift) - rest
         if np.uint64(uniform_below(state, np.int64(scale))) >= to_next:
             quotient += np.uint64(1)
-    total = scale * np.uint64(k) + quotient
-    half = (np.uint64(1) << np.uint64(bits)) >> np.uint64(1)
-    return np.int64((total + half) >> np.uint64(bits))
+    total = ((scale * np.uint64(k)) << more) + quotient
+    rounded = np.uint64(max(bits, 1))
+    half = (np.uint64(1) << rounded) >> np.uint64(1)
+    return np.int64((total + half) >> rounded)
 
 
 @compiled
 def add_normal(state, sigma, bits, values):
     """Add rounded normals of standard deviation sigma / 2**bits to values.
 
-    IN 0 < sigma < 2**31, bits >= 1.  INOUT state, values (values,) int64.
+    IN 0 < sigma < 2**31, bits > -20.  INOUT state, values (values,) int64.
     """
     for i in range(len(values)):
         k, x, negative = _normal(state)

@@ -26,6 +26,7 @@ from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
 THRESHOLD_GUARD = 2**-40  # relative; logarithms are accurate to the 50th bit
 SIGMA_DIGITS = 30
+LEAST_SIGMA_BITS = -16  # noise is then below 2**53
 MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 
 
@@ -150,8 +151,8 @@ class RoundedNormal:
     def sigma(self) -> Dyadic:
         check_positive(self.name, self.mu_squared, self.squared_sensitivity)
         variance = self.squared_sensitivity / self.mu_squared
-        bits = max(1, min(SIGMA_DIGITS, SIGMA_DIGITS - 1 - math.ceil(math.log2(variance) / 2)))
-        numerator = math.isqrt(int(variance * 4**bits)) + 1
+        bits = max(LEAST_SIGMA_BITS, min(SIGMA_DIGITS, SIGMA_DIGITS - 1 - math.ceil(math.log2(variance) / 2)))
+        numerator = math.isqrt(int(variance * Fraction(4) ** bits)) + 1
         if numerator >= 2 ** (SIGMA_DIGITS + 1):
             raise ConfigurationError(
                 f"a budget is so small that its noise would have a standard deviation of about {math.sqrt(variance):.3g}, "
@@ -162,6 +163,10 @@ class RoundedNormal:
     def covers(self, l1: int, l2_squared: int) -> bool:
         """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
         return self.squared_sensitivity >= l2_squared
+
+    def doubled(self, times: int) -> RoundedNormal:
+        """Return the noise of sums that are 2**times as large, at exactly the same cost."""
+        return replace(self, squared_sensitivity=self.squared_sensitivity * 4**times)
 
     @property
     def deviation(self) -> float:

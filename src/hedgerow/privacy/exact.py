@@ -87,7 +87,7 @@ class Dyadic(NamedTuple):
 
     @property
     def fraction(self) -> Fraction:
-        return Fraction(self.numerator, 2**self.bits)
+        return self.numerator / Fraction(2) ** self.bits
 
 
 def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:

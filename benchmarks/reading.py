@@ -14,7 +14,6 @@ import argparse
 import csv
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -97,12 +96,11 @@ def write(path: Path, form: str, records: int) -> None:
 
 
 def by_hedgerow(path: Path, form: str) -> None:
-    from hedgerow.reading.csv_file import CSVFormat
     from hedgerow.reading.table_file import open_table
 
     schema = schema_of(form)
     encoder = Encoder(schema, 256)
-    with open_table(path, CSVFormat.of(schema.delimiter, schema.encoding)) as table:
+    with open_table(path, schema.file_form) as table:
         for batch in table.batches():
             encoder.labels(batch["y"])
             encoder.transform({name: batch[name] for name in schema.names})
@@ -167,8 +165,13 @@ def measure(reader: str, path: Path, form: str, repeats: int) -> None:
         begin = time.process_time()
         read(path, form)
         seconds.append(time.process_time() - begin)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps([statistics.median(seconds[1:]), memory]))
+    print(json.dumps([statistics.median(seconds[1:]), peak()]))
+
+
+def peak() -> float:
+    """Return the largest resident memory of this process in MiB; that of getrusage begins with its parent's."""
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) / 1024
 
 
 def main() -> None:
@@ -197,7 +200,8 @@ def main() -> None:
             from pyarrow import parquet
 
             paths.append(path.with_suffix(".parquet"))
-            parquet.write_table(arrow.read_csv(path), paths[1])
+            if not paths[1].exists():
+                parquet.write_table(arrow.read_csv(path), paths[1])
         for one in paths:
             found = {reader: in_process(given, reader, one, form) for reader in READERS}
             for reader, (seconds, memory) in found.items():

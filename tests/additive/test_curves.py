@@ -9,7 +9,7 @@ from hand_built import FEATURES, NOISE, model_of, records, schema_of
 
 import hedgerow as hr
 from hedgerow.additive import curves
-from hedgerow.additive.curves import SURE, condition, curve_of, explained, noise_by_feature, pair_of, parts_of, rows_of
+from hedgerow.additive.curves import SURE, condition, curve_of, explained, noise_by_feature, pair_of, rows_of
 from hedgerow.additive.curves import averages as averages_of
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.round import Term

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.table_file import read_table
 from hedgerow.schema import Encoder
 
@@ -126,7 +126,7 @@ def as_csv(texts, separator, quoting, end, encoding):
             writer = csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=end)
             writer.writerow(texts)
             writer.writerows(zip(*texts.values(), strict=True))
-        return read_table(path, CSVFormat(separator, encoding))
+        return read_table(path, FileForm(separator, encoding))
 
 
 def as_objects(columns):

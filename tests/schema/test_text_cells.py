@@ -13,7 +13,7 @@ from hedgerow.reading.column import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 from hedgerow.reading.persons import person_ids
-from hedgerow.reading.text_cells import REPLACING, Texts, joined
+from hedgerow.reading.text_cells import REPLACING, Places, Texts
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 
 FORMS = [NumberFormat(*marks) for marks in (".", ",", (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u2019"))]
@@ -34,6 +34,11 @@ WORDS = [
     "1e",
     "\xa05",
     "5\x1c",
+    "x",
+    "Not a number",
+    "Total",
+    "Inf ",
+    "\tFALSE",
 ]
 DIGITS = st.text("0123456789", max_size=22)
 NUMBERS = st.one_of(
@@ -51,7 +56,7 @@ def texts(cells):
     raw = [b"" if cell is None else cell.encode("utf-8", "surrogatepass") for cell in cells]
     ends = np.cumsum([2, *(len(one) + 2 for one in raw)], dtype=np.int64)
     starts = np.where([cell is None for cell in cells], -1, ends[:-1]) if cells else ends[:-1]
-    return Texts(
+    return Texts.of(
         np.frombuffer(b"7\xff" + b"".join(one + b"7\xff" for one in raw), np.uint8), starts, ends[1:] - 2, REPLACING
     )
 
@@ -83,7 +88,11 @@ def test_the_kernel_rounds_as_python_does(digits, decimal):
     column = texts(cells)
     out, odd = np.empty(len(cells)), np.empty(len(cells), dtype=bool)
     marks = np.array([ord(decimal), 0], dtype=np.uint8)
-    read_numbers(column.data, column.starts, column.stops, marks, POWERS, out, odd)
+    places = column.places
+    others = read_numbers(
+        places.data, places.starts, places.stops, np.zeros(1, dtype=int), marks, POWERS, out[:, None], odd[:, None]
+    )
+    assert others == odd.sum()
     assert bits(out[~odd]) == bits(np.array(expected)[~odd])
     assert odd.mean() < 0.1
     assert bits(NumberFormat(decimal).numbers(column)) == bits(np.array(expected))
@@ -132,12 +141,31 @@ def test_the_kernel_reads_every_day():
     days = np.arange(np.datetime64("0001-01-01"), np.datetime64("9999-12-31"), 17).astype(str).tolist()
     column = texts(days)
     out, odd = np.zeros(len(days), dtype=np.int64), np.empty(len(days), dtype=bool)
-    read_moments(column.data, column.starts, column.stops, NO_FIELDS, out, odd)
+    read_moments(column.places.data, column.starts, column.stops, NO_FIELDS, False, out, odd)
     assert not odd.any()
     assert out.tolist() == [microseconds(day) for day in days]
 
 
-@given(st.lists(st.none() | st.text("ab1 .\xe9", max_size=3), max_size=40))
+OF_WORDS = st.text("ab1 .\xe9", max_size=3) | st.sampled_from(
+    [
+        "a long text",
+        "a long text ",
+        "x long text",
+        "a long texts",
+        "nan",
+        "NAN",
+        "Inf",
+        "true",
+        "None",
+        "naT",
+        "b\x1c",
+        "xb\xe9",
+        "b" * 20,
+    ]
+)
+
+
+@given(st.lists(st.none() | OF_WORDS, max_size=40))
 def test_distinct_texts_and_their_places(cells):
     column = texts(cells)
     distinct, places = column.distinct()
@@ -145,7 +173,7 @@ def test_distinct_texts_and_their_places(cells):
     assert found == list(dict.fromkeys(cells))
     assert [found[place] for place in places] == cells == column.tolist()
     objects = column.astype(object)
-    reader = CategoryReader(["a", 1, "\xe9"], ["b"])
+    reader = CategoryReader(["a", 1, "\xe9", "a long text"], ["b", "xb"])
     assert reader.codes(column).tolist() == reader.codes(objects).tolist()
     assert bits(numbers(column)) == bits(numbers(objects))
     assert person_ids(column, bytes(32)).tolist() == person_ids(objects, bytes(32)).tolist()
@@ -153,19 +181,16 @@ def test_distinct_texts_and_their_places(cells):
 
 @given(st.lists(st.lists(st.none() | st.text(max_size=3).filter(str.isprintable), max_size=5), min_size=1, max_size=4))
 def test_columns_one_after_another(columns):
-    found = joined([{"a": texts(cells), "b": texts(cells[::-1])} for cells in columns])
-    assert found["a"].tolist() == [cell for cells in columns for cell in cells]
-    assert found["b"].tolist() == [cell for cells in columns for cell in cells[::-1]]
+    found = Places.joined([texts(cells).places for cells in columns])
+    assert Texts(found).tolist() == [cell for cells in columns for cell in cells]
 
 
-def test_columns_that_share_their_bytes_share_them_when_joined():
-    """One record's long cell must not be copied for each column."""
+def test_parts_that_share_their_bytes_share_them_when_joined():
+    """One record's long cell must not be copied for each block."""
     column = texts(["a", "bc", "d"])
-    tables = [{"x": column[:2], "y": column[1:3]}, {"x": column[2:], "y": column[:1]}]
-    found = joined(tables)
-    assert (found["x"].tolist(), found["y"].tolist()) == (["a", "bc", "d"], ["bc", "d", "a"])
-    assert found["x"].buffer == found["y"].buffer
-    assert len(found["x"].data) == len(column.data)
+    found = Places.joined([column[:2].places, column[2:].places, column[:1].places])
+    assert Texts(found).tolist() == ["a", "bc", "d", "a"]
+    assert len(found.data) == len(column.places.data)
 
 
 def test_rows_and_arrays_are_taken_as_of_an_array():
@@ -214,17 +239,25 @@ def test_no_record_decides_which_kernels_run():
 def test_a_kernel_for_odd_cells_runs_without_any(monkeypatch):
     calls = []
     monkeypatch.setattr(text_cells, "find_distinct", lambda *given: calls.append(1) or find_distinct(*given))
-    numbers(texts(["1", "2"]))
-    assert calls == [1]
+    for read in (numbers, date_reader("day"), CategoryReader(["1", "2"]).codes):
+        text_cells.ready.cache_clear()
+        read(texts(["1", "2"]))
+        assert calls.pop() == 1
 
 
-@pytest.mark.parametrize("rows", [2, 5])
-def test_whether_a_dictionary_has_more_values_than_records_or_odd_cells_decides_no_kernel(monkeypatch, rows):
-    pa = pytest.importorskip("pyarrow")
-    monkeypatch.setattr(text_cells, "find_distinct", None)
-    words = pa.DictionaryArray.from_arrays(pa.array([0, None, 2, 0, 1][:rows], pa.int8()), pa.array(["a", "b", "c"]))
-    schema = Schema({"k": Categorical(["a", "b", "c"])}, classes=[0, 1])
-    assert Encoder(schema, 16).transform(pa.table({"k": words})).ravel().tolist() == [0, 3, 2, 0, 1][:rows]
-    digits = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1, 1][:rows], pa.int8()), pa.array(["1", "x", " 3"]))
-    encoder = Encoder(Schema({"n": Numeric(0, 4)}, classes=[0, 1]), 4)
-    assert encoder.transform(pa.table({"n": digits})).ravel().tolist() == [1, 4, 3, 4, 4][:rows]
+def test_whether_a_dictionary_has_more_values_than_records_or_odd_cells_decides_no_kernel(monkeypatch):
+    pa, calls = pytest.importorskip("pyarrow"), {2: [], 5: []}
+    for rows, seen in calls.items():
+        monkeypatch.setattr(
+            text_cells, "find_distinct", lambda *given, seen=seen: seen.append(1) or find_distinct(*given)
+        )
+        text_cells.ready.cache_clear()
+        words = pa.DictionaryArray.from_arrays(
+            pa.array([0, None, 2, 0, 1][:rows], pa.int8()), pa.array(["a", "b", "c"])
+        )
+        schema = Schema({"k": Categorical(["a", "b", "c"])}, classes=[0, 1])
+        assert Encoder(schema, 16).transform(pa.table({"k": words})).ravel().tolist() == [0, 3, 2, 0, 1][:rows]
+        digits = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1, 1][:rows], pa.int8()), pa.array(["1", "x", " 3"]))
+        encoder = Encoder(Schema({"n": Numeric(0, 4)}, classes=[0, 1]), 4)
+        assert encoder.transform(pa.table({"n": digits})).ravel().tolist() == [1, 4, 3, 4, 4][:rows]
+    assert calls[2] == calls[5]

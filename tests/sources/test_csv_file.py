@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow import FileFormatError, SchemaError
 from hedgerow.reading import csv_file
-from hedgerow.reading.csv_file import CSVFile, CSVFormat
+from hedgerow.reading.csv_file import CSVFile, FileForm
 from hedgerow.reading.table_file import guess_format, open_table, read_table, unread, whole
 
 TEXTS = st.text(st.sampled_from('ab ",;\t0é'), max_size=20)
@@ -24,7 +24,7 @@ def table(tmp_path):
     def read(content, separator=","):
         path = tmp_path / "t.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return {name: cells.tolist() for name, cells in read_table(path, CSVFormat(separator)).items()}
+        return {name: cells.tolist() for name, cells in read_table(path, FileForm(separator)).items()}
 
     return read
 
@@ -63,7 +63,7 @@ def test_quotes(line, cells):
 
 def cells_of(line, separator=","):
     """The cells of a file's only record; none if its line is blank."""
-    width, form = line.count(separator) + 1, CSVFormat(separator)
+    width, form = line.count(separator) + 1, FileForm(separator)
     for columns in range(1, width + 1):
         header = separator.join(f"x{place}" for place in range(columns))
         table = whole([CSVFile(io.BytesIO(f"{header}\n{line}".encode()), form, "t.csv")])
@@ -187,7 +187,7 @@ def test_a_pipe_may_begin_with_one_byte(tmp_path, kind):
 
 def test_an_ascii_separator_is_its_ascii_byte_in_every_encoding(table, tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a|b\n1|2\n")
-    found = read_table(tmp_path / "t.csv", CSVFormat("|", "mac_arabic"))
+    found = read_table(tmp_path / "t.csv", FileForm("|", "mac_arabic"))
     assert {name: cells.tolist() for name, cells in found.items()} == {"a": ["1"], "b": ["2"]}
 
 
@@ -244,7 +244,7 @@ def test_odd_bytes_in_a_cell_change_no_other_cell_unless_they_are_a_quote_or_a_s
     cells[column] = odd
     lines = [b"a", b"b", b"c"], [b"0", b"0", b"0"], cells, [b"9", b"9", b"9"]
     path.write_bytes(b"\n".join(separator.encode().join(line) for line in lines))
-    found = list(zip(*(column.tolist() for column in read_table(path, CSVFormat(separator)).values()), strict=True))
+    found = list(zip(*(column.tolist() for column in read_table(path, FileForm(separator)).values()), strict=True))
     assert [found[0], found[-1]] == [("0", "0", "0"), ("9", "9", "9")]
     assert len(found) == 3
     if b'"' in odd or separator in odd.decode("utf-8", "replace"):

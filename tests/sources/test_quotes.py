@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading import csv_file
-from hedgerow.reading.csv_file import CSVFile, CSVFormat
+from hedgerow.reading.csv_file import CSVFile, FileForm
 from hedgerow.reading.table_file import unread, whole
 
 CELLS = st.text(st.sampled_from('ab",;\r\n é'), max_size=12)
@@ -32,7 +32,7 @@ def written(rows, **form):
 
 
 def opened(content, separator=","):
-    return CSVFile(io.BytesIO(content), CSVFormat(separator), "t.csv")
+    return CSVFile(io.BytesIO(content), FileForm(separator), "t.csv")
 
 
 def rows_of(content, separator=","):
@@ -185,7 +185,7 @@ def test_a_header_is_one_line_and_no_record_decides_whether_it_is_refused():
 
 def test_a_separator_that_the_encoding_lacks_is_refused():
     with pytest.raises(hr.SchemaError, match="no character of iso-8859-1"):
-        CSVFile(io.BytesIO(b"p\n"), CSVFormat("\u20ac", "iso-8859-1"), "t.csv")
+        CSVFile(io.BytesIO(b"p\n"), FileForm("\u20ac", "iso-8859-1"), "t.csv")
 
 
 def test_what_could_not_be_read_is_counted():

@@ -12,15 +12,14 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
-from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.compiled import for_slices
+from hedgerow.arrays import Floats, Integers, Truth, for_slices
 
 # Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
 STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # of the prior of a step, in log-odds, equally likely (one: .032 on categories)
-# Whether a curve is smooth, and the range of dependence as a share of the bins (one range: .005).
+# Of the prior of a curve: whether it is smooth, and over which share of the bins steps are correlated (one range: .005).
 CORRELATION_RANGES = ((False, 0.1), (True, 0.3), (True, 1.0))
 COMMON = 1.0  # prior standard deviation of the common part of a curve's steps, in log-odds
-MIN_SAME_CURVE = 0.5  # probability that visits are of one curve, below which pooling restarts at the last one
+MIN_SAME_CURVE = 0.5  # probability that all visits measured one curve; below it, pooling begins anew at the last visit
 RIDGE = 1e-9  # relative, added to information so that it has an inverse: codes may hold no records
 TINY = 1e-9  # records, or variances: below any that a sum can have, against a division by zero
 FEW_CURVES = 16  # curves; fewer take longer on two threads
@@ -40,9 +39,9 @@ LOG_ODDS = Prior(STEP_SDS, COMMON)
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Steps, and the evidence for each depth.
+    """Posterior mean steps, averaged over models of each depth, and the evidence for each depth.
 
-    Depth l: cells separated by the first l cuts have their own curves; later cuts are ignored.
+    In the model of depth l, the cells of the first l cuts have curves of their own, and later cuts have no effect.
     """
 
     steps: Floats  # posterior means, (cells, codes, columns)
@@ -52,9 +51,9 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Released sums, (cells, codes, columns), and the deviations of their noise.
+    """Released sums of a term, (cells, codes, columns), and the standard deviations of their noise, in units of one record.
 
-    All are scaled: gradients by the loss's ``gradient_sd``, curvatures by its multiple, ``curvature``.
+    Gradients are divided by the loss's ``gradient_sd``, curvatures by its multiple, ``curvature``.
     """
 
     gradient: Floats
@@ -114,18 +113,18 @@ class Information:
         return self.precision.ndim == 3
 
     @property
-    def standard(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """The information as data ``root * s + error`` of curves: root, data, correlations of errors, and more of no step.
+    def standard(self) -> tuple[Floats, Floats, Floats | None, Floats]:
+        """The information as data ``root * s + error`` of curves, with errors of variance 1.
 
-        The first two are of shape (columns * cells, codes), correlations (columns * cells, codes, codes), or (1, codes, codes)
-        where they are 0. The last, (columns * cells,), is what ``kernels.posteriors`` takes as ``without``.
+        These are root and data, (columns * cells, codes); correlations of errors, (columns * cells, codes, codes), or None if
+        errors are independent; and what ``kernels.posteriors`` takes as ``without``, (columns * cells,).
         """
         codes = self.pull.shape[2]
         pull = self.pull.reshape(-1, codes)
         if self.independent:
             root = np.sqrt(self.precision).reshape(-1, codes)
             data = pull / np.maximum(root, TINY)
-            return root, data, np.eye(codes)[None], (data**2).sum(axis=1)
+            return root, data, None, (data**2).sum(axis=1)
         precision = self.precision.reshape(-1, codes, codes)
         size = np.maximum(np.sqrt(np.diagonal(precision, axis1=1, axis2=2)), TINY)
         covariance, log_determinant = inverted(precision / _outer(size) + RIDGE * np.eye(codes))
@@ -281,11 +280,13 @@ def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[F
 
 
 def _dependent(
-    root: Floats, scaled: Floats, errors: Floats, without: Floats, prior: Prior = LOG_ODDS
+    root: Floats, scaled: Floats, errors: Floats | None, without: Floats, prior: Prior = LOG_ODDS
 ) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s."""
-    # The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1 and these correlations.
+    # See ``Information.standard``
     priors = _priors(root.shape[1], prior)
+    if errors is None:
+        errors = np.eye(root.shape[1])[None]
     likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
 
     def work(curves: slice) -> None:
@@ -416,7 +417,7 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
 def _likelihood(
     gradient: Floats, curvature: Floats, noise: float, covariance: Floats | None, numeric: bool, prior: Prior
 ) -> tuple[Floats, Floats]:
-    """Return log likelihoods by column and posterior means (codes, columns), for gradients whose noise has this variance."""
+    """Return log likelihoods (columns,) and posterior means (codes, columns) of gradients with noise of variance ``noise``."""
     above, means = _of_cells(Information.of(gradient[None], curvature[None], noise, covariance), numeric, prior)
     return above + _log_normal(gradient, curvature + TINY, noise, covariance), means[0]
 
@@ -428,4 +429,4 @@ def _log_normal(values: Floats, own: Floats, noise: float, covariance: Floats | 
         return np.asarray(-0.5 * (values**2 / variance + np.log(variance)).sum(axis=0))
     total = noise * covariance + np.eye(len(covariance)) * own.T[..., None]
     inverse, log_determinant = inverted(total)
-    return -0.5 * (np.einsum("ik,kij,jk->k", values, inverse, values) + log_determinant)
+    return np.asarray(-0.5 * (np.einsum("ik,kij,jk->k", values, inverse, values) + log_determinant))

@@ -17,12 +17,12 @@ from hedgerow.additive.estimate import Estimate, Measured, Visits, estimated, st
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
+from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
 from hedgerow.mechanisms.basis import SCALE_BITS
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.table import CellBins, Cells
 from hedgerow.texts import short_repr
@@ -129,8 +129,8 @@ class Term:
         return means[::-1]
 
     def spread(self) -> Floats:
-        """Return the spread, in log-odds, of what each of ``features`` adds, (features,); all cells count alike."""
-        # A cut adds what a side's mean is above the mean of both, a feature in bins what a code is above the mean of its cells.
+        """Return the standard deviation, in log-odds, of what each of ``features`` adds, (features,); cells have equal weight."""
+        # A cut adds the mean of a side less that of both sides; a feature in bins the votes of a code less the mean of its cell.
         means = self.means(self.used.astype(np.float64))
         apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
         for feature in np.unique(self.feature).tolist():
@@ -206,7 +206,7 @@ class OneRound:
     """Up to K cuts, then one feature in every cell of them: at most max(K, 1) selections, and one measurement.
 
     The first K - 1 cuts are selected one by one. The last selection compares "a feature in the current cells" with "one
-    more cut and a feature", so a round may end with K - 1 cuts. K = 0: one selection. All have the same range
+    more cut and a feature", so a round may end with K - 1 cuts. K = 0: one selection. The scores of all have the same range
     (docs/proofs/hedgerow.md).
     """
 

@@ -9,13 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pyarrow, is_into_dataframe, is_into_series, is_polars_dataframe, is_polars_series
 
+from hedgerow.arrays import without_sizes
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, shown, without_sizes
+from hedgerow.errors import ConfigurationError, shown
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.reading.cells import object_array
 from hedgerow.reading.columns import as_list, as_native, check_same_order, read_columns, read_labels
 from hedgerow.reading.persons import person_ids, read_groups, split_groups
+from hedgerow.reading.text_cells import Texts
 from hedgerow.schema import Schema
 
 # What numpy and pandas write for a missing cell. Other kinds of numpy have no such value: their cells are masked.
@@ -44,6 +46,9 @@ def missing_row(none: Any) -> Any:
         if kind in "iu":
             under[:] = np.iinfo(none.dtype).min if kind == "i" else np.iinfo(none.dtype).max
         return np.ma.masked_array(under, mask=True)
+    if isinstance(none, Texts):
+        absent = np.array([-1])
+        return Texts.of(np.empty(0, dtype=np.uint8), absent, absent, none.places.decode)
     if is_polars_dataframe(none) or is_polars_series(none):
         return none.clear(1)
     if hasattr(none, "reindex"):  # pandas
@@ -206,6 +211,8 @@ def rows_of(given: Any, chosen: Mask) -> Any:
     listed = as_list(given)  # numpy would convert all cells to one common type
     if listed is not None:
         return [row for row, is_chosen in zip(listed, chosen, strict=True) if is_chosen]
+    if isinstance(given, Texts):
+        return given[chosen]
     table: Any = as_native(given, "X")
     if table is not None:  # narwhals needs a row to filter by
         return (table.filter(chosen.tolist()) if len(chosen) else table).to_native()

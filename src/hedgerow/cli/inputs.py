@@ -17,6 +17,7 @@ from typing import Any, Self, get_type_hints
 
 import click
 
+from hedgerow.analysis import GroupCards
 from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
@@ -26,7 +27,7 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
-from hedgerow.reading.csv_file import Columns, CSVFormat
+from hedgerow.reading.csv_file import Columns, FileForm
 from hedgerow.reading.table_file import (
     TableFile,
     check_header,
@@ -36,7 +37,7 @@ from hedgerow.reading.table_file import (
     read_table,
 )
 from hedgerow.schema import Encoder, Schema
-from hedgerow.texts import bar_of
+from hedgerow.texts import bar_of, listed
 
 ELSEWHERE = (
     "epsilon",
@@ -71,6 +72,20 @@ def with_options(schema: Schema, target: str | None, person: str | None, place: 
     return schema.replace(target=target, person=person)
 
 
+def check_given(schema: Schema, place: Path, *, allow_inferred: bool) -> None:
+    """Raise UsageError if a schema has entries that were read off the records, unless that is allowed."""
+    if not schema.inferred:
+        return
+    text = (
+        f"no guarantee would hold: {place} was read off the data in {listed(schema.inferred)}. Replace or confirm each by public "
+        'knowledge and delete its line origin = "inferred" (classes_origin for the classes). A line reason = "..." may say why '
+        "it is public."
+    )
+    if not allow_inferred:
+        raise click.UsageError(f"{text} To fit without a guarantee, pass --allow-inferred.")
+    click.echo(f"warning: {text}", err=True)
+
+
 def columns_of(schema: Schema) -> list[str]:
     """Return the columns that files have: the features, the target, and the column of persons if there is one."""
     return [*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])]
@@ -87,14 +102,14 @@ def check_records(lines: int, data: Path | str) -> None:
         raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
 
 
-def records_of(query: Query, target: str, form: CSVFormat, person: str | None = None) -> Records:
+def records_of(query: Query, target: str, form: FileForm, person: str | None = None) -> Records:
     room: dict[str, Any] = {"group": person, "memory": query.memory, "spill": query.spill}
     if is_parquet(query.paths[0]):
         return Records.from_parquet(query.paths, target, **room)
     return Records.from_csv(query.paths, target, separator=form.separator, encoding=form.encoding, **room)
 
 
-def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
+def check_files(data: Sequence[Path], form: FileForm, check: Callable[[TableFile, Path], None]) -> None:
     """Check the columns of every file, and raise ConfigurationError if none has a record."""
     records = False
     for path in data:
@@ -107,7 +122,7 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
 def given(
     query: Query,
     target: str,
-    form: CSVFormat,
+    form: FileForm,
     check: Callable[[TableFile, Path], None],
     person: str | None = None,
 ) -> tuple[Any, Any, Columns | None]:
@@ -240,7 +255,7 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def card_values(card: Card) -> dict[str, Any]:
+def card_values(card: Card | GroupCards) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import csv
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
-from hedgerow.analysis import RegressionCard
+from hedgerow.analysis import GroupCards
 from hedgerow.cli.inputs import ShareProgress, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
@@ -33,7 +33,6 @@ from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
-from hedgerow.reading.csv_file import CSVFormat
 from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
@@ -90,7 +89,7 @@ def predict(
     The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A record with a wrong
     number of cells, or with a quote that does not close, has only missing cells. What could not be read is reported on stderr.
 
-    With --interval, an end that reaches the end of the outcome's range is open: inf or -inf.
+    With --interval, no end is beyond the outcome's range, to which outcomes are clipped.
     """
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
@@ -110,7 +109,11 @@ def predict(
             f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
             "the schema has persons, add --records-per-person 1."
         )
-    card = None if report is None else cast(RegressionCard, read_report(report, model))
+    card = None if report is None else read_report(report, model)
+    if isinstance(card, GroupCards):
+        raise click.UsageError(
+            f"{report} has cards of groups, but intervals follow from one card: evaluate without --by."
+        )
     if proba:
         answers = [f"probability_{label}" for label in estimator.classes_]
     elif level is not None:
@@ -123,8 +126,8 @@ def predict(
     kept, look = tuple(dict.fromkeys(keep)), Checker(schema.features, schema.missing, quick=True)
     columns = [*schema.names, *kept]
 
-    def rows() -> Iterator[list[Any]]:
-        """Yield one row per record. One batch of records is in memory at a time."""
+    def rows() -> Iterator[Iterable[list[Any]]]:
+        """Yield one row per record, batch by batch."""
         for batch, share in batches_of(tables, [path.stat().st_size for path in data], columns):
             progress.read(share)
             X = {name: batch[name] for name in schema.names}
@@ -134,11 +137,12 @@ def predict(
                 predicted = estimator.predict_proba(X) if proba else estimator.predict(X)[:, None]
                 if level is not None:
                     predicted = np.column_stack([predicted, estimator.predict_interval(X, level, card=card)])
-            cells = zip(*(map(_cell, batch[name]) for name in kept), strict=True) if kept else repeat(())
-            yield from ([*own, *row] for own, row in zip(cells, predicted.tolist(), strict=False))
+            found = predicted.tolist()
+            cells = zip(*(map(_cell, batch[name]) for name in kept), strict=True)
+            yield ([*own, *row] for own, row in zip(cells, found, strict=True)) if kept else found
 
     with ExitStack() as stack:
-        form = CSVFormat.of(separator or schema.delimiter, schema.encoding)
+        form = schema.file_form.replaced(separator)
         tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
             check_header(table, columns, path, more=True)
@@ -150,7 +154,9 @@ def predict(
         if out is not None:
             part = stack.enter_context(atomic_file(out, replace=force))
             file = stack.enter_context(open(part, "w", encoding="utf-8", newline=""))
-        csv.writer(file, lineterminator="\n").writerows(chain([[*kept, *answers]], rows()))
+        writer = csv.writer(file, lineterminator="\n")
+        for block in chain([[[*kept, *answers]]], rows()):
+            writer.writerows(block)
     for warning in [*unread(tables), *look.findings()]:
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:

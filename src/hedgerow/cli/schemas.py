@@ -21,7 +21,7 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.reading.cells import numbers
 from hedgerow.reading.columns import read_columns
-from hedgerow.reading.csv_file import CSVFormat
+from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.persons import person_ids, read_groups
 from hedgerow.reading.table_file import (
     batches_of,
@@ -58,7 +58,8 @@ What to look for
   labels      the right target, and all classes that are publicly possible
 
 Correct an entry, then delete its line origin = "inferred" (of the classes: classes_origin = "inferred"). By that you state that
-the entry is public knowledge and would be the same without these records. Certificates list the entries that still have it."""
+the entry is public knowledge and would be the same without these records. A line reason = "..." (classes_reason) may say why:
+certificates and cards show it. `hedgerow train` refuses a schema with an entry that is still inferred."""
 
 
 @click.command("init")
@@ -101,7 +102,7 @@ def init(
         raise ConfigurationError(f"{data[0]} has no records, so nothing can be read off them. Add records.")
     cells = {name: columns.cells(place) for place, name in enumerate(columns.names)}
     draft, notes = draft_schema(cells, target, missing, outcome=outcome)
-    if form != CSVFormat():
+    if form != FileForm():
         draft = draft.replace(
             delimiter=None if form.separator == "," else form.separator,
             encoding=None if form.is_utf8 else form.encoding,
@@ -184,7 +185,7 @@ def check(
     is read off the records. DATA is a CSV or Parquet file by its name, or a quoted pattern.
     """
     schema = load_schema(schema_path, target, person)
-    counts, report = _count(data, schema, CSVFormat.of(separator or schema.delimiter, schema.encoding))
+    counts, report = _count(data, schema, schema.file_form.replaced(separator))
     if as_json:
         write_json(counts)
     else:
@@ -198,7 +199,7 @@ def check(
         click.get_current_context().exit(NOTHING_READ)
 
 
-def _count(data: Sequence[Path], schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:
+def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[str, Any], SchemaReport]:
     """Return all counts as plain values for JSON, and as a report. Columns that the file lacks have none."""
     label = str(schema.target)
     with ExitStack() as stack:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from hedgerow.engines.local import LocalSource
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
-from hedgerow.reading.csv_file import CSVFormat
 
 
 def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
@@ -53,7 +52,7 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
         raise ConfigurationError(f"proba is True, but a {type(model).__name__} has no classes. Leave proba out.")
     answer, source = _Answer(model, proba), records.source if isinstance(records, Records) else None
     if isinstance(source, LocalSource):
-        return map(answer, source.stream.tables(CSVFormat.of(model.schema_.delimiter, model.schema_.encoding)))
+        return map(answer, source.stream.tables(model.schema_.file_form))
     frame: Any = records if source is None else source.frame
     kind = type(frame).__module__.partition(".")[0]
     if kind == "dask":

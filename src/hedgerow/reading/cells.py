@@ -30,6 +30,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -37,7 +38,8 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.reading.text_cells import Texts
+from hedgerow.reading.kernels import look_up
+from hedgerow.reading.text_cells import CodedTexts, Decode, Texts, ready, texts_of
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
@@ -193,6 +195,8 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay."""
     if isinstance(cells, Texts):
         return cells.numbers(number)
+    if cells.dtype == np.float64:
+        return cells
     if cells.dtype.kind == "M":
         return np.full(cells.shape, math.nan)
     with np.errstate(all="ignore"):
@@ -285,7 +289,7 @@ class CellCache(dict[Any, Any]):
     def of(self, cells: Cells, dtype: Any) -> npt.NDArray[Any]:
         """Return the rule's result for each cell of a 1-D array."""
         if isinstance(cells, Texts):
-            return cells.through(lambda distinct: self.of(object_array(distinct, len(distinct)), dtype))
+            return cells.through(lambda distinct: self.of(distinct.astype(object), dtype))
         objects = as_objects(cells).tolist()
         known, rule, result = self.__getitem__, self._rule, np.empty(len(objects), dtype=dtype)
         for start in range(0, len(objects), CHUNK):
@@ -307,12 +311,22 @@ class CategoryReader:
     def __init__(self, values: Sequence[object], markers: Sequence[object] = ()) -> None:
         self.missing = len(values)
         self.undeclared = len(values) + 1
-        table: dict[Key, int] = {category_key(marker): self.missing for marker in markers}
-        table.update((category_key(value), code) for code, value in enumerate(values))
-        self._table = table
-        pairs = sorted((key, code) for key, code in table.items() if isinstance(key, float))
-        self._keys = np.array([key for key, _ in pairs], dtype=np.float64)
-        self._codes = np.array([code for _, code in pairs], dtype=np.int32)
+        self._table: dict[Key, int] = dict.fromkeys(map(category_key, markers), self.missing)
+        self._table.update(zip(map(category_key, values), range(len(values)), strict=True))
+        of_numbers = {key: code for key, code in self._table.items() if isinstance(key, float)}
+        order = np.argsort(np.array([*of_numbers], dtype=np.float64))
+        self._keys = np.array([*of_numbers], dtype=np.float64)[order]
+        self._codes = np.array([*of_numbers.values()], dtype=np.int32)[order]
+        self._of_text = TextCodes([self])
+
+    def likely(self) -> dict[str, int]:
+        """Return the codes of texts that cells are likely to have."""
+        texts = {"", "nan", "NaN", "<NA>", "None", "NaT", *(key for key in self._table if isinstance(key, str))}
+        for key in self._table:
+            if isinstance(key, float):
+                texts.update((repr(key), str(public_value(key)), *(word for word in WORDS if WORDS[word] == key)))
+        texts.update(word.capitalize() for word in texts & {*WORDS})
+        return {text: self.code(text) for text in texts}
 
     def code(self, cell: object) -> int:
         try:
@@ -331,11 +345,27 @@ class CategoryReader:
     def cached(self) -> Callable[[Cells], npt.NDArray[np.int32]]:
         """Return ``codes`` for the blocks of one call, which read each distinct cell once."""
         cache = CellCache(self.code)
-        return lambda cells: (
-            self._codes_of_numbers(numbers(cells))
-            if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype)
-            else cache.of(cells, np.int32)
-        )
+        last: tuple[Texts | None, Any] = None, None  # the values of a dictionary, and their codes
+
+        def codes(cells: Cells) -> npt.NDArray[np.int32]:
+            nonlocal last
+            if isinstance(cells, CodedTexts):
+                if len(cells.values) > len(cells):
+                    return cells.through(codes)
+                values, found = last
+                if values is not cells.values:
+                    values, found = last = cells.values, codes(cells.values)
+                known: npt.NDArray[np.int32] = found[cells.codes]
+                return known
+            if isinstance(cells, Texts):
+                found = np.empty((len(cells), 1), dtype=np.int32)
+                self._of_text.write([cells], [0], [0], found, [lambda odd: cache.of(odd, np.int32)])
+                return found[:, 0]
+            if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
+                return self._codes_of_numbers(numbers(cells))
+            return cache.of(cells, np.int32)
+
+        return codes
 
     def _codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
         absent = np.isnan(values)
@@ -347,6 +377,71 @@ class CategoryReader:
         return codes
 
 
+class TextCodes:
+    """The codes of text in columns of categories: likely texts by a kernel, without a Python object for a cell."""
+
+    def __init__(self, readers: Sequence[CategoryReader]) -> None:
+        self._readers = readers
+        self._tables: tuple[Decode | None, tuple[Array, ...]] = None, ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_readers": self._readers, "_tables": (None, ())}
+
+    def write(
+        self,
+        columns: Sequence[Texts],
+        readers: Sequence[int],
+        targets: Sequence[int],
+        codes: Array,
+        rules: Sequence[Callable[[Texts], Array]],
+    ) -> None:
+        """Write the codes of columns of the same places to the columns ``targets`` of codes.
+
+        Each column has one of the readers, and its rule, which reads all other text.
+        """
+        ready()
+        places, odd = columns[0].places, np.empty((len(codes), len(columns)), dtype=np.bool_)
+        if self._tables[0] is not places.decode:
+            self._tables = places.decode, self._made(places.decode)
+        sources = np.array([one.column for one in columns], dtype=np.int64)
+        to = (
+            np.array(readers, dtype=np.int64),
+            np.array(targets, dtype=np.int64),
+            np.array(codes.strides) // codes.itemsize,
+        )
+        cells = places.data, places.starts, places.stops, sources
+        if look_up(*cells, *self._tables[1], *to, codes.reshape(-1, order="A"), odd):
+            for place, (cells_of, target, rule) in enumerate(zip(columns, targets, rules, strict=True)):
+                rows = np.flatnonzero(odd[:, place])
+                if rows.size:
+                    codes[rows, target] = rule(cells_of[rows])
+
+    def _made(self, decode: Decode) -> tuple[Array, ...]:
+        """Return the likely texts of all readers as ``look_up`` takes them, in bytes that ``decode`` reads."""
+        raw, codes, tables, slots = list[bytes](), list[int](), list[Array](), [0]
+        for reader in self._readers:
+            likely = [(text.encode("utf-8", "surrogatepass"), text, code) for text, code in reader.likely().items()]
+            own = {word: code for word, text, code in likely if decode(word) == text}
+            keys = [
+                (int.from_bytes(word[-8:].rjust(8, b"\0"), "little"), ((len(word) + 1) << 32) + number)
+                for number, word in enumerate(own, start=len(raw))
+            ]
+            places = texts_of([*own], decode).numbered()[0]  # -1 finds the last one, which is added
+            tables.append(np.array([*keys, (0, 0)], dtype=np.uint64)[places])
+            raw, codes = [*raw, *own], [*codes, *own.values()]
+            slots.append(slots[-1] + len(tables[-1]))
+        words = texts_of(raw, decode)
+        absent, unknown = zip(*((reader.missing, reader.undeclared) for reader in self._readers), strict=True)
+        arrays = (np.array(one, dtype=np.int64) for one in (codes, absent, unknown, slots))
+        return words.places.data, words.starts, words.stops, *arrays, np.concatenate(tables)
+
+
+@lru_cache(maxsize=512)
+def category_reader(values: tuple[object, ...], markers: tuple[object, ...] = ()) -> CategoryReader:
+    """Return the reader of these values, which are equal as keys if they are equal."""
+    return CategoryReader(values, markers)
+
+
 def count_values(
     cells: Cells, missing: Sequence[str] = (), weights: npt.NDArray[Any] | None = None
 ) -> dict[float | str, int]:
@@ -355,7 +450,7 @@ def count_values(
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on
     each cell alone. The counts are exact: the caller adds noise to them.
     """
-    markers = CategoryReader((), missing)
+    markers = category_reader((), tuple(missing))
     places: dict[float | str, int] = {}
 
     def place(cell: object) -> int:

@@ -19,7 +19,7 @@ from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError
 from hedgerow.reading.cells import Array, Cells, as_objects, object_array
-from hedgerow.reading.column import Column, Holds, array_column, array_holds, series_column
+from hedgerow.reading.column import Column, Holds, array_column, array_holds, arrow_column, series_column
 from hedgerow.reading.text_cells import Texts
 from hedgerow.texts import listed
 
@@ -276,6 +276,9 @@ def read_labels(y: Any, entry: Declared | None = None) -> Cells:
 def one_column(given: Any, what: str = "y") -> Column:
     if isinstance(given, Texts):
         return array_column(given)
+    pyarrow = get_pyarrow()
+    if pyarrow is not None and isinstance(given, pyarrow.Array | pyarrow.ChunkedArray):
+        return arrow_column(given)
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))
@@ -299,7 +302,10 @@ def check_same_order(X: Any, other: Any, what: str) -> None:
     If one index has a label that the other lacks, they are not compared: one part may have been given a new index.
     """
     pandas = get_pandas()
-    if pandas is None or not all(isinstance(given, pandas.DataFrame | pandas.Series) for given in (X, other)):
+    if pandas is None:
+        return
+    kinds = pandas.DataFrame | pandas.Series
+    if not (isinstance(X, kinds) and isinstance(other, kinds)):
         return
     rows, cells = X.index, other.index
     if len(rows) != len(cells) or rows.equals(cells) or not (rows.isin(cells).all() and cells.isin(rows).all()):

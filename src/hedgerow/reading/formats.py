@@ -229,12 +229,13 @@ def date_reader(
     moment = partial(microseconds, form=form)
     markers = np.array([moment(marker) for marker in missing], dtype=np.int64)
     cache, fields = CellCache(moment), NO_FIELDS if form is None else form.fields
+    letters = form is not None and not form.text.startswith("%")
 
     def read(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS:
             return np.full(cells.shape, np.nan)
         of_text = isinstance(cells, Texts)
-        moments = cells.moments(moment, fields, NO_MOMENT) if of_text else cache.of(cells, np.int64)  # type: ignore[union-attr]
+        moments = cells.moments(moment, fields, NO_MOMENT, letters=letters) if of_text else cache.of(cells, np.int64)  # type: ignore[union-attr]
         counts = (moments // (10**6 * SECONDS[unit])).astype(np.float64)
         counts[(moments == NO_MOMENT) | np.isin(moments, markers)] = np.nan
         return counts

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 TILE = 256  # rows of a block, whose values and counts stay in the first cache
 POWERS = 10.0 ** np.arange(23)  # of ten: each is exact in float64
 OPEN_QUOTE, PERHAPS_BLANK = -1, -2  # in place of a record's number of cells
 BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
+EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
+WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
+ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
+DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
 
 
 @compiled
@@ -57,6 +61,109 @@ def bin_columns(cells, sources, targets, edges, starts, low, slots_by_unit, befo
 
 
 @compiled
+def _word(data, i):
+    """Return the eight bytes from ``i`` on; LLVM makes one load of it."""
+    return (
+        np.uint64(data[i])
+        | np.uint64(data[i + np.uint64(1)]) << np.uint64(8)
+        | np.uint64(data[i + np.uint64(2)]) << np.uint64(16)
+        | np.uint64(data[i + np.uint64(3)]) << np.uint64(24)
+        | np.uint64(data[i + np.uint64(4)]) << np.uint64(32)
+        | np.uint64(data[i + np.uint64(5)]) << np.uint64(40)
+        | np.uint64(data[i + np.uint64(6)]) << np.uint64(48)
+        | np.uint64(data[i + np.uint64(7)]) << np.uint64(56)
+    )
+
+
+@compiled
+def _zeros(word):
+    """Return a word in which the lowest bit that is set is the highest of the first byte that is zero; no bit without one."""
+    return (word - ONES) & ~word & HIGH
+
+
+@compiled
+def _first(bits):
+    """Return the place of the byte of the lowest bit, which is the highest of its byte; 7 without one."""
+    below = (bits & (~bits + np.uint64(1))) - np.uint64(1)
+    return (((below & ONES) * ONES) >> np.uint64(56)) - np.uint64(1)
+
+
+@compiled
+def _find(data, at, size, one, other):
+    """Return where one of two bytes stands first from ``at`` on, ``size`` if neither does."""
+    ones, others = np.uint64(one) * ONES, np.uint64(other) * ONES
+    at, size, end = np.uint64(at), np.uint64(size), np.uint64(len(data))
+    while at < size:
+        if at + WORD <= end:
+            word = _word(data, at)
+            bits = _zeros(word ^ ones) | _zeros(word ^ others)
+            if bits != np.uint64(0):
+                return np.int64(min(at + _first(bits), size))
+            at += WORD
+        elif data[at] == one or data[at] == other:
+            return np.int64(at)
+        else:
+            at += np.uint64(1)
+    return np.int64(size)
+
+
+@compiled
+def _end(data, start, stop):
+    """Return the last eight bytes of a text, or as many as it has, the last as the highest."""
+    length = np.uint64(stop - start)
+    if length == np.uint64(0):
+        return np.uint64(0)
+    if stop >= 8:
+        word = _word(data, np.uint64(stop) - WORD)
+        return word if length >= WORD else word & ~((np.uint64(1) << (np.uint64(8) * (WORD - length))) - np.uint64(1))
+    word = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        word = word >> np.uint64(8) | np.uint64(data[i]) << np.uint64(56)
+    return word
+
+
+@compiled
+def _hash(data, start, stop, end):
+    factor = np.uint64(0x9E3779B97F4A7C15)
+    key = (end ^ np.uint64(stop - start)) * factor
+    at = np.uint64(start)
+    while at + WORD < np.uint64(stop):
+        key = (key ^ (key >> np.uint64(32)) ^ _word(data, at)) * factor
+        at += WORD
+    key = (key ^ (key >> np.uint64(32))) * factor  # the last byte changes high bits alone until here
+    return key ^ (key >> np.uint64(32))
+
+
+@compiled
+def _same(data, start, stop, others, begin, end):
+    """Return whether two texts are the same bytes."""
+    if stop - start != end - begin or _end(data, start, stop) != _end(others, begin, end):
+        return False
+    at, shift = np.uint64(start), np.uint64(begin) - np.uint64(start)
+    while at + WORD < np.uint64(stop):
+        if _word(data, at) != _word(others, at + shift):
+            return False
+        at += WORD
+    return True
+
+
+@compiled
+def _is_plain_word(data, start, stop, end):
+    """Return whether a text begins with an ASCII letter, but as no number, truth value or NaN does, ends without white space and
+    is ASCII: as a category, it is compared as it is."""
+    if start == stop:
+        return False
+    letter, last = data[np.uint64(start)] | 32, data[np.uint64(stop) - np.uint64(1)]
+    if not 97 <= letter <= 122 or letter in (102, 105, 110, 116) or last <= 32:
+        return False
+    bits, at = end, np.uint64(start)
+    while at + WORD < np.uint64(stop):
+        bits |= _word(data, at)
+        at += WORD
+    return bits & HIGH == np.uint64(0)
+
+
+@compiled
 def find_distinct(data, starts, stops, table, firsts, places):
     """Number distinct cells in the order of their first ones, and return how many there are.
 
@@ -73,10 +180,7 @@ def find_distinct(data, starts, stops, table, firsts, places):
                 count += 1
             places[row] = absent
             continue
-        key = np.uint64(14695981039346656037)  # FNV-1a
-        for i in range(start, stop):
-            key = (key ^ np.uint64(data[i])) * np.uint64(1099511628211)
-        slot = (key ^ (key >> np.uint64(29))) & mask
+        slot = _hash(data, start, stop, _end(data, start, stop)) & mask
         while True:
             known = table[slot]
             if known < 0:
@@ -86,12 +190,7 @@ def find_distinct(data, starts, stops, table, firsts, places):
                 count += 1
                 break
             first = firsts[known]
-            same = starts[first] >= 0 and stops[first] - starts[first] == stop - start
-            i = 0
-            while same and i < stop - start:
-                same = data[starts[first] + i] == data[start + i]
-                i += 1
-            if same:
+            if _same(data, start, stop, data, starts[first], stops[first]):
                 places[row] = known
                 break
             slot = (slot + np.uint64(1)) & mask
@@ -99,109 +198,224 @@ def find_distinct(data, starts, stops, table, firsts, places):
 
 
 @compiled
-def read_numbers(data, starts, stops, marks, powers, out, odd):
-    """Read cells as decimal numbers, each the nearest float64.
+def look_up(
+    data,
+    starts,
+    stops,
+    sources,
+    words,
+    begins,
+    ends,
+    codes,
+    absent,
+    unknown,
+    slots,
+    table,
+    sets,
+    targets,
+    steps,
+    out,
+    odd,
+):
+    """Write the code of each cell that is missing, a word of its column's set, or ASCII text that is surely none, as it begins
+    with a letter, but not as a number or NaN. Return how many cells are other text.
+
+    Column ``sources[k]`` of cells is column ``targets[k]`` of the codes. Its words are those of set ``sets[k]``.
+    IN data (bytes,), starts stops (rows, columns); sources sets targets (columns to read,); words (bytes,), begins ends codes
+    (words,); slots (sets + 1,): the first slot of each set, which has a power of two of them; table (slots, 2): the last bytes
+    of a word, and 2**32 (length + 1) + number, or zeros; absent unknown (sets,): the codes of missing cells and of other text.
+    OUT out (rows * features,): the code of row r and feature f is out[r * steps[0] + f * steps[1]]; odd (rows, columns to read):
+    whether a cell is other text, which gets the code of a missing one.
+    """
+    others = 0
+    for begin in range(0, starts.shape[0], TILE):  # the table of a set is then in the first cache
+        for k in range(len(sources)):
+            source, one, target = np.uint64(sources[k]), sets[k], targets[k]
+            base, mask = np.uint64(slots[one]), np.uint64(slots[one + 1] - slots[one] - 1)
+            for row in range(np.uint64(begin), np.uint64(min(begin + TILE, starts.shape[0]))):
+                start, stop = starts[row, source], stops[row, source]
+                code, other = absent[one], False
+                if start >= 0:
+                    end, size = _end(data, start, stop), np.uint64(stop - start + 1)
+                    slot = _hash(data, start, stop, end) & mask
+                    other = True
+                    while other and table[base + slot, 1] != np.uint64(0):
+                        known = table[base + slot, 1]
+                        if table[base + slot, 0] == end and known >> np.uint64(32) == size:
+                            word = known & np.uint64(0xFFFFFFFF)
+                            if stop - start <= 8 or _same(data, start, stop, words, begins[word], ends[word]):
+                                code, other = codes[word], False
+                        slot = (slot + np.uint64(1)) & mask
+                    if other and _is_plain_word(data, start, stop, end):
+                        code, other = unknown[one], False
+                out[row * np.uint64(steps[0]) + np.uint64(target * steps[1])] = code
+                odd[row, k] = other
+                others += other
+    return others
+
+
+@compiled
+def _are_digits(word):
+    tops = np.uint64(0xF0F0F0F0F0F0F0F0)
+    return (word & tops) | (((word + np.uint64(0x0606060606060606)) & tops) >> np.uint64(4)) == np.uint64(
+        0x3333333333333333
+    )
+
+
+@compiled
+def _number(word):
+    """Return the number that eight digits are, the first as the lowest byte."""
+    pairs = (word - DIGITS) * np.uint64(10) + ((word - DIGITS) >> np.uint64(8))
+    fours = np.uint64(0x000000FF000000FF)
+    high = (pairs & fours) * np.uint64(100 + (1000000 << 32))
+    low = ((pairs >> np.uint64(16)) & fours) * np.uint64(1 + (10000 << 32))
+    return (high + low) >> np.uint64(32)
+
+
+@compiled
+def _short_number(data, start, stop, decimal, powers):
+    """Return whether a cell of at most eight bytes, without a sign, is digits with a decimal mark or none, and its number."""
+    length = np.uint64(stop - start)
+    if stop < 8 or length - np.uint64(1) >= WORD:  # an empty one, too
+        return False, 0.0
+    before = (np.uint64(1) << (np.uint64(8) * (WORD - length))) - np.uint64(1)  # the bits of bytes before the cell
+    word = (_word(data, np.uint64(stop) - WORD) & ~before) | (DIGITS & before)
+    mark = _zeros(word ^ np.uint64(decimal) * ONES)
+    fraction = np.uint64(0)
+    if mark != np.uint64(0):  # close the gap: the bytes before the mark are one further
+        mark &= ~mark + np.uint64(1)
+        fraction = np.uint64(7) - _first(mark)
+        left = (mark >> np.uint64(7)) - np.uint64(1)
+        word = (word & left) << np.uint64(8) | np.uint64(48) | (word & (~(mark + mark) + np.uint64(1)))
+        length -= np.uint64(1)
+    if length == np.uint64(0) or not _are_digits(word):
+        return False, 0.0
+    return True, np.float64(np.int64(_number(word))) / powers[fraction]
+
+
+@compiled
+def read_numbers(data, starts, stops, sources, marks, powers, out, odd):
+    """Read cells as decimal numbers, each the nearest float64, and return how many are in another form.
 
     A cell is read if, without ASCII white space at its ends, it is empty (NaN) or [+-]digits with a decimal mark and an exponent,
     has at most 19 digits after leading zeros, and is an integer times a power of ten within 10**-22 and 10**22. Marks between
     groups of three digits, if there are any, stand at each group or none.
-    IN data (bytes,), starts stops (cells,), marks (2,): bytes of the decimal and the thousands mark, 0 for none; powers (23,).
-    OUT out (cells,); odd (cells,): whether a cell is in another form.
+    IN data (bytes,), starts stops (rows, columns), sources (columns to read,); marks (2,): bytes of the decimal and the
+    thousands mark, 0 for none; powers (23,).
+    OUT out odd (rows, columns to read): the number, and whether a cell is in another form.
     """
     decimal, thousands = marks[0], marks[1]
     ten, most = np.uint64(10), np.uint64(10**18)  # a digit more still fits
-    for row in range(len(starts)):
-        i, stop = starts[row], stops[row]
-        out[row], odd[row] = np.nan, False
-        if i < 0:
-            continue
-        while i < stop and (data[i] == 32 or 9 <= data[i] <= 13):
-            i += 1
-        while stop > i and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
-            stop -= 1
-        if i == stop:
-            continue
-        odd[row] = True
-        negative = data[i] == 45
-        if negative or data[i] == 43:
-            i += 1
-        whole, digits, fraction, groups, in_group = np.uint64(0), 0, 0, 0, 0
-        starts_with_zero = i < stop and data[i] == 48
-        fits = True
-        while i < stop:
-            byte = data[i]
-            if 48 <= byte <= 57:
-                fits = fits and whole < most
-                whole = whole * ten + np.uint64(byte - 48)
-                digits += 1
-                in_group += 1
-            elif thousands != 0 and byte == thousands:
-                right = in_group == 3 or (groups == 0 and 0 < in_group < 3)
-                fits = fits and right and not starts_with_zero
-                groups += 1
-                in_group = 0
-            else:
-                break
-            i += 1
-        fits = fits and (groups == 0 or in_group == 3)
-        if i < stop and data[i] == decimal:
-            i += 1
-            while i < stop and 48 <= data[i] <= 57:
-                fits = fits and whole < most
-                whole = whole * ten + np.uint64(data[i] - 48)
-                digits += 1
-                fraction += 1
-                i += 1
-        power = 0
-        if digits > 0 and i < stop and (data[i] == 101 or data[i] == 69):
-            i += 1
-            down = i < stop and data[i] == 45
-            if i < stop and (down or data[i] == 43):
-                i += 1
-            fits = fits and i < stop and stop - i <= 4
-            while i < stop and 48 <= data[i] <= 57:
-                power = power * 10 + np.int64(data[i] - 48)
-                i += 1
-            power = -power if down else power
-        power -= fraction
-        if not fits or digits == 0 or i < stop or not -22 <= power <= 22:
-            continue
-        scale = powers[abs(power)]
-        if whole < BELOW_EXACT:  # one rounding of exact numbers
-            value = np.float64(whole) * scale if power >= 0 else np.float64(whole) / scale
-        else:  # the sum of two floats, and what both may be wrong by together
-            high = np.float64(whole >> np.uint64(11)) * 2048.0
-            low = np.float64(whole & np.uint64(2047))
-            first = high * scale if power >= 0 else high / scale
-            factor = high if power >= 0 else first
-            product = factor * scale
-            split = 134217729.0 * factor
-            factor_top = split - (split - factor)
-            split = 134217729.0 * scale
-            scale_top = split - (split - scale)
-            factor_rest, scale_rest = factor - factor_top, scale - scale_top
-            rest = factor_rest * scale_rest - (
-                ((product - factor_top * scale_top) - factor_rest * scale_top) - factor_top * scale_rest
-            )  # factor * scale is exactly product + rest
-            if power >= 0:
-                second = rest + low * scale
-                error = (abs(rest) + low * scale) * 2.0**-50
-            else:
-                second = ((high - product) - rest + low) / scale
-                error = (abs(high - product) + abs(rest) + low) / scale * 2.0**-50
-            value = first + (second - error)
-            if value != first + (second + error):
+    others = 0
+    for row in range(starts.shape[0]):
+        for k in range(len(sources)):
+            i, stop = starts[row, sources[k]], stops[row, sources[k]]
+            out[row, k], odd[row, k] = np.nan, False
+            if i < 0 or i == stop:
                 continue
-        out[row], odd[row] = -value if negative else value, False
+            negative = data[np.uint64(i)] == 45
+            done, value = _short_number(data, i + negative, stop, decimal, powers)
+            if done:
+                out[row, k] = -value if negative else value
+                continue
+            while i < stop and (data[i] == 32 or 9 <= data[i] <= 13):
+                i += 1
+            while stop > i and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
+                stop -= 1
+            if i == stop:
+                continue
+            letter = data[i] | 32
+            if 97 <= letter <= 122 and letter not in (102, 105, 116):  # no number, as it is not inf, true or false
+                continue
+            odd[row, k] = True
+            others += 1
+            negative = data[i] == 45
+            if negative or data[i] == 43:
+                i += 1
+            whole, digits, fraction, groups, in_group = np.uint64(0), 0, 0, 0, 0
+            starts_with_zero = i < stop and data[i] == 48
+            fits = True
+            while i < stop:
+                byte = data[i]
+                if 48 <= byte <= 57:
+                    fits = fits and whole < most
+                    whole = whole * ten + np.uint64(byte - 48)
+                    digits += 1
+                    in_group += 1
+                elif thousands != 0 and byte == thousands:
+                    right = in_group == 3 or (groups == 0 and 0 < in_group < 3)
+                    fits = fits and right and not starts_with_zero
+                    groups += 1
+                    in_group = 0
+                else:
+                    break
+                i += 1
+            fits = fits and (groups == 0 or in_group == 3)
+            if i < stop and data[i] == decimal:
+                i += 1
+                while stop - i >= 8 and whole < EIGHT_MORE and _are_digits(_word(data, np.uint64(i))):
+                    whole = whole * np.uint64(10**8) + _number(_word(data, np.uint64(i)))
+                    digits += 8
+                    fraction += 8
+                    i += 8
+                while i < stop and 48 <= data[i] <= 57:
+                    fits = fits and whole < most
+                    whole = whole * ten + np.uint64(data[i] - 48)
+                    digits += 1
+                    fraction += 1
+                    i += 1
+            power = 0
+            if digits > 0 and i < stop and (data[i] == 101 or data[i] == 69):
+                i += 1
+                down = i < stop and data[i] == 45
+                if i < stop and (down or data[i] == 43):
+                    i += 1
+                fits = fits and i < stop and stop - i <= 4
+                while i < stop and 48 <= data[i] <= 57:
+                    power = power * 10 + np.int64(data[i] - 48)
+                    i += 1
+                power = -power if down else power
+            power -= fraction
+            if not fits or digits == 0 or i < stop or not -22 <= power <= 22:
+                continue
+            scale = powers[abs(power)]
+            if whole < BELOW_EXACT:  # one rounding of exact numbers
+                value = np.float64(whole) * scale if power >= 0 else np.float64(whole) / scale
+            else:  # the sum of two floats, and what both may be wrong by together
+                high = np.float64(whole >> np.uint64(11)) * 2048.0
+                low = np.float64(whole & np.uint64(2047))
+                first = high * scale if power >= 0 else high / scale
+                factor = high if power >= 0 else first
+                product = factor * scale
+                split = 134217729.0 * factor
+                factor_top = split - (split - factor)
+                split = 134217729.0 * scale
+                scale_top = split - (split - scale)
+                factor_rest, scale_rest = factor - factor_top, scale - scale_top
+                rest = factor_rest * scale_rest - (
+                    ((product - factor_top * scale_top) - factor_rest * scale_top) - factor_top * scale_rest
+                )  # factor * scale is exactly product + rest
+                if power >= 0:
+                    second = rest + low * scale
+                    error = (abs(rest) + low * scale) * 2.0**-50
+                else:
+                    second = ((high - product) - rest + low) / scale
+                    error = (abs(high - product) + abs(rest) + low) / scale * 2.0**-50
+                value = first + (second - error)
+                if value != first + (second + error):
+                    continue
+            out[row, k], odd[row, k] = -value if negative else value, False
+            others -= 1
+    return others
 
 
 @compiled
-def read_moments(data, starts, stops, fields, out, odd):
+def read_moments(data, starts, stops, fields, letters, out, odd):
     """Read cells as moments, in microseconds since 1970: ISO 8601 dates, with hours and minutes or not, or a declared format.
 
     Text that begins as an ISO 8601 date does is never read by the format. A cell without text keeps its value in ``out``.
     IN data (bytes,), starts stops (cells,), fields (parts,): the declared format, negative for a field of ``formats.FIELDS`` by
-    its place there, otherwise an ASCII byte; nothing if there is none.
+    its place there, otherwise an ASCII byte; nothing if there is none; letters: whether a moment may begin with a letter.
     OUT out (cells,); odd (cells,): whether a cell is in another form, or no moment.
     """
     iso = np.array([-3, 45, -2, 45, -1], dtype=np.int64)
@@ -217,7 +431,7 @@ def read_moments(data, starts, stops, fields, out, odd):
             start += 1
         while stop > start and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
             stop -= 1
-        if start == stop:
+        if start == stop or (not letters and 97 <= (data[start] | 32) <= 122):
             continue
         odd[row] = True
         length = stop - start
@@ -272,10 +486,10 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
     quoted cell whose text differs from its bytes (doubled quotes, text after the closing quote) is rewritten in place. Lines
     of ASCII white space are skipped.
     IN data (bytes,) of which ``size`` are read, longest: bytes of a quoted text; separator (bytes,).
-    OUT starts stops (columns, records): -1 where a record has another number of cells; counts (records,): the number of cells,
+    OUT starts stops (records, columns): -1 where a record has another number of cells; counts (records,): the number of cells,
     ``OPEN_QUOTE``, or ``PERHAPS_BLANK`` for a line without separators that has only white space and non-ASCII bytes.
     """
-    width, most = starts.shape
+    most, width = starts.shape
     first_byte, breadth = separator[0], len(separator)
     records = 0
     while records < most and position < size:
@@ -288,32 +502,31 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
                 quoted = True
                 at += 1
                 limit = min(start + longest, size)
-                while at < limit:
-                    if data[at] != 34:
-                        at += 1
-                    elif at + 1 < size and data[at + 1] == 34:
-                        plain = False
-                        at += 2
-                    else:
+                while True:
+                    at = _find(data, at, limit, 34, 34)
+                    if at == limit or at + 1 >= size or data[at + 1] != 34:
                         break
+                    plain = False
+                    at = min(at + 2, limit)
                 closed = at < limit and (ended or at + 1 < size)
                 if not closed:
                     opened = at >= start + longest or ended
                     at = start
                     if opened:  # to the end of its line
-                        while at < size and data[at] != 10:
-                            at += 1
+                        at = _find(data, at, size, 10, 10)
                         complete = ended or at < size
                     break
                 at += 1
                 inside = at
-            while at < size and data[at] != 10:
-                if data[at] == first_byte:
-                    same = at + breadth <= size
-                    for i in range(1, breadth):
-                        same = same and data[at + i] == separator[i]
-                    if same:
-                        break
+            while True:
+                at = _find(data, at, size, first_byte, 10)
+                if at == size or data[at] == 10:
+                    break
+                same = at + breadth <= size
+                for i in range(1, breadth):
+                    same = same and data[at + i] == separator[i]
+                if same:
+                    break
                 at += 1
             if at == size and not ended:
                 break
@@ -322,9 +535,9 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
                 stop -= 1
             if count < width:
                 if inside > start and plain and stop == inside:  # the text is what is between the quotes
-                    starts[count, records], stops[count, records] = start + 1, inside - 1
+                    starts[records, count], stops[records, count] = start + 1, inside - 1
                 else:
-                    starts[count, records], stops[count, records] = start, stop
+                    starts[records, count], stops[records, count] = start, stop
                     rewrite = rewrite or inside > start
             count += 1
             if last:
@@ -347,7 +560,7 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
             count = PERHAPS_BLANK if blank else 1
         if count in (width, PERHAPS_BLANK):
             for cell in range(width if rewrite else 0):
-                start, stop = starts[cell, records], stops[cell, records]
+                start, stop = starts[records, cell], stops[records, cell]
                 if start == stop or data[start] != 34:
                     continue
                 to, at, closed = start, start + 1, False
@@ -362,10 +575,10 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
                     data[to] = data[at]
                     to += 1
                     at += 1
-                stops[cell, records] = to
+                stops[records, cell] = to
         else:
             for cell in range(width):
-                starts[cell, records] = stops[cell, records] = -1
+                starts[records, cell] = stops[records, cell] = -1
         counts[records] = count
         records += 1
     return records, min(position, size)

@@ -19,7 +19,7 @@ from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
 from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
-from hedgerow.reading.csv_file import COMMAS, Columns, CSVFormat
+from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
     TableFile,
@@ -41,7 +41,7 @@ class Layout:
     label: str
     drop: tuple[str, ...] = ()
     group: str | None = None
-    form: CSVFormat = COMMAS
+    form: FileForm = COMMAS
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class Files:
             yield layout.block(batch, share)
         self._check_unchanged()
 
-    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Columns]:
+    def tables(self, form: FileForm = COMMAS) -> Iterator[Columns]:
         """Yield all records in their order as tables, labels and all, to be predicted; ``form`` is how CSV is declared to be."""
         files: list[TableFile] = []
         for table in self._tables(form):
@@ -197,14 +197,14 @@ class Files:
         if messages := unread(files):
             warnings.warn("\n".join(messages), UnreadColumnWarning, stacklevel=2)
 
-    def _tables(self, form: CSVFormat) -> Iterator[TableFile]:
+    def _tables(self, form: FileForm) -> Iterator[TableFile]:
         for path in self.paths:
             with self._opened(path, form) as table:
                 yield table
 
     @contextmanager
-    def _opened(self, path: Path, form: CSVFormat) -> Iterator[TableFile]:
-        form = CSVFormat(self._separator or form.separator, self._encoding or form.encoding)
+    def _opened(self, path: Path, form: FileForm) -> Iterator[TableFile]:
+        form = form.replaced(self._separator, self._encoding)
         with ExitStack() as stack:
             with _naming(path):
                 table = stack.enter_context(open_table(path, form, parquet=self._parquet))
@@ -298,7 +298,7 @@ class Batches:
     def blocks(self, layout: Layout) -> Iterator[Block]:
         return (layout.block(batch) for batch in self.tables())
 
-    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Mapping[str, Any]]:
+    def tables(self, form: FileForm = COMMAS) -> Iterator[Mapping[str, Any]]:
         head, rest = self._first(), self._rest
         self._head = None
         return chain(head, rest)

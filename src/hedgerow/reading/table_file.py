@@ -8,21 +8,22 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from os import PathLike, fspath
 from typing import Any
 
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
-from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, read_columns, read_labels
-from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, CSVFormat, cell_counts, unpacked
+from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, FileForm, cell_counts, unpacked
 from hedgerow.reading.kernels import OPEN_QUOTE
-from hedgerow.reading.text_cells import joined
+from hedgerow.reading.text_cells import Places, Texts
 from hedgerow.texts import counted, it_or_them, listed
 
 PARQUET = (".parquet", ".pq")
-BATCH_ROWS = 1 << 16  # of a Parquet file
+BATCH_ROWS, BATCH_CELLS = 1 << 17, 1 << 21  # of a Parquet file: the most of a batch
 SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
 LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each
 
@@ -32,7 +33,7 @@ class ParquetFile:
 
     malformed = open_quotes = 0
 
-    def __init__(self, file: Any, path: str | PathLike[str]) -> None:
+    def __init__(self, file: Any, path: str | PathLike[str], categories: frozenset[str]) -> None:
         try:
             arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
         except ImportError as error:
@@ -44,7 +45,11 @@ class ParquetFile:
         self._damaged = FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.")
         try:
             # Pages are read as they are needed: a whole row group may be larger than memory.
-            self._file = parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+            opened = partial(parquet.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
+            self._file = opened()
+            text = [one.name for one in self._file.schema_arrow if one.type in (arrow.string(), arrow.large_string())]
+            if known := [name for name in single(text) if name in categories]:
+                self._file = opened(metadata=self._file.metadata, read_dictionary=known)
         except self._errors:
             raise self._damaged from None
         schema = self._file.schema_arrow
@@ -68,7 +73,8 @@ class ParquetFile:
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         wanted = set(names or single(self.header))
-        batches = self._file.iter_batches(BATCH_ROWS, columns=names)  # it may read columns whose names begin alike, too
+        rows = min(max(BATCH_CELLS // max(len(wanted), 1), 1), BATCH_ROWS)
+        batches = self._file.iter_batches(rows, columns=names)  # it may read columns whose names begin alike, too
         while True:
             try:
                 batch = next(batches, None)
@@ -90,7 +96,7 @@ def is_parquet(path: str | PathLike[str]) -> bool:
 
 @contextmanager
 def open_table(
-    path: str | PathLike[str], form: CSVFormat = COMMAS, *, parquet: bool | None = None
+    path: str | PathLike[str], form: FileForm = COMMAS, *, parquet: bool | None = None
 ) -> Iterator[TableFile]:
     """Open a file of records, read the names of its columns and leave the records to ``batches``.
 
@@ -99,13 +105,13 @@ def open_table(
     """
     with open(path, "rb") as file:
         if is_parquet(path) if parquet is None else parquet:
-            yield ParquetFile(file, path)
+            yield ParquetFile(file, path, form.categories)
         else:
             yield CSVFile(unpacked(file, str(path)), form, str(path))
 
 
 def read_table(
-    path: str | PathLike[str], form: CSVFormat = COMMAS, check: Callable[[TableFile], None] | None = None
+    path: str | PathLike[str], form: FileForm = COMMAS, check: Callable[[TableFile], None] | None = None
 ) -> Columns:
     """Return the columns of a file by name, in the file's order; errors as in ``open_table``.
 
@@ -131,7 +137,8 @@ def whole(
         types = tables[0].types()
         return {name: types[name] for name in single(tables[0].header)}
     if isinstance(tables[0], CSVFile):
-        return dict(joined(batches))
+        places = Places.joined([next(iter(batch.values())).places for batch in batches if batch])
+        return {name: Texts(places, cells.column) for name, cells in batches[0].items()}
     stacked = import_module("pyarrow").chunked_array
     return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
 
@@ -146,13 +153,13 @@ def batches_of(
             yield batch, None if share is None else (sum(sizes[:place]) + sizes[place] * share) / max(sum(sizes), 1)
 
 
-def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSVFormat:
+def guess_format(path: str | PathLike[str], separator: str | None = None) -> FileForm:
     """Return how a CSV file seems to be written, for a draft of a schema; a separator that is given stays.
 
     It reads the whole file: text that is not UTF-8 is taken for Windows-1252. A pipe or device is not read.
     """
     if is_parquet(path) or not os.path.isfile(path):
-        return CSVFormat(separator or COMMAS.separator)
+        return FileForm(separator or COMMAS.separator)
     with open(path, "rb") as packed:
         file = unpacked(packed, str(path))
         lines, encoding = [file.readline(LONGEST_LINE) for _ in range(LINES)], "utf-8"
@@ -171,7 +178,7 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> CSV
         width = widths[0] if widths else 0
         return (widths.count(width) / len(widths) if width > 1 else 0.0, width)
 
-    return CSVFormat(separator or max(SEPARATORS, key=fit), encoding)
+    return FileForm(separator or max(SEPARATORS, key=fit), encoding)
 
 
 def places_of(names: Iterable[str]) -> dict[str, list[int]]:

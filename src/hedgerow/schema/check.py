@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import shown
-from hedgerow.reading.cells import CategoryReader, Cells, known_key
+from hedgerow.reading.cells import Cells, category_reader, known_key
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Feature, Numeric, Value
@@ -113,7 +113,7 @@ class _Tally:
         self.range = feature if isinstance(feature, Numeric) else None
         self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
-        self._reader = CategoryReader(self.values, missing)
+        self._reader = category_reader(self.values, tuple(missing))
         texts = [value for value in self.values if spellings and isinstance(known_key(value), str)]
         counts = Counter(map(_fold, texts))
         self._folds = {fold: value for value in texts if (fold := _fold(value)) and counts[fold] == 1}

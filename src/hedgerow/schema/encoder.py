@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import lazy
-from hedgerow.compiled import for_each
+from hedgerow.arrays import for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.limits import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, numbers
+from hedgerow.files import Allowance
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, TextCodes
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
-from hedgerow.reading.text_cells import Texts
+from hedgerow.reading.text_cells import CodedTexts, Texts, numbers_of
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
 
@@ -27,6 +26,7 @@ BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 BLOCK_VALUES = 1 << 20  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
+FIRST: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 NO_NUMBERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
 SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
 MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
@@ -67,12 +67,12 @@ class Encoder:
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
-        self._markers = PLAIN.markers(schema.missing)
         self._readers = [
             CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
             for feature in schema.features.values()
         ]
         self._classes = CategoryReader(schema.classes, schema.missing)
+        self._text_codes = TextCodes([reader for reader in self._readers if reader is not None])
 
     @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
@@ -157,42 +157,66 @@ class _Pass:
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
         self._encoder, self._columns = encoder, columns
         self._codes = [None if reader is None else reader.cached() for reader in encoder._readers]
+        features, missing = encoder.schema.features.values(), encoder.schema.missing
+        self._forms = [feature.number_format if isinstance(feature, Numeric) else PLAIN for feature in features]
+        self._markers = {form: form.markers(missing) for form in self._forms}
         self._own = [
-            feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
-            for feature in encoder.schema.features.values()
-        ]
+            feature.reader(missing) if isinstance(feature, Numeric) and feature.reads_text and form == PLAIN else None
+            for feature, form in zip(features, self._forms, strict=True)
+        ]  # of dates, which are no numbers
         read = range(len(columns.names)) if reads is None else reads
         none = {i: columns.cells(i, 0, 0) for i in read}
         self._objects = [
             i for i in read if not isinstance(none[i], Texts) and none[i].dtype.kind not in MACHINE_NUMBERS
         ]
-        together = [i for i in read if columns.matrix is not None and self._own[i] is None and self._codes[i] is None]
+        plain = {i for i in read if self._own[i] is None and self._codes[i] is None}
+        together = [i for i in sorted(plain) if columns.matrix is not None and self._forms[i] == PLAIN]
         self._together = np.array(together, dtype=np.int64)
-        self._single = sorted({*read} - {*self._objects, *together})
+        text = {i for i in read if isinstance(none[i], Texts) and not isinstance(none[i], CodedTexts)}
+        self._numbers = [i for i in read if i in text & plain]
+        self._categories = [i for i in read if i in text and self._codes[i] is not None]
+        self._single = sorted({*read} - {*self._objects, *together, *self._numbers, *self._categories})
         self.n_parallel = len(none) - len(self._objects)
         self._reading_objects = Lock()
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
+        self._place = np.cumsum([0, *(codes is not None for codes in self._codes)])  # among columns of categories
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
                 self._encode(self._objects, first, last, codes)
         self._encode(self._single, first, last, codes)
+        for features, cells in self._of_one_table(self._numbers, first, last):
+            form, targets = self._forms[features[0]], np.array(features, dtype=np.int64)
+            values = numbers_of(cells, form.number, form.decimal, form.thousands)
+            self._bin(values, np.arange(len(cells)), targets, codes, self._markers[form])
+        for features, cells in self._of_one_table(self._categories, first, last):
+            rules: Any = [self._codes[i] for i in features]
+            self._encoder._text_codes.write(cells, [self._place[i] for i in features], features, codes, rules)
         if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
                 block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
-            self._bin(block, self._together, self._together, codes, self._encoder._markers)
+            self._bin(block, self._together, self._together, codes, self._markers[PLAIN])
+
+    def _of_one_table(self, features: Sequence[int], first: int, last: int) -> Iterator[tuple[list[int], list[Texts]]]:
+        """Yield the features whose cells are in the same places of text, and of one format, and these cells."""
+        tables: dict[Any, dict[int, Texts]] = {}
+        for i in features:
+            cells: Any = self._columns.cells(i, first, last)
+            tables.setdefault((id(cells.places), self._forms[i]), {})[i] = cells
+        for found in tables.values():
+            yield [*found], [*found.values()]
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
             cells, own, of_values = self._columns.cells(i, first, last), self._own[i], self._codes[i]
+            form = self._forms[i]
             if of_values is not None:
                 codes[:, i] = of_values(cells)
                 continue
             # A reader of its own knows the markers.
-            values, markers = (numbers(cells), self._encoder._markers) if own is None else (own(cells), NO_NUMBERS)
-            block = np.ascontiguousarray(values).reshape(-1, 1)
-            self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes, markers)
+            values, markers = (form.numbers(cells), self._markers[form]) if own is None else (own(cells), NO_NUMBERS)
+            self._bin(values.reshape(-1, 1), FIRST, np.array([i]), codes, markers)
 
     def _bin(
         self,
@@ -205,7 +229,8 @@ class _Pass:
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
-        block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
+        block = np.ascontiguousarray(block, dtype=np.float64)
+        block = block.view() if block.flags.aligned else block.copy()
         block.flags.writeable = False
         steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
         bin_columns(block, sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
@@ -231,7 +256,7 @@ def slots_of(
         place = (edges - low[feature]) * by_unit[feature]
     slot = np.minimum(np.where(place > 0, place, 0), SLOTS - 1).astype(np.int64)
     held = np.bincount(feature * SLOTS + slot, minlength=len(counts) * SLOTS).reshape(-1, SLOTS)
-    halvings = np.array([int(most).bit_length() for most in held.max(axis=1)], dtype=np.int64)
+    halvings = np.frexp(held.max(axis=1))[1].astype(np.int64)  # how many bits the largest number has
     return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 

@@ -18,6 +18,7 @@ from hedgerow.reading.cells import (
     CategoryReader,
     Cells,
     as_objects,
+    category_reader,
     count_values,
     known_key,
     numbers,
@@ -86,7 +87,7 @@ def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> 
             number[type(plain), None if plain != plain else plain] += 1
         cells = object_array((cell for _, cell in number), len(number))
         counts = np.array([*number.values()], dtype=np.int64)
-    plain_numbers, absent = numbers(cells), CategoryReader((), missing)
+    plain_numbers, absent = numbers(cells), category_reader((), tuple(missing))
     there = ~np.isin(plain_numbers, NumberFormat().markers(missing))
     odd = np.flatnonzero(np.isnan(plain_numbers))  # a number that is no marker is not missing
     there[odd] = absent.codes(cells[odd]) != absent.missing

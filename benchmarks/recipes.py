@@ -22,11 +22,11 @@ import numpy as np
 
 import hedgerow as hr
 from accuracy import TASKS, auc, load
-from hedgerow import survey
 from hedgerow.additive import estimate, plan
 from hedgerow.additive import round as round_
 from hedgerow.additive.estimate import Prior, Visits
 from hedgerow.additive.losses import Logistic
+from hedgerow.curator import survey
 from hedgerow.systems import hedgerow
 
 Drawn = tuple[hr.Schema, dict[str, Any], Any]

@@ -48,14 +48,14 @@ class _Loader(importlib.abc.Loader):
         if self.path.name != "kernels.py":
             exec(code, vars(module))
             return
-        import hedgerow.compiled
+        import hedgerow.arrays
 
-        kept = hedgerow.compiled.compiled
-        hedgerow.compiled.compiled = _compiler(kept, changed_kernels(self.path.read_text(), self.source))
+        kept = hedgerow.arrays.compiled
+        hedgerow.arrays.compiled = _compiler(kept, changed_kernels(self.path.read_text(), self.source))
         try:
             exec(code, vars(module))
         finally:
-            hedgerow.compiled.compiled = kept
+            hedgerow.arrays.compiled = kept
 
 
 def _compiler(kept: Callable[..., Any], changed: frozenset[str]) -> Callable[..., Any]:

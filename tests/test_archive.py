@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
+from hedgerow.export.archive import read_archive, write_archive
 
 DOCUMENT = {"format": 1, "names": ["Zürich", "b"], "share": 0.1, "none": None}
 ARRAYS = {

@@ -16,7 +16,7 @@ import hedgerow
 SAYS = "hedgerow cannot keep its compiled code on disk"
 
 KERNEL = """
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 
 @compiled

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
+from hedgerow.curator.released_warnings import ClassEvidence, class_warnings, column_warnings
+from hedgerow.curator.survey import fine_encoder
 from hedgerow.schema import Encoder
-from hedgerow.survey import fine_encoder
 
 SCHEMA = hr.Schema(
     {"age": hr.Numeric(18, 90), "cost": hr.Numeric(0, 5000), "sex": hr.Categorical(["f", "m"])}, ["no", "yes"]

@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 import hedgerow as hr
-from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
+from hedgerow.export.archive import read_archive, write_archive
 from hedgerow.export.form import importances
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.accounting import event_to_dict

@@ -108,7 +108,7 @@ FREE = {
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
     "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }
-METHODS = {"warnings_of", "for_learner", "spent", "total"}
+METHODS = {"warnings_of", "for_learner", "evidence", "spent", "total"}
 
 
 def vote(codes, margins):

@@ -27,17 +27,17 @@ def test_there_are_kernels():
 def test_a_kernel_file_imports_no_other_part_of_the_library(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hedgerow"):
-            assert node.module == "hedgerow.compiled"
+            assert node.module == "hedgerow.arrays"
 
 
 def test_only_kernel_files_compile():
     for path in SOURCE.rglob("*.py"):
-        if path.name not in ("kernels.py", "compiled.py"):
+        if path.name not in ("kernels.py", "arrays.py"):
             names = [
                 node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
             ]
             imported = [f"{getattr(node, 'module', '')}.{each.name}" for node in names for each in node.names]
-            assert not [name for name in imported if "numba" in name or name == "hedgerow.compiled.compiled"], path
+            assert not [name for name in imported if "numba" in name or name == "hedgerow.arrays.compiled"], path
 
 
 def run(code: str, **environment: str) -> str:

@@ -16,12 +16,11 @@ import pytest
 from helpers import n_leaves
 
 import hedgerow as hr
-from hedgerow.archive import read_archive, read_document, write_archive
 from hedgerow.audit import check_model
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import ConfigurationError, FileFormatError, SchemaError
-from hedgerow.files import OVERHEAD
-from hedgerow.limits import DEEPEST_EVENT, LARGEST_CARD, LARGEST_MODEL, MOST_EVENTS, MOST_MEMBERS, Allowance
+from hedgerow.export.archive import read_archive, read_document, write_archive
+from hedgerow.files import DEEPEST_EVENT, LARGEST_CARD, LARGEST_MODEL, MOST_EVENTS, MOST_MEMBERS, OVERHEAD, Allowance
 from hedgerow.privacy.accounting import Gaussian, PerRecordAssignment, Pure, Sequence, event_from_dict, event_to_dict
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta

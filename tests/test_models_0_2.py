@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
+from hedgerow.export.archive import read_archive, write_archive
 
 FOLDER = Path(__file__).parent / "fixtures" / "models-0.2.0"
 SAID = json.loads((FOLDER / "predictions.json").read_text("utf-8"))

@@ -56,6 +56,7 @@ def objects(schema, records, tmp_path_factory):
         regressor = hr.HedgerowRegressor(schema=number).fit(X, outcome)
         search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=schema), {"max_depth": [1, 2]}).fit(X, y)
         card = hr.evaluate(fitted[0], X, y, epsilon=1.0)
+        by_group = hr.evaluate(fitted[0], X, y, epsilon=1.0, by=schema.names[1])
         regression_card = hr.evaluate(regressor, X, outcome, epsilon=1.0)
         seen = hr.private_schema({"a": np.arange(400) % 90}, epsilon=1.0, numeric=["a"], classes=["ill", "well"])
     for book in (ledger, stored):
@@ -69,8 +70,8 @@ def objects(schema, records, tmp_path_factory):
     broken = replace(fitted[0].certificate_, event=many, warnings=(LONG,) * 9, seeded=True, records_per_person=4)
     return [
         *models, *fitted, regressor, search, card, card.roc_curve(schema.classes[0]), card.calibration(schema.classes[0]),
-        regression_card, regression_card.calibration(), seen, *seen.ranges_.values(), curator, *curator.questions, ledger,
-        *ledger.entries, store, stored, *stored.entries, schema, *schema.features.values(), number, hr.Boolean(),
+        by_group, regression_card, regression_card.calibration(), seen, *seen.ranges_.values(), curator, *curator.questions,
+        ledger, *ledger.entries, store, stored, *stored.entries, schema, *schema.features.values(), number, hr.Boolean(),
         hr.Date("2020-01-01", "2030-01-01", [f"202{i}-0{j}-01" for i in range(10) for j in range(2, 10)]),
         hr.Integer(0, 10**6, list(range(1, 5000))), hr.hold_out(X, y), hr.plan(schema, records=400, epsilon=1.0),
         *hr.list_systems(), hr.Records.from_batches(lambda: [X], label="none"), fitted[0].explain(X), fitted[1].explain(X),

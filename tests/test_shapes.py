@@ -9,9 +9,9 @@ import pytest
 from helpers import Told, make_table
 
 from hedgerow.arrays import check_shape
+from hedgerow.curator.survey import Ones
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, Randomness
 from hedgerow.scores import Gini, multiway
-from hedgerow.survey import Ones
 from hedgerow.table import MemoryTable, Sums
 from hedgerow.trees import Forest
 from hedgerow.trees.boosting import Lookup, MadaBoost

@@ -27,7 +27,7 @@ def test_the_rest():
 HANGS = """
 import numpy as np
 import pytest
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 @compiled
 def turn(state):

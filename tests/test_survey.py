@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.additive.plan import BUDGET_UNITS, MAX_BINS, AdditivePlan
 from hedgerow.curator import Queryable, Round
+from hedgerow.curator.survey import FINE, Survey, by_width_and_mass, fine_cuts, fine_encoder, too_few
 from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
-from hedgerow.survey import FINE, Survey, by_width_and_mass, fine_cuts, fine_encoder, too_few
 from hedgerow.systems.hedgerow import RULES
 from hedgerow.table import MemoryTable
 

@@ -10,11 +10,7 @@ from helpers import make_table
 
 import hedgerow as hr
 from hedgerow.curator import Queryable
-from hedgerow.errors import FileFormatError
-from hedgerow.mechanisms import Budget, Randomness
-from hedgerow.privacy.accounting import cost
-from hedgerow.schema import Encoder
-from hedgerow.survey import (
+from hedgerow.curator.survey import (
     FINE,
     Ones,
     OnesByClass,
@@ -26,6 +22,10 @@ from hedgerow.survey import (
     merged_to_arrays,
     one_at_most,
 )
+from hedgerow.errors import FileFormatError
+from hedgerow.mechanisms import Budget, Randomness
+from hedgerow.privacy.accounting import cost
+from hedgerow.schema import Encoder
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 8), "b": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 HALF = Fraction(1, 2)
@@ -89,7 +89,8 @@ def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_fo
     least = (Budget(Fraction(1)) * HALF).noise().quantile(1 / FINE)
     seen = []
     monkeypatch.setattr(
-        "hedgerow.survey.by_width_and_mass", lambda clear, *rest: seen.append(clear) or np.zeros(len(clear), np.int64)
+        "hedgerow.curator.survey.by_width_and_mass",
+        lambda clear, *rest: seen.append(clear) or np.zeros(len(clear), np.int64),
     )
 
     class Asked:
@@ -184,7 +185,8 @@ def test_widths_are_those_of_the_schemas_range_also_where_it_passes_the_largest_
     )
     widths = []
     monkeypatch.setattr(
-        "hedgerow.survey.by_width_and_mass", lambda clear, of, *rest: widths.append(of) or np.zeros(len(of), np.int64)
+        "hedgerow.curator.survey.by_width_and_mass",
+        lambda clear, of, *rest: widths.append(of) or np.zeros(len(of), np.int64),
     )
     counts = {feature: np.zeros(codes, dtype=np.int64) for feature, codes in enumerate(encoder.n_codes.tolist())}
     Survey(Budget(Fraction(1)), encoder).merged(counts, 4)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         ConfusionMatrixDisplay as ConfusionMatrixDisplay,
         ExplanationDisplay as ExplanationDisplay,
         FeatureDisplay as FeatureDisplay,
+        GroupsDisplay as GroupsDisplay,
         ImportancesDisplay as ImportancesDisplay,
         PredictionErrorDisplay as PredictionErrorDisplay,
         ResidualDisplay as ResidualDisplay,
@@ -69,7 +70,7 @@ __version__ = "0.3.0"
 
 _PACKAGES = ("audit", "datasets", "engines", "plots")
 _NAMES = {
-    "hedgerow.analysis": "FitPlan HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "
+    "hedgerow.analysis": "FitPlan GroupCards HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "
     "plan private_schema",
     "hedgerow.curator": "Curator",
     "hedgerow.engines.records": "Records",
@@ -80,7 +81,7 @@ _NAMES = {
     "hedgerow.ledgers.ledger": "Ledger",
     "hedgerow.ledgers.store": "LedgerStore",
     "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
-    "FeatureDisplay ImportancesDisplay PredictionErrorDisplay "
+    "FeatureDisplay GroupsDisplay ImportancesDisplay PredictionErrorDisplay "
     "ROCDisplay ResidualDisplay",
     "hedgerow.privacy.certificate": "Certificate",
     "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",

@@ -19,9 +19,6 @@ No exception here is ever raised because of what a record holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 LONGEST_SHOWN = 200
 
 
@@ -88,15 +85,3 @@ def shown(value: object) -> str:
     except ValueError:
         return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
-
-
-@contextmanager
-def without_sizes() -> Iterator[None]:
-    """Raise a lack of memory as an error that names no sizes: numpy's names the shape of an array."""
-    try:
-        yield
-    except MemoryError:
-        raise MemoryError(
-            "there is not enough memory, so this operation ends; what was charged for it stays charged. Free some, or read "
-            "the records by hr.Records with a smaller memory=."
-        ) from None

@@ -13,10 +13,10 @@ import hedgerow as hr
 from hedgerow.additive import kernels
 from hedgerow.additive.losses import EXPONENTIALS, Logistic, uncalibrated
 from hedgerow.curator import Cut, Queryable, Splits, cells_of
+from hedgerow.curator.survey import Ones
 from hedgerow.export import Softmax
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
 from hedgerow.parameters import UNIT, VOTE_STEPS
-from hedgerow.survey import Ones
 from hedgerow.table import Layout, MemoryTable, Sums
 
 margins_of = st.integers(-40 * VOTE_STEPS, 40 * VOTE_STEPS)
@@ -467,8 +467,8 @@ def test_blocks_and_threads_leave_a_seeded_model_as_it_is(n_classes, delta, monk
     for cells in (1, 64, 999):  # one record at a time, and blocks that do not divide the records
         monkeypatch.setattr("hedgerow.table.memory.BLOCK_CELLS", cells)
         assert fitted() == whole
-    monkeypatch.setattr("hedgerow.compiled.available_threads", lambda: 3)
-    monkeypatch.setattr("hedgerow.compiled.FEW_ROWS", 10)
+    monkeypatch.setattr("hedgerow.arrays.available_threads", lambda: 3)
+    monkeypatch.setattr("hedgerow.arrays.FEW_ROWS", 10)
     assert fitted() == whole
 
 

@@ -13,12 +13,12 @@ from hedgerow.additive.losses import Start
 from hedgerow.additive.plan import AdditivePlan
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable
+from hedgerow.curator.survey import Ones
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.survey import Ones
 from hedgerow.systems.hedgerow import RULES
 from hedgerow.table import MemoryTable
 

@@ -14,7 +14,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_helpers import check_slopes
-from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, roc_auc_score, roc_curve
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+    roc_curve,
+)
 
 import hedgerow as hr
 from hedgerow.analysis import evaluate, private_schema
@@ -26,7 +34,7 @@ matplotlib.use("Agg")
 
 TWO = hr.Schema({"a": hr.Numeric(-3, 3), "b": hr.Numeric(-3, 3)}, classes=["no", "yes"], target="ill")
 THREE = hr.Schema({"a": hr.Numeric(-3, 3), "b": hr.Numeric(-3, 3)}, classes=[1, 2, 3], target="kind")
-FIGURES = ("accuracy", "roc_auc", "brier_score")
+FIGURES = hr.ReportCard.FIGURES
 
 
 def sample(schema, size, seed):
@@ -64,7 +72,12 @@ def raw(model, X, y):
             np.mean([roc_auc_score(hot[:, k], p[:, k]) for k in range(len(classes))]),
             ((p - hot) ** 2).sum(axis=1).mean(),
         )
-    return {"accuracy": accuracy_score(truth, p.argmax(axis=1)), "roc_auc": auc, "brier_score": brier}
+    predicted, average = p.argmax(axis=1), "binary" if len(classes) == 2 else "macro"
+    shares = {name: score(truth, predicted, average=average) for name, score in SHARES.items()}
+    return {"accuracy": accuracy_score(truth, predicted), **shares, "roc_auc": auc, "brier_score": brier}
+
+
+SHARES = {"recall": recall_score, "precision": precision_score}
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -326,10 +339,10 @@ def inside(curve, band, truth):
 
 
 def test_bands_of_curves_cover_what_the_counts_without_noise_say():
-    exact = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=1e6, random_state=0)
+    exact = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=1e6, bins=64, random_state=0)
     found, wide = {"roc": [], "calibration": []}, []
     for seed in range(24):
-        card = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=0.2, random_state=seed)
+        card = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=0.2, bins=64, random_state=seed)
         found["roc"].append(inside(card.roc_curve(), card.roc_band(), exact.roc_curve()))
         bins, true = card.calibration(), dict(zip(*exact.calibration()[:2], strict=True))
         half = card.calibration_band()

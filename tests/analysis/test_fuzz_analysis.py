@@ -11,7 +11,7 @@ from test_fuzz import cells
 
 import hedgerow as hr
 from hedgerow.analysis.ranges import reader_of
-from hedgerow.engines.values import ValueCounts
+from hedgerow.engines.encode import ValueCounts
 from hedgerow.reading.cells import object_array
 
 few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))

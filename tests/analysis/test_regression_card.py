@@ -68,7 +68,7 @@ def test_figures_are_those_of_the_records_but_for_noise_and_bins(model):
 
 
 def test_a_record_is_in_one_cell_where_it_can_be():
-    grid = ResidualGrid(-10, 30, 64)
+    grid = ResidualGrid.old(-10, 30, 64)
     rng = np.random.default_rng(0)
     outcomes, predictions = rng.uniform(-10, 30, 5000), rng.uniform(-20, 40, 5000)
     outcomes[:4], predictions[:4] = [-10, 30, -10, 30], [30, -10, -10, 30]
@@ -120,9 +120,10 @@ def test_intervals_cover_these_records_and_half_as_wide_ones_do_not(model):
 
     for name in FIGURES:
         assert sum(covered(name, card) for card in cards) >= 21
-    spread = np.std([card._figure("bias", card.counts)[0].value for card in cards])
+    core = cards[0]._core.ravel()  # of these cells: which others show records varies, too
+    spread = np.std([card._figure("bias", np.where(core, card.counts, 0))[0].value for card in cards])
     low, high = cards[0].interval("bias", sampling=False)
-    figure, _ = cards[0]._figure("bias", cards[0].counts)
+    figure, _ = cards[0]._bounded("bias", 0.95)
     half = (high - low - (figure.high - figure.low)) / 2
     assert 1.5 * spread < half < 2.6 * spread
 
@@ -159,7 +160,7 @@ def test_a_card_with_too_few_records_says_nothing(model):
     assert card.interval("bias") == (-100, 100)
     assert card.interval("r2")[0] == -np.inf
     assert json.dumps(card.to_dict(), allow_nan=False)
-    assert np.isinf(model.predict_interval(sample(5, 4)[0], 0.9, card=card)).all()
+    assert np.array_equal(model.predict_interval(sample(5, 4)[0], 0.9, card=card), [[0, 100]] * 5)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
@@ -200,17 +201,17 @@ def test_intervals_by_prediction_have_reaches_of_their_own(model):
     assert np.mean((low <= y) & (y <= high)) > 0.9
 
 
-def test_intervals_are_open_where_the_range_ends(model, monkeypatch):
+def test_intervals_end_where_the_range_ends(model, monkeypatch):
     """An outcome is clipped to the range, so an end of it is any outcome beyond."""
     card, X = evaluate(model, *sample(5000, 6), epsilon=10, random_state=0), sample(1000, 7)[0]
     center = model.predict(X)
     for reach in (center, np.full(1000, 70.0), card.reach(center, 0.9)):  # of which the first ends just there
         monkeypatch.setattr(type(card), "reach", lambda *_, reach=reach, **__: reach)
         low, high = model.predict_interval(X, 0.9, card=card).T
-        assert np.isneginf(low).any()
-        assert np.isposinf(high).any() or reach.max() < 70
-        assert np.array_equal(low, np.where(center - reach <= 0, -np.inf, center - reach))
-        assert np.array_equal(high, np.where(center + reach >= 100, np.inf, center + reach))
+        assert (low == 0).any()
+        assert (high == 100).any() or reach.max() < 70
+        assert np.array_equal(low, np.maximum(center - reach, 0))
+        assert np.array_equal(high, np.minimum(center + reach, 100))
 
 
 def test_a_card_is_of_one_model_and_of_single_records(model):
@@ -246,8 +247,20 @@ def test_files_hold_the_card(model):
     assert str(again) == str(card)
     assert np.array_equal(again.counts, card.counts)
     assert again.interval("r2") == card.interval("r2")
-    for wrong in ({"bins": 63}, {"counts": [1.0]}, {"deviation": 0}, {"outcome": [1, 1]}):
-        with pytest.raises(ValueError, match="no counts"):
+    ends = values["predictions"]
+    for wrong in (
+        {"bins": 63},
+        {"counts": [1.0]},
+        {"deviation": 0},
+        {"outcome": [1, 1]},
+        {"predictions": ends[::-1]},
+        {"predictions": [*ends[:-1], 101.0]},
+        {"predictions": ends[:-1]},
+        {"centers": [np.nan] * (len(ends) - 1)},
+        {"variances": [-1.0] * (len(ends) - 1)},
+        {"variances": [np.nan] * (len(ends) - 1)},
+    ):
+        with pytest.raises(ValueError, match=r"no (counts|bins)"):
             hr.RegressionCard.from_dict({**values, **wrong})
 
 
@@ -295,3 +308,56 @@ def test_rounded_normal_noise_is_below_a_normal_of_a_quarter_more_variance(sigma
     for tilt in np.linspace(0.05, 8, 60) / max(sigma, 0.5):
         moment = logsumexp(tilt * outcomes, b=law)
         assert moment <= tilt**2 * (noise.deviation**2 + 0.25) / 2 + 1e-12
+
+
+@pytest.fixture(scope="module")
+def heavy():
+    """A model of a lognormal outcome in a range that is far wider, 5000 further records, and the figures of these."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(15_000, 2))
+    y = np.clip(rng.lognormal(1 + X[:, 0] + X[:, 1], 1.0), 0, 1000)
+    schema = SCHEMA.replace(outcome=hr.Numeric(0, 1000))
+    model = hr.HedgerowRegressor(epsilon=3, schema=schema, random_state=0).fit(X[:10_000], y[:10_000])
+    X, y = X[10_000:], y[10_000:]
+    p = model.predict(X)
+    truth = {"rmse": mean_squared_error(y, p) ** 0.5, "mae": mean_absolute_error(y, p), "r2": r2_score(y, p)}
+    return model, X, y, {**truth, "bias": float((y - p).mean())}
+
+
+@pytest.mark.filterwarnings("ignore:nearly all outcomes")
+def test_a_heavy_tail_is_estimated_and_bounded(heavy):
+    model, X, y, truth = heavy
+    cards = [evaluate(model, X, y, epsilon=1, random_state=seed) for seed in range(16)]
+    for name in FIGURES:
+        values = np.array([card.figure(name).value for card in cards])
+        assert np.mean(np.abs(values / truth[name] - 1)) < {"r2": 0.4, "bias": 0.45}.get(name, 0.25), name
+        ends = np.array([card.interval(name, sampling=False) for card in cards])
+        assert np.isfinite(ends).all()
+        assert np.mean((ends[:, 0] <= truth[name]) & (truth[name] <= ends[:, 1])) > 0.9
+    # What the noise hides is not left out.
+    cut = [card._figure("mse", np.where(card._core.ravel(), card.counts, 0))[0].value ** 0.5 for card in cards]
+    assert np.mean(cut) < 0.92 * truth["rmse"]
+    assert np.mean([card.rmse for card in cards]) > 0.95 * truth["rmse"]
+
+
+@pytest.mark.filterwarnings("ignore:nearly all outcomes")
+def test_the_bound_of_a_tail_needs_the_noise_of_its_cells(heavy):
+    model, X, y, _ = heavy
+    held, planted = [], []
+    for seed in range(40):
+        card = evaluate(model, X[:600], y[:600], epsilon=0.5, random_state=seed)
+        rmse = np.sqrt(np.mean((y[:600] - model.predict(X[:600])) ** 2))
+        for found, one in ((held, card), (planted, replace(card, deviation=card.deviation / 8))):
+            low, high = one.interval("rmse", sampling=False)
+            found.append(low <= rmse <= high)
+    assert np.mean(held) > 0.9
+    assert np.mean(planted) < np.mean(held)
+
+
+def test_what_is_not_bounded_has_no_value(model):
+    card = evaluate(model, *sample(20, 3), epsilon=0.1, random_state=0)
+    for name in FIGURES:
+        assert np.isnan(card.figure(name).value)
+        assert card.to_dict()["figures"][name]["value"] is None
+    assert card.too_few
+    assert [line.split()[1] for line in str(card).splitlines() if line.startswith("  r2")] == ["-"]

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from hedgerow.analysis.card import ScoreGrid
+from hedgerow.analysis.classification_card import ScoreGrid
 
-TWO, THREE = ScoreGrid(2, 4), ScoreGrid(3, 4)
+CUTS = (1 / (1 + math.exp(3.5)), 0.5, 1 / (1 + math.exp(-3.5)))
+TWO, THREE = ScoreGrid(2, (CUTS,)), ScoreGrid(3, (CUTS,) * 3)
 
 
 def chance(odds):
     return 1 / (1 + np.exp(-np.array(odds)))
 
 
-def test_bins_are_of_equal_width_in_log_odds_up_to_seven():
-    grid = ScoreGrid(2, 4)
-    np.testing.assert_allclose(grid.inner, chance([-3.5, 0, 3.5]), rtol=1e-12)
-    lower, upper = grid.ends
-    np.testing.assert_array_equal(lower, [0, *grid.inner])
-    np.testing.assert_array_equal(upper, [*grid.inner, 1])
+def test_cards_of_version_0_3_have_bins_of_equal_width_in_log_odds_up_to_seven():
+    for classes, grid in ((["a", "b"], TWO), (["a", "b", "c"], THREE)):
+        old = ScoreGrid.from_dict({"classes": classes, "bins": 4})
+        np.testing.assert_allclose(old.cuts, grid.cuts, rtol=1e-12)
+    lower, upper = TWO.ends(1)
+    np.testing.assert_array_equal(lower, [0, *CUTS])
+    np.testing.assert_array_equal(upper, [*CUTS, 1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"bins": 3},
+        {"bins": 0},
+        {"cuts": []},
+        {"cuts": [[0.2]]},  # without 1/2 a bin does not tell the predicted class
+        {"cuts": [[0.5, 0.5]]},
+        {"cuts": [[0.0, 0.5]]},
+        {"cuts": [[0.5, float("nan")]]},
+        {"cuts": [[0.5], [0.5]]},
+        {"cuts": [np.linspace(0, 1, 1027)[1:-1]]},
+    ],
+)
+def test_a_file_with_other_bins_is_refused(wrong):
+    with pytest.raises(ValueError, match="no bins"):
+        ScoreGrid.from_dict({"classes": ["a", "b"], **wrong})
 
 
 @pytest.mark.parametrize(("grid", "histograms", "codes"), [(TWO, 1, [8]), (THREE, 4, [9, 8, 8, 8])])
@@ -68,3 +91,10 @@ def test_counts_of_more_classes():
         start = 9 + 8 * k
         assert others.tolist() == list(range(start, start + 4))
         assert own.tolist() == list(range(start + 4, start + 8))
+
+
+def test_the_first_class_has_the_bins_of_the_second_turned_around():
+    grid = ScoreGrid(2, ((0.1, 0.5, 0.7),))
+    for own, turned in zip(grid.ends(0), grid.ends(1)[::-1], strict=True):
+        np.testing.assert_allclose(own, 1 - turned[::-1])
+    assert grid.predicted.tolist() == [0, 0, 1, 1]

@@ -30,7 +30,7 @@ SCHEMA = hr.Schema({f"f{i}": hr.Categorical(["a", "b"]) for i in range(2)}, clas
 
 @pytest.fixture(autouse=True)
 def codes_as_they_are(monkeypatch):
-    monkeypatch.setattr("hedgerow.survey.Encoder", Codes)
+    monkeypatch.setattr("hedgerow.curator.survey.Encoder", Codes)
 
 
 @pytest.fixture(autouse=True)
@@ -334,7 +334,7 @@ def test_noise_for_a_quarter_of_what_a_record_adds_is_caught(monkeypatch):
 
 @pytest.fixture
 def encoders_as_they_are(monkeypatch):
-    from hedgerow import survey
+    from hedgerow.curator import survey
     from hedgerow.schema import Encoder
 
     monkeypatch.setattr(survey, "Encoder", Encoder)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.archive import read_archive, write_archive
 from hedgerow.audit import check_model
 from hedgerow.errors import FileFormatError, PrivacyLeakWarning
+from hedgerow.export.archive import read_archive, write_archive
 from hedgerow.systems.registry import system_class
 
 rng = np.random.default_rng(0)
@@ -281,3 +281,56 @@ def test_what_is_no_model_is_not_checked(tmp_path):
     (tmp_path / "model").write_bytes(b"nothing")
     with pytest.raises(FileFormatError):
         check_model(tmp_path / "model")
+
+
+def swapped(path, precise, claimed):
+    """Write the file of a model with the parameters and the certificate of another fit."""
+    precise.save(path)
+    document, members = read_archive(path)
+    other = path.with_name("other")
+    claimed.save(other)
+    theirs, _ = read_archive(other)
+    document.update(parameters=theirs["parameters"], certificate=theirs["certificate"])
+    write_archive(path, document, dict(members))
+    return check_model(path)
+
+
+RECORDS = 4000
+WIDE = np.c_[rng.uniform(0, 1, RECORDS), rng.integers(0, 3, RECORDS)].astype(object)
+TOLD = {  # systems whose arrays tell the scale of the noise, and what is said
+    "hedgerow": "the noise of the rounds costs",
+    "hedgerow-regressor": "the noise of the rounds costs",
+    "forest": "counts of leaves are near zero",
+    "dp-adaboost": "counts of leaves are near zero",
+    "dt-diff": "counts of cells are near zero",
+}
+
+
+def large(name, epsilon, **settings):
+    y = np.where(WIDE[:, 0].astype(float) > 0.5, "yes", "no")
+    schema, y = (SCHEMA.replace(outcome=hr.Numeric(0, 1)), WIDE[:, 0]) if "regressor" in name else (SCHEMA, y)
+    if name == "forest":
+        settings = {"n_estimators": 8, "max_depth": 8}
+    return system_class(name)(epsilon=epsilon, schema=schema, **settings).fit(WIDE, y)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_model_of_more_budget_under_the_certificate_of_less_is_found(name, tmp_path):
+    precise, claimed = large(name, 8.0), large(name, 1.0)
+    assert check_model(precise) == check_model(claimed) == []
+    assert TOLD[name] in words(swapped(tmp_path / "m", precise, claimed))
+
+
+def test_noise_that_the_file_states_larger_than_it_was_is_found(tmp_path):
+    def change(document, arrays):
+        arrays["terms"] = arrays["terms"] * [1, 1, 1, 8]
+
+    model = large("hedgerow", 1.0, n_estimators=30)
+    assert check_model(model) == []
+    assert "for the noise that the model states" in rewritten(model, tmp_path / "m", change)
+
+
+def test_more_bins_than_planned_are_found(tmp_path):
+    y = np.where(WIDE[:, 0].astype(float) > 0.5, "yes", "no")
+    many, few = (system_class("hedgerow")(epsilon=1.0, schema=SCHEMA, max_bins=bins).fit(WIDE, y) for bins in (40, 8))
+    assert "but the plan merges them to at most 8" in words(swapped(tmp_path / "m", many, few))

@@ -20,8 +20,7 @@ from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
 from hedgerow.table import ClassCounts, MemoryTable
 from hedgerow.trees import Recipe
-from hedgerow.trees.forest import ForestPlan
-from hedgerow.trees.grower import Layer
+from hedgerow.trees.forest import ForestPlan, Layer
 from hedgerow.trees.parts import NoisyCounts, SelectTest
 
 NUMBER = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])

@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.findings import Finding
+from hedgerow.audit.scales import UNTOLD
 from hedgerow.cli.audit import write_page
 
 PUBLISHED = ("audit", "--system", "pfdpdt", "--variant", "published", "--pair", "pure-node", "--runs", "200")
@@ -138,6 +139,7 @@ def test_json_and_page_of_a_model_say_what_was_checked(run, train, folder):
         "claim": "epsilon 1, delta 0, add-remove",
         "checked by": f"hedgerow {hr.__version__}",
         "verdict": "nothing unexplained found",
+        "not told": UNTOLD,
     }
     assert document == {"model": about, "findings": [], "refuted": 0}
     page = (folder / "p.html").read_text("utf-8")

@@ -153,10 +153,18 @@ def test_out_is_written_and_replaced_only_by_force(draft, tmp_path, is_refused):
     is_refused(draft("--out", "s.csv", "--force"), 2, "a file that this command reads")
 
 
-def test_training_with_a_draft_warns_and_taints(draft, run, tmp_path):
+def test_training_with_a_draft_is_refused_or_taints(draft, run, tmp_path, is_refused):
     draft("--out", "s.toml", "--missing", "?")
     options = ["--schema", "s.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow", "--force"]
-    result = run("train", "s.csv", *options)
+    booked = ["--ledger", "budgets.db", "--dataset", "people"]
+    ledger = hr.LedgerStore("budgets.db").create("people", epsilon=4)
+    for command in (["train", "s.csv", *options], ["search", "s.csv", *options, "--try", "max_depth=1,2"]):
+        refused = run(*command, *booked)
+        is_refused(refused, 2, "'name', 'age', 'job', 'grade', 'classes'. Replace or confirm each")
+        assert "pass --allow-inferred" in " ".join(refused.stderr.split())
+    assert ledger.entries == ()
+    assert not (tmp_path / "m.hedgerow").exists()
+    result = run("train", "s.csv", *options, "--allow-inferred")
     assert result.exit_code == 0, result.output
     [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
     assert "no guarantee" in warning
@@ -172,14 +180,13 @@ def test_training_with_a_draft_warns_and_taints(draft, run, tmp_path):
     assert "holds      yes" in result.stdout
 
 
-def test_one_entry_left(draft, run, tmp_path):
+def test_one_entry_left(draft, run, tmp_path, is_refused):
     lines = draft("--missing", "?").stdout.splitlines()
     last = max(place for place, line in enumerate(lines) if line == 'origin = "inferred"')
     kept = [line for place, line in enumerate(lines) if "origin =" not in line or place == last]
     (tmp_path / "s.toml").write_text("\n".join(kept))
     result = run("train", "s.csv", "--schema", "s.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow")
-    assert "off the data in 'grade'." in result.stderr
-    assert "holds      NO" in result.stdout
+    is_refused(result, 2, "off the data in 'grade'.")
 
 
 def test_many_values_few_whole_numbers_and_nothing(draft, tmp_path):

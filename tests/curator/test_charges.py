@@ -22,11 +22,11 @@ from hedgerow.curator import (
     Splits,
 )
 from hedgerow.curator.rounds import check_cuts
+from hedgerow.curator.survey import Ones
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.scores import Gini, Majority, Max, Specializations, multiway
-from hedgerow.survey import Ones
 from hedgerow.table import CellCounts, ClassCounts, Histogram, MemoryTable, Sizes
 
 RECORDS = [(a, b, (a + b) % 3) for a in (0, 1) for b in (0, 1, 2) for _ in range(2 + a)]

@@ -10,10 +10,10 @@ import pytest
 from helpers import make_table
 
 from hedgerow.curator import CompareMinorities, Nodes, Queryable, SelectLabels, SelectSpecializations, SelectTests
+from hedgerow.curator.survey import Ones
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.scores import Majority, Max, Specializations, multiway
-from hedgerow.survey import Ones
 from hedgerow.table import CellCounts, ClassCounts, Histogram, MemoryTable, Sizes
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]

@@ -20,7 +20,7 @@ from whole_analysis import asked
 
 import hedgerow as hr
 from hedgerow.engines import store
-from hedgerow.engines.values import ValueCounts
+from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.reading.persons import Groups
 from hedgerow.schema import Encoder

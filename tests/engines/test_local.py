@@ -12,7 +12,7 @@ from full_disks import full_disk
 from interruption import at_every_line
 
 import hedgerow as hr
-from hedgerow.compiled import for_each
+from hedgerow.arrays import for_each
 from hedgerow.engines.arrays import Spill, _OnDisk
 from hedgerow.engines.encode import check_codes
 

@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.engines import encode
-from hedgerow.engines.values import ValueCounts
+from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import Randomness
 from hedgerow.schema import Encoder
 from hedgerow.table import keep_of

@@ -11,7 +11,7 @@ from export_records import FORMS, SCHEMA, fitted, odd_records
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.archive import read_archive
+from hedgerow.export.archive import read_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 

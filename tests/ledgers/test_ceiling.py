@@ -8,8 +8,8 @@ import pytest
 from test_ledger import fit
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.ledgers.ceiling import Amount, Ceiling, Standing
-from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.accounting import FLOAT_GUARD, Gaussian, concentrated_delta
 
 TINY, THIRD = Fraction(1, 10**40), Fraction(1, 3)

@@ -17,10 +17,10 @@ from test_ledger import fit
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.files import DEEPEST_EVENT
 from hedgerow.ledgers import database
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.ledgers.database import Address, Database
-from hedgerow.limits import DEEPEST_EVENT
 from hedgerow.privacy.accounting import Pure, Sequence
 
 

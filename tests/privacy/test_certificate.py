@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, FileFormatError
-from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
+from hedgerow.files import LARGEST_INTEGER, LONGEST_WORDS
 from hedgerow.privacy.accounting import (
     BoundedRange,
     Gaussian,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import FileFormatError
-from hedgerow.limits import DEEPEST_EVENT, LARGEST_AMOUNT, LONGEST_WORDS, MOST_EVENTS, SMALLEST_AMOUNT
+from hedgerow.files import DEEPEST_EVENT, LARGEST_AMOUNT, LONGEST_WORDS, MOST_EVENTS, SMALLEST_AMOUNT
 from hedgerow.privacy.accounting import (
     Gaussian,
     OneOf,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from hedgerow.compiled import for_each
+from hedgerow.arrays import for_each
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES
 from hedgerow.papers.reproduce.fits import (

@@ -45,6 +45,7 @@ BEFORE = {
     "SECURITY.md": PEOPLE,
     "docs/architecture.md": SMALL,
     "docs/curves.md": MODEL,
+    "docs/develop/boosting.md": SMALL,
     "docs/exports.md": SMALL + "report = hr.evaluate(model, X, y, epsilon=0.5)\n",
     "docs/scaling.md": FILES,
     "docs/whole-analysis.md": PEOPLE,

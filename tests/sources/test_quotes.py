@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading import csv_file
 from hedgerow.reading.csv_file import CSVFile, FileForm
 from hedgerow.reading.table_file import unread, whole

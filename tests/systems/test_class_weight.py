@@ -13,9 +13,9 @@ from sklearn.base import clone
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.monotone import holds
-from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
+from hedgerow.export.archive import read_archive, write_archive
 from hedgerow.parameters import UNIT, VOTE_STEPS, class_weights
 
 BOTH = [hr.HedgerowClassifier, hr.ForestClassifier]

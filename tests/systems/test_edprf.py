@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import hedgerow as hr
-from hedgerow import compiled
+from hedgerow import arrays
 from hedgerow.privacy.accounting import cost
 from hedgerow.table import memory as table_module
 
@@ -132,7 +132,7 @@ def test_unseeded_fits_differ():
 
 def test_one_thread_and_many_give_the_same_model(monkeypatch):
     alone = hr.EDPRFClassifier(schema=SCHEMA, random_state=3).fit(X, Y).model_.to_arrays()
-    monkeypatch.setattr(compiled, "available_threads", lambda: 4)
+    monkeypatch.setattr(arrays, "available_threads", lambda: 4)
     monkeypatch.setattr(table_module, "MANY_RECORDS", 16)
     monkeypatch.setattr(table_module, "BLOCK_CELLS", 16)
     together = hr.EDPRFClassifier(schema=SCHEMA, random_state=3).fit(X, Y).model_.to_arrays()

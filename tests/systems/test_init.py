@@ -16,10 +16,10 @@ from sklearn.model_selection import GridSearchCV
 
 import hedgerow as hr
 from hedgerow.additive.plan import AdditivePlan
-from hedgerow.archive import read_archive, write_archive
 from hedgerow.audit import check_model
 from hedgerow.engines import local
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.export.archive import read_archive, write_archive
 from hedgerow.privacy.claim import Start, claim_in_words
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:epsilon is")

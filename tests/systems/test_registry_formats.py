@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.archive import read_archive, write_archive
+from hedgerow.export.archive import read_archive, write_archive
 
 X = {"a": np.random.default_rng(0).random(400)}
 Y = np.where(X["a"] > 0.5, "yes", "no")

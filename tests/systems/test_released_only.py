@@ -24,7 +24,7 @@ from hedgerow.systems import hedgerow, system_class
 from hedgerow.systems.cells import CellsPlan
 from hedgerow.table import Sizes
 from hedgerow.trees.boosting import BoostingPlan
-from hedgerow.trees.grower import Grower
+from hedgerow.trees.forest import Grower
 from hedgerow.trees.parts import SelectLabel
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.released_warnings import column_warnings
+from hedgerow.curator.released_warnings import column_warnings
+from hedgerow.curator.survey import fine_encoder
 from hedgerow.schema import Encoder
-from hedgerow.survey import fine_encoder
 from hedgerow.systems import system_class
 
 pytestmark = pytest.mark.filterwarnings(

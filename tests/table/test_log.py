@@ -9,7 +9,7 @@ from itertools import count, pairwise, permutations
 import numpy as np
 import pytest
 
-from hedgerow import compiled
+from hedgerow import arrays
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.scores import binary, multiway
 from hedgerow.table import (
@@ -198,7 +198,7 @@ def test_samples_and_fresh_tables_are_apart_from_what_was_told_before():
 def test_histograms_come_in_any_blocks_of_nodes(most, few, monkeypatch):
     monkeypatch.setattr(partitioned, "MOST_CELLS", most)
     monkeypatch.setattr(partitioned, "BLOCK_CELLS", few)
-    monkeypatch.setattr(compiled, "available_threads", lambda: 1)
+    monkeypatch.setattr(arrays, "available_threads", lambda: 1)
     here, there = both()
     roots = [table.assign(Randomness(1).coins(PerRecordCoin(5))) for table in (here, there)]
     for first, last in ((0, 5), (1, 4), (4, 5), (2, 2)):

@@ -9,7 +9,7 @@ import pytest
 from helpers import Told
 
 import hedgerow as hr
-from hedgerow import compiled
+from hedgerow import arrays
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.reading.persons import Groups
@@ -257,8 +257,8 @@ def test_a_thinned_table_holds_the_records_that_the_coins_choose_alone():
 def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, half, workers, monkeypatch):
     monkeypatch.setattr(memory, "BLOCK_RECORDS", blocks)
     monkeypatch.setattr(memory, "LARGEST_HALF", half)
-    monkeypatch.setattr(compiled, "available_threads", lambda: workers)
-    monkeypatch.setattr(compiled, "FEW_ROWS", 10)
+    monkeypatch.setattr(arrays, "available_threads", lambda: workers)
+    monkeypatch.setattr(arrays, "FEW_ROWS", 10)
     codes, labels, _ = records()
     table = numbered(table_of(codes, labels))
     margins = np.arange(60) % 7

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import Told
 
-from hedgerow import compiled
+from hedgerow import arrays
 from hedgerow.scores import binary, multiway
 from hedgerow.table import ClassCounts, Histogram, MemoryTable
 from hedgerow.table import memory as table_module
@@ -61,7 +61,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
         return seen, table.answer(Histogram(table.partition(roots, candidates, np.arange(9) % 3)))
 
     alone = outcome()
-    monkeypatch.setattr(compiled, "available_threads", lambda: 4)
+    monkeypatch.setattr(arrays, "available_threads", lambda: 4)
     monkeypatch.setattr(table_module, "MANY_RECORDS", 64)
     monkeypatch.setattr(table_module, "BLOCK_CELLS", 64)
     together = outcome()

@@ -8,11 +8,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.curator import Queryable
+from hedgerow.curator.survey import Survey
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.survey import Survey
 from hedgerow.systems import forest
 from hedgerow.table import MemoryTable
 from hedgerow.trees import SurveyedForestPlan

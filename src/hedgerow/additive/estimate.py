@@ -12,15 +12,14 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
-from hedgerow.arrays import Floats
-from hedgerow.compiled import for_slices
+from hedgerow.arrays import Floats, for_slices
 
 # Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
 STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # of the prior of a step, in log-odds, equally likely (one: .032 on categories)
-# Whether a curve is smooth, and the range of dependence as a share of the bins (one range: .005).
+# Of the prior of a curve: whether it is smooth, and over which share of the bins steps are correlated (one range: .005).
 CORRELATION_RANGES = ((False, 0.1), (True, 0.3), (True, 1.0))
 COMMON = 1.0  # prior standard deviation of the common part of a curve's steps, in log-odds
-MIN_SAME_CURVE = 0.5  # probability that visits are of one curve, below which pooling restarts at the last one
+MIN_SAME_CURVE = 0.5  # probability that all visits measured one curve; below it, pooling begins anew at the last visit
 TINY = 1e-9  # records, or variances: below any that a sum can have, against a division by zero
 FEW_CURVES = 16  # curves; fewer take longer on two threads
 NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
@@ -39,9 +38,9 @@ LOG_ODDS = Prior(STEP_SDS, COMMON)
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Steps, and the evidence for each depth.
+    """Posterior mean steps, averaged over models of each depth, and the evidence for each depth.
 
-    Depth l: cells separated by the first l cuts have their own curves; later cuts are ignored.
+    In the model of depth l, the cells of the first l cuts have curves of their own, and later cuts have no effect.
     """
 
     steps: Floats  # posterior means, (cells, codes, columns)
@@ -253,7 +252,7 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
 def _likelihood(
     gradient: Floats, curvature: Floats, noise: float, numeric: bool, prior: Prior
 ) -> tuple[Floats, Floats]:
-    """Return log likelihoods by column and posterior means (codes, columns), for gradients whose noise has this variance."""
+    """Return log likelihoods (columns,) and posterior means (codes, columns) of gradients with noise of variance ``noise``."""
     variance = noise + curvature + TINY
     above, means = _of_cells((curvature**2 / variance)[None], (curvature * gradient / variance)[None], numeric, prior)
     return above - 0.5 * (gradient**2 / variance + np.log(variance)).sum(axis=0), means[0]

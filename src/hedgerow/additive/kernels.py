@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 TILE = 4096  # records taken at once, so that what is known of them stays in the first cache
 

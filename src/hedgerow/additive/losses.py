@@ -15,9 +15,9 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape, lazy
+from hedgerow.curator.survey import CLEAR, OnesByClass
 from hedgerow.export import Link, Softmax
 from hedgerow.parameters import UNIT, VOTE_STEPS
-from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 from hedgerow.table.table import Margins
 
@@ -26,11 +26,11 @@ Labels = npt.NDArray[np.signedinteger]
 # exp(-lead / VOTE_STEPS) in 2**-20: a share is exact to a millionth
 EXPONENTIALS: Integers = np.rint(np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS) * (1 << 20)).astype(np.int64)
 CALIBRATION_STEPS = 200  # fixed-point steps, each halfway, after which doubles no longer move
-# Longest step of a class margin, in log-odds: farther away the measured curvature is a poor guide. A two-class margin
-# is a difference of two, so its limit is twice that.
+# Longest step of a class margin, in log-odds: beyond it the curvature at the old margin says little about the loss. The margin of
+# two classes is a difference of two, so its limit is twice that.
 LONGEST_STEP = 1.0
-# c in 1/1000, by (two classes, normal noise): the weight of curvature against gradient in one query. Curvatures are
-# smaller than gradients; L2 noise grows less with c than L1 noise.
+# c in 1/1000, by (two classes, normal noise): curvatures, which are smaller than gradients, are multiplied by c before both are
+# measured together. A larger c means less noise in curvatures and more in gradients; L2 norms grow less with c than L1 norms.
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
 

@@ -15,16 +15,16 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.monotone import holds
 from hedgerow.additive.round import Codes, Term
 from hedgerow.additive.squared import Squared
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
+from hedgerow.curator.survey import merged_encoder, merged_to_arrays
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model
 from hedgerow.export import ScoringForm, Trees
+from hedgerow.export.archive import array_of
 from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates, binary, multiway
-from hedgerow.survey import merged_encoder, merged_to_arrays
 from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 
@@ -164,6 +164,22 @@ class AdditiveModel(Model):
 
     def answer(self, sums: Integers) -> Floats:
         return self.loss.answer(sums)
+
+    def answers_of_codes(self, codes: Codes) -> Floats:
+        return self.answer(self.packed.margins(codes))
+
+    def prediction_range(self) -> tuple[float, float]:
+        low, high = self.answer(self.packed.ends).tolist()
+        return low, high
+
+    def code_shares(self) -> list[Floats]:
+        """Return shares by what the first term of each feature released: there predictions, and weights, differ least."""
+        shares = super().code_shares()
+        for term in reversed(self.terms):
+            mass = term.mass.sum(axis=0)
+            if term.sums is not None:
+                shares[term.feature] = mass / mass.sum()
+        return shares
 
     def staged_sums(self, X: Any) -> Iterator[Integers]:
         """Yield the margins after each of the fit's own terms."""

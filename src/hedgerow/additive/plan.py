@@ -22,21 +22,21 @@ from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
+from hedgerow.curator.survey import FINE, Ones, Survey, fine_encoder, too_few
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
-from hedgerow.survey import FINE, Ones, Survey, fine_encoder, too_few
 
 # Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
 BUDGET_UNITS = 240
-# K is one more than the largest depth found in so many last rounds that allowed cuts; 6 or 12 gained nothing.
+# The next round may have one cut more than the deepest estimate of the last so many rounds with cuts; 6 or 12 gained nothing.
 DEPTH_WINDOW = 3
-NEW_FEATURES_IN_A_ROW = 6  # rounds that each selected a new feature: then many matter a little, and rounds are halved
-# If that depth is 0, only every third round may have cuts, to save time
-CUT_INTERVAL = 3
+# After so many rounds that each selected a new feature, many features have small effects: later rounds spend half the units.
+NEW_FEATURES_IN_A_ROW = 6
+CUT_INTERVAL = 3  # while the deepest estimate is 0, only every third round may have cuts: this saves time
 ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
 
 
@@ -63,14 +63,15 @@ class Rules:
     min_snr_for_cuts: float = 300.0
     rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
     full_step_snr: float = 0.0  # below it a step is multiplied by the probability that there is an effect
-    # Selections read a random sample of about so many records, since the noise hides what the others add: this saves time.
+    # Selections read a random sample of records, since the noise hides what more of them would add: this saves time. About so
+    # many records
     cut_sample: float = 2.0**20  # in rounds of several cuts
-    curve_sample: float = 2.0**17  # in rounds of at most one cut,
-    curve_sample_snr: float = 2.0**14  # whose sample has at least this signal-to-noise ratio
-    # The last cut of a round is selected together with the feature, among the cuts of so many features.
-    large_cut_features: int = 2  # those with the largest curves
-    random_cut_features: int = 2  # others, drawn at random
-    fewer_features_from_snr: float = 2.0**17  # from which half as many are enough
+    curve_sample: float = 2.0**17  # in rounds of at most one cut, or more if ``snr`` in the sample would be below
+    curve_sample_snr: float = 2.0**14
+    # The last cut of a round is selected together with the feature. It may cut one of
+    large_cut_features: int = 2  # the features with the largest curves, or
+    random_cut_features: int = 2  # other features, drawn at random:
+    fewer_features_from_snr: float = 2.0**17  # half as many of each from this ``snr`` on
 
 
 MIN_BINS, MAX_BINS = 8, 40  # of a numeric feature, whatever the signal-to-noise ratio says
@@ -129,7 +130,8 @@ class Rounds:
 
     The plan charges, in advance, ``units`` rounds of one unit with ``most_cuts`` cuts. ``one`` builds rounds of u units
     that cost at most u times one unit: in epsilon if delta is 0, else under every accountant. If delta is 0, the event
-    has a second alternative, one pure step of the total epsilon, since the other accountants charge a single step most.
+    has a second alternative, one pure step of the total epsilon: rho and mu^2 of one large step are above the sums of those of
+    many small steps, so the event covers rounds of any size.
     """
 
     def __init__(self, loss: Loss, budget: Budget, units: int, most_cuts: int, most_codes: int) -> None:
@@ -208,6 +210,15 @@ class AdditivePlan:
         if self._start is not None:
             self._votes = StartVotes(self._start.packed, codes_in(self._start.encoder, self.encoder))
 
+    @property
+    def stage(self) -> Rounds:
+        return self._stage
+
+    @property
+    def most_bins(self) -> int:
+        """The most bins of a numeric feature."""
+        return MAX_BINS if self._bins is None else self._bins
+
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         return self._on_fine_bins(fine=encoder) if encoder.max_bins == FINE else self
@@ -222,9 +233,8 @@ class AdditivePlan:
             initial, units = self._queries(budget), self._rounds or BUDGET_UNITS
             if self._rounds is not None:
                 units += math.ceil(units * initial.final_share)
-            most_bins = MAX_BINS if self._bins is None else self._bins
             numeric = np.array(self.encoder.schema.is_numeric)
-            codes = np.where(numeric, np.minimum(self.encoder.n_codes, most_bins + 1), self.encoder.n_codes)
+            codes = np.where(numeric, np.minimum(self.encoder.n_codes, self.most_bins + 1), self.encoder.n_codes)
             rounds = Rounds(initial.loss, initial.left, units, self._most_cuts, int(codes.max()))
             self._known = {budget: (initial, rounds)}
         initial, rounds = self._known[budget]

@@ -14,12 +14,12 @@ from hedgerow.additive.round import Fit, OneRound
 from hedgerow.additive.squared import Link, Spread, Squared, counts_of_outcomes, counts_of_residuals
 from hedgerow.additive.starts import StartVotes
 from hedgerow.curator import Queryable
+from hedgerow.curator.released_warnings import outcome_warnings
+from hedgerow.curator.survey import Survey, too_few
 from hedgerow.mechanisms import Budget
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, Sequence
-from hedgerow.released_warnings import outcome_warnings
 from hedgerow.schema.types import OutcomeGrid
-from hedgerow.survey import Survey, too_few
 
 LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the initial queries falls no more
 OUTCOME = "an outcome that can be read"

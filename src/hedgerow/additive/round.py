@@ -17,11 +17,11 @@ from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
+from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.table import Cells
 from hedgerow.texts import short_repr
@@ -43,9 +43,9 @@ MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Released sums of a term, (cells, codes, columns), and the deviations of their noise.
+    """Released sums of a term, (cells, codes, columns), and the standard deviations of their noise, in units of one record.
 
-    All are scaled by ``deviation`` and the curvature multiple.
+    Gradients are divided by ``Term.deviation``, curvatures by UNIT and the multiple of the loss (``Loss.curvature``).
     """
 
     gradient: Floats
@@ -123,8 +123,8 @@ class Term:
         return means[::-1]
 
     def spread(self) -> Floats:
-        """Return the spread, in log-odds, of what each of ``features`` adds, (cuts + 1,); all cells count alike."""
-        # A cut adds what a side's mean is above the mean of both, the feature in bins what a code is above the mean of its cell.
+        """Return the standard deviation, in log-odds, of what each of ``features`` adds, (cuts + 1,); cells have equal weight."""
+        # A cut adds the mean of a side less that of both sides; the feature adds the votes of a code less the mean of its cell.
         means = self.means(np.ones(self.votes.shape[:2]))
         apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
         apart.append((self.votes - means[-1][:, None]).reshape(-1, self.columns))
@@ -188,7 +188,7 @@ class OneRound:
     """Up to K cuts, then one feature in every cell of them: at most max(K, 1) selections, and one measurement.
 
     The first K - 1 cuts are selected one by one. The last selection compares "a feature in the current cells" with "one
-    more cut and a feature", so a round may end with K - 1 cuts. K = 0: one selection. All have the same range
+    more cut and a feature", so a round may end with K - 1 cuts. K = 0: one selection. The scores of all have the same range
     (docs/proofs/hedgerow.md).
     """
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hedgerow.analysis.card import ReportCard
+from hedgerow.analysis.classification_card import ReportCard
 from hedgerow.analysis.evaluation import evaluate
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.held_out import HeldOut, hold_out
 from hedgerow.analysis.outlook import FitPlan, plan
 from hedgerow.analysis.regression_card import RegressionCard
@@ -12,6 +13,7 @@ from hedgerow.analysis.search import PrivateSearchCV
 
 __all__ = [
     "FitPlan",
+    "GroupCards",
     "HeldOut",
     "PrivateSearchCV",
     "RegressionCard",

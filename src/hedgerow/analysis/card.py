@@ -1,26 +1,25 @@
-"""Report cards: figures computed from noisy counts, with intervals for noise and for sampling; and that of a classifier."""
+"""Report cards: figures computed from noisy counts, with intervals for noise and for sampling."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtri
 
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
-from hedgerow.released_warnings import ClassEvidence, class_warnings
-from hedgerow.schema.features import Value
 from hedgerow.texts import html_table, short_repr
 
 INTERVALS = ("95 %, of these records", "95 %, of their population")
 TILTS = np.linspace(0.02, 0.98, 97)  # of an exponential bound, as shares of the largest tilt
+MOST_BINS = 1024  # of a probability or a residual
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
 
 
@@ -108,12 +107,33 @@ class Card:
     def _denominators(self, name: str) -> list[tuple[float, float]]:
         """Return the noisy numbers that a figure divides by, each with the standard deviation of its noise."""
 
+    @property
+    def too_few(self) -> bool:
+        """Whether the number of records does not stand out from its noise, so that no figure is known."""
+        return not self._stands_out(self.FIGURES[0])
+
     def figure(self, name: str) -> Figure:
-        """Return a figure by its name, within its possible range."""
+        """Return a figure by its name, within its possible range.
+
+        Where the counts do not bound it, its value is NaN: its interval is everything, or has no end on one side.
+        """
         name, shape = self._known(name)
         low, high = self._bounds(name)
         figure, _ = self._figure(name, self._significant)
-        return Figure(*(shape(min(max(part, low), high)) for part in figure))
+        value, *ends = (shape(min(max(part, low), high)) for part in figure)
+        if not self._stands_out(name) or not all(map(math.isfinite, self._interval(name, 0.95, sampling=False))):
+            value = math.nan
+        return Figure(value, *ends)
+
+    def _bounded(self, name: str, level: float) -> tuple[Figure, Floats]:
+        """Return a figure whose ends hold for exact counts, and how fast it changes with each of the noisy ones.
+
+        Ends that need noise to be bounded, too, use the ``level``.
+        """
+        return self._figure(name, self.counts)
+
+    def _stands_out(self, name: str) -> bool:
+        return all(total > CLEAR * noise for total, noise in self._denominators(name))
 
     def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
         """Return an interval that covers a figure with a probability of about ``level``, what bins leave open included.
@@ -132,36 +152,44 @@ class Card:
         -----
         It follows from released counts and costs nothing. It is a normal approximation: the noise and the sampling of every
         cell, through the figure's rates of change (docs/proofs/report-card.md). Where a number that a figure divides by does
-        not stand out from its noise the interval says nothing: it is everything.
+        not stand out from its noise the interval says nothing: it is everything, or for one class of a mean over several,
+        everything that this class may add.
         """
         name, shape = self._known(name)
         if not isinstance(level, int | float) or not 0 < level < 1:
             raise ConfigurationError(f"level is {shown(level)}, but it is a probability; pass a number such as 0.95.")
+        low, high = self._interval(name, level, sampling=sampling)
+        return shape(low), shape(high)
+
+    def _interval(self, name: str, level: float, *, sampling: bool) -> tuple[float, float]:
         least, most = self._bounds(name)
-        parts = self._denominators(name)
-        if any(total <= CLEAR * noise for total, noise in parts):
-            return shape(least), shape(most)
-        guard = 1 + max(noise / total for total, noise in parts)
-        (_, low, high), slopes = self._figure(name, self.counts)
+        parts = [noise / total for total, noise in self._denominators(name) if total > CLEAR * noise]
+        if not parts:
+            return least, most
+        guard = 1 + max(parts)
+        (_, low, high), slopes = self._bounded(name, level)
         # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
         drawn = self.certificate_.records_per_person * np.maximum(self.counts, 0.0)
         variance = self.deviation**2 + (drawn if sampling else 0.0)
         squares = slopes**2
         spread = float((variance * squares).sum())
-        if not spread:
-            return shape(max(low, least)), shape(min(high, most))
-        kurtosis = 3 * float(((self.deviation**2 * squares) ** 2).sum()) / spread**2
-        wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
-        return shape(max(low - wide, least)), shape(min(high + wide, most))
+        wide = 0.0
+        if spread:
+            kurtosis = 3 * float(((self.deviation**2 * squares) ** 2).sum()) / spread**2
+            wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
+        return min(max(low - wide, least), most), max(min(high + wide, most), least)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was released, and the figures computed from it, as plain values for JSON; null is an infinite end."""
+        """Return what was released, and the figures computed from it, as plain values for JSON.
+
+        null is an infinite end, or no value.
+        """
         kinds = {"interval_of_noise": False, "interval_of_noise_and_sampling": True}
         figures = {}
         for name in self.FIGURES:
             intervals = {kind: self.interval(name, sampling=sampling) for kind, sampling in kinds.items()}
-            finite = {kind: [end if math.isfinite(end) else None for end in ends] for kind, ends in intervals.items()}
-            figures[name] = {"value": self.figure(name).value, **finite}
+            ends = {kind: list(map(_finite, ends)) for kind, ends in intervals.items()}
+            figures[name] = {"value": _finite(self.figure(name).value), **ends}
         return {
             **self._released(),
             "counts": self.counts.tolist(),
@@ -215,12 +243,13 @@ class Card:
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         for name in self.FIGURES:
-            digits = self._digits(name)
+            digits = self.digits(name)
             intervals = (self.interval(name, sampling=sampling) for sampling in (False, True))
             noise, both = (f"{low:.{digits}f} to {high:.{digits}f}" for low, high in intervals)
-            yield name, f"{self.figure(name).value:.{digits}f}", noise, both
+            value = self.figure(name).value
+            yield name, "-" if math.isnan(value) else f"{value:.{digits}f}", noise, both
 
-    def _digits(self, name: str) -> int:
+    def digits(self, name: str) -> int:
         return 4
 
     @property
@@ -235,309 +264,5 @@ class Card:
         return ("mse", math.sqrt) if name == "rmse" else (name, float)
 
 
-MOST_BINS = 1024  # of a probability or a residual
-WIDEST = 7.0  # log-odds of the outermost bins' inner ends, nearly: a probability of .0009
-
-
-@dataclass(frozen=True)
-class ScoreGrid:
-    """Public bins of a probability, an even number of equal width in log-odds: one half of them on each side of 1/2.
-
-    A record is in one cell of one histogram for two classes: its label, the bin of the second class's probability, and by the
-    side of 1/2 the class that is predicted. For K classes it is in one cell of K + 1: its label and the predicted class; and for
-    each class whether it is the label, and the bin of its probability.
-    """
-
-    coordinates: ClassVar[str] = "label and score"
-    n_classes: int
-    bins: int
-
-    @property
-    def inner(self) -> Floats:
-        odds = WIDEST * (2 * np.arange(1, self.bins) / self.bins - 1)
-        return np.asarray(1 / (1 + np.exp(-odds)))
-
-    @property
-    def ends(self) -> tuple[Floats, Floats]:
-        inner = self.inner
-        return np.concatenate(([0.0], inner)), np.concatenate((inner, [1.0]))
-
-    @property
-    def n_codes(self) -> Integers:
-        if self.n_classes == 2:
-            return np.array([2 * self.bins])
-        return np.array([self.n_classes**2, *[2 * self.bins] * self.n_classes])
-
-    def codes(self, probabilities: Floats, labels: Integers) -> Integers:
-        """Return the cells of each record, of shape (records, histograms); a record decides its own alone."""
-        predicted = probabilities.argmax(axis=1)
-        scores = probabilities[:, 1:] if self.n_classes == 2 else probabilities
-        places = np.searchsorted(self.inner, scores, side="left")
-        if self.n_classes == 2:
-            half = self.bins // 2
-            # Rounding may leave a probability on the other side of 1/2 than the prediction.
-            sided = np.where(predicted == 1, np.maximum(places[:, 0], half), np.minimum(places[:, 0], half - 1))
-            return np.asarray(labels * self.bins + sided)[:, None]
-        own = (labels[:, None] == np.arange(self.n_classes)) * self.bins + places
-        return np.column_stack([labels * self.n_classes + predicted, own])
-
-    def cells_of(self, k: int) -> slice:
-        """Return where the counts by bin of class k's probability are: those of other labels, then those with the label."""
-        start = 0 if self.n_classes == 2 else self.n_classes**2 + 2 * self.bins * k
-        return slice(start, start + 2 * self.bins)
-
-    def confusion(self, counts: Floats) -> Floats:
-        """Return the counts of all histograms in a row as those of each label and predicted class, (labels, predicted)."""
-        confusion: Floats = self.by_label(counts).reshape(self.n_classes, self.n_classes, -1).sum(axis=2)
-        return confusion
-
-    def by_label(self, counts: Floats) -> Floats:
-        """Return the counts of all histograms in a row as those of each label, (labels, cells): each record is in one."""
-        return counts[: int(self.n_codes[0])].reshape(self.n_classes, -1)
-
-    def curve(self, counts: Floats, k: int) -> tuple[Floats, Floats]:
-        """Return the counts by bin of class k's probability: of records with that label, and of all others."""
-        others, own = counts[self.cells_of(k)].reshape(2, self.bins)
-        if self.n_classes == 2 and k == 0:
-            return others[::-1], own[::-1]
-        return own, others
-
-
-class Curve(NamedTuple):
-    """Points of a curve, from the highest score to the lowest."""
-
-    x: Floats
-    y: Floats
-    thresholds: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
-class Calibration(NamedTuple):
-    """For each bin whose count exceeds its noise: its middle, the share of records with the label, their noisy number."""
-
-    predicted: Floats
-    observed: Floats
-    records: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
-class Band(NamedTuple):
-    """The uncertainty of each point of a curve from the added noise, up or down, along either axis."""
-
-    x: Floats
-    y: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ReportCard(Card):
-    """The figures of a classifier on records that were not used in its fit, from one private query.
-
-    Parameters
-    ----------
-    classes : sequence
-        The labels, sorted: the order of ``classes_`` and of probabilities. Of two, the second is the positive class.
-    grid : ScoreGrid
-        The public bins.
-    counts, deviation, certificate_, model_unit
-        As for ``Card``. All histograms are concatenated.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
-    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
-    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
-    >>> low, high = card.interval("accuracy")
-    >>> bool(low <= card.accuracy <= high), card.confusion_matrix.shape
-    (True, (2, 2))
-    """
-
-    FIGURES: ClassVar[tuple[str, ...]] = ("accuracy", "roc_auc", "brier_score")
-
-    classes: Sequence[Value] = field(kw_only=True)
-    grid: ScoreGrid = field(kw_only=True)
-
-    @property
-    def records(self) -> float:
-        return float(self.grid.confusion(self.counts).sum())
-
-    @property
-    def confusion_matrix(self) -> Floats:
-        """The noisy counts by label (rows) and predicted class (columns), of shape (classes, classes). Some may be negative."""
-        return self.grid.confusion(self.counts).copy()
-
-    @property
-    def accuracy(self) -> float:
-        """The share of records whose predicted class is their label."""
-        return self.figure("accuracy").value
-
-    @property
-    def roc_auc(self) -> float:
-        """The area under the ROC curve; ties count half. With three classes or more, the mean of each class against the rest."""
-        return self.figure("roc_auc").value
-
-    @property
-    def brier_score(self) -> float:
-        """The mean squared error of the probability of the second class. With three classes or more, the sum over all classes."""
-        return self.figure("brier_score").value
-
-    def roc_curve(self, label: Value | None = None) -> Curve:
-        """Return the true positive rate (y) by the false positive rate (x) of a class; by default the positive class."""
-        own, others = self._descending(label)
-        return Curve(_shares(others), _shares(own), self._thresholds)
-
-    def roc_band(self, label: Value | None = None, level: float = 0.95) -> Band:
-        """Return a band for each point of ``roc_curve``: the uncertainty from the added noise.
-
-        Both rates of a threshold are within their bands with a probability of about ``level``. It is a normal approximation, as
-        for ``interval``. The width of bins and the sampling variation of the records are not included.
-        """
-        own, others = self._descending(label)
-        each = (1 + level) / 2  # for each rate, so that both hold with ``level``
-        return Band(self._rate_band(others, each), self._rate_band(own, each))
-
-    def calibration_band(self, label: Value | None = None, level: float = 0.95) -> Floats:
-        """Return a band for each share of ``calibration``, which covers it with a probability of about ``level``."""
-        own, others = self.grid.curve(self.counts, self._place(label))
-        one = np.ones(len(own))
-        half: Floats = self._ratio_band(own, others, one, one, level)[self._clear(own + others)]
-        return half
-
-    def _rate_band(self, counts: Floats, level: float) -> Floats:
-        """Return the half-widths of bands of cumulative shares of the counts, from 0 to 1."""
-        sums, cells = np.concatenate(([0.0], np.cumsum(counts))), np.arange(len(counts) + 1.0)
-        return self._ratio_band(sums, sums[-1] - sums, cells, cells[-1] - cells, level)
-
-    def _ratio_band(self, part: Floats, rest: Floats, cells: Floats, other_cells: Floats, level: float) -> Floats:
-        """Return the half-widths of bands of part / (part + rest), sums of so many noisy counts; 1 if the sum may be zero."""
-        total = part + rest
-        share = np.clip(np.divide(part, total, out=np.zeros_like(total), where=total > 0), 0.0, 1.0)
-        own, others = cells * (1 - share) ** 2, other_cells * share**2
-        variance = own + others
-        fourth = own * (1 - share) ** 2 + others * share**2
-        kurtosis = 3 * np.divide(fourth, variance**2, out=np.zeros_like(total), where=variance > 0)
-        off = self.deviation * np.sqrt(cells + other_cells)
-        sure = total > CLEAR * off
-        wide = quantile(level, kurtosis) * self.deviation * np.sqrt(variance)
-        guarded = wide * (1 + np.divide(off, total, out=off * 0, where=sure))
-        half: Floats = np.divide(guarded, total, out=np.ones_like(total), where=sure)
-        return half
-
-    def _clear(self, records: Floats) -> Any:
-        return records > CLEAR * math.sqrt(2) * self.deviation
-
-    def precision_recall_curve(self, label: Value | None = None) -> Curve:
-        """Return the precision (y) by the recall (x) of a class; by default the positive class."""
-        own, others = (np.maximum(np.cumsum(part), 0.0) for part in self._descending(label))
-        predicted = own + others
-        precision = np.divide(own, predicted, out=np.ones_like(own), where=predicted > 0)
-        recall = _shares(self._descending(label)[0])
-        return Curve(recall, np.concatenate(([1.0], precision)), self._thresholds)
-
-    def calibration(self, label: Value | None = None) -> Calibration:
-        """Return how often a class is the label, by bins of its probability; by default the positive class."""
-        own, others = self.grid.curve(self.counts, self._place(label))
-        lower, upper = self.grid.ends
-        records = own + others
-        clear = self._clear(records)
-        observed = np.clip(own[clear] / records[clear], 0.0, 1.0)
-        return Calibration(((lower + upper) / 2)[clear], observed, records[clear])
-
-    def _released(self) -> dict[str, Any]:
-        return {"classes": list(self.classes), "bins": self.grid.bins}
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "confusion_matrix": self.confusion_matrix.tolist()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        classes, bins = tuple(values["classes"]), int(values["bins"])
-        if not classes or not 2 <= bins <= MOST_BINS or bins % 2:
-            raise ValueError("no counts of a report card")
-        grid = ScoreGrid(len(classes), bins)
-        return cls(classes=classes, grid=grid, **cls._counts_in(values, int(grid.n_codes.sum())))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning that names the classes of which no released count stands out from its noise, if there are any."""
-        evidence = ClassEvidence(self.grid.n_classes)
-        evidence.add(self.grid.by_label(self.counts).T, self.deviation)
-        return class_warnings(self.classes, evidence)
-
-    def _bounds(self, name: str) -> tuple[float, float]:
-        return 0.0, 2.0 if name == "brier_score" and self.grid.n_classes > 2 else 1.0
-
-    def _denominators(self, name: str) -> list[tuple[float, float]]:
-        parts = [(self.records, int(self.grid.n_codes[0]))]
-        if name == "roc_auc":
-            curves = [self.counts[self.grid.cells_of(k)].reshape(2, -1) for k in self._curves]
-            parts = [(float(part.sum()), len(part)) for curve in curves for part in curve]
-        return [(total, math.sqrt(cells) * self.deviation) for total, cells in parts]
-
-    def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
-        classes, slopes, figures = self.grid.n_classes, np.zeros(len(counts)), []
-        if name == "accuracy":
-            cells = int(self.grid.n_codes[0])
-            right = np.repeat(np.eye(classes).ravel(), cells // classes**2)
-            figure, slopes[:cells] = mean_figure(counts[:cells], right, right, right)
-            return figure, slopes
-        lower, upper = self.grid.ends
-        middle = (lower + upper) / 2
-        parts = (middle, 1 - middle), (lower, 1 - upper), (upper, 1 - lower)  # errors of other labels, and of the label
-        errors = [np.concatenate(part) ** 2 for part in parts]
-        for place in map(self.grid.cells_of, self._curves):
-            figure, slopes[place] = (
-                _roc_auc(counts[place]) if name == "roc_auc" else mean_figure(counts[place], *errors)
-            )
-            figures.append(figure)
-        number = len(figures) if name == "roc_auc" else 1  # it is a mean over classes, and the Brier score a sum
-        return Figure(*(np.sum(figures, axis=0) / number).tolist()), slopes / number
-
-    @property
-    def _curves(self) -> range:
-        return range(1 if self.grid.n_classes == 2 else 0, self.grid.n_classes)
-
-    def _place(self, label: Value | None) -> int:
-        if label is None and self.grid.n_classes == 2:
-            return 1
-        if label is None or label not in self.classes:
-            raise ConfigurationError(f"label is {shown(label)}; pass one of {list(self.classes)}.")
-        return list(self.classes).index(label)
-
-    def _descending(self, label: Value | None) -> tuple[Floats, Floats]:
-        own, others = self.grid.curve(self.counts, self._place(label))
-        return own[::-1], others[::-1]
-
-    @property
-    def _thresholds(self) -> Floats:
-        return np.concatenate(([1.0], self.grid.ends[0][::-1]))
-
-
-def _roc_auc(counts: Floats) -> tuple[Figure, Floats]:
-    """Records of one bin are tied. Half of their pairs are counted; the true share may be none or all."""
-    others, own = counts.reshape(2, -1)
-    positive, negative = float(own.sum()), float(others.sum())
-    pairs = positive * negative
-    if not pairs:
-        return Figure(0.5, 0.5, 0.5), np.zeros(len(counts))
-    below, above = np.cumsum(others) - others / 2, positive - np.cumsum(own) + own / 2
-    value, half = float(own @ below) / pairs, float(np.abs(own * others).sum()) / 2 / pairs
-    slopes = np.concatenate([above / pairs - value / negative, below / pairs - value / positive])
-    return Figure(value, value - half, value + half), slopes
-
-
-def _shares(counts: Floats) -> Floats:
-    """Return the cumulative share of noisy counts, from 0 to 1, never decreasing."""
-    total = counts.sum()
-    sums = np.concatenate(([0.0], np.cumsum(counts)))
-    shares = sums / total if total > 0 else np.linspace(0.0, 1.0, len(sums))
-    return np.maximum.accumulate(np.clip(shares, 0.0, 1.0))
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.analysis.card import MOST_BINS, ReportCard, ScoreGrid
+from hedgerow.analysis.card import MOST_BINS
+from hedgerow.analysis.classification_card import ReportCard, ScoreGrid, usual_bins
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Floats, Integers, without_sizes
 from hedgerow.curator import Queryable
 from hedgerow.curator.given import certified, promised, read_given
 from hedgerow.engines.records import table_of
-from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import (
     ClassOrder,
     Model,
@@ -30,7 +32,11 @@ from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.certificate import warn_of_claim
+from hedgerow.reading.cells import CategoryReader
+from hedgerow.schema import Categorical, Schema
+from hedgerow.schema.features import Value
 from hedgerow.table import Histogram, keep_of
+from hedgerow.texts import listed
 
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",
@@ -45,13 +51,14 @@ def evaluate(
     *,
     epsilon: float,
     delta: float = 0.0,
-    bins: int = 64,
+    bins: int | None = None,
+    by: str | None = None,
     adjacency: str = "add-remove",
     random_state: RandomSource = None,
     ledger: Ledger | None = None,
     groups: Any = None,
     records_per_person: int | None = None,
-) -> ReportCard | RegressionCard:
+) -> ReportCard | RegressionCard | GroupCards:
     """Evaluate a fitted model privately on records that were not used in its fit.
 
     Releases  for a classifier, noisy counts of the records by label and by bin of the predicted probability; for a regressor,
@@ -72,9 +79,13 @@ def evaluate(
         The budget, read as its shortest decimal.
     delta : float, default 0
         If above 0, the noise is normal, which is smaller for many classes.
-    bins : int, default 64
-        The number of bins, even, from 2 to 1024. They are public: for a classifier of equal width in log-odds; for a regressor
-        bins of the residual whose widths grow by a constant factor away from zero.
+    bins : int, optional
+        The number of bins, even, from 2 to 1024. They are public: for a classifier at most so many, nearly at quantiles of the
+        model's probabilities of made-up records (None: 24 for two classes at epsilon 1, fewer with more noise); for a regressor
+        bins of the residual whose widths grow by a constant factor away from zero (None: 64).
+    by : str, optional
+        A categorical feature of the schema. Each of its categories gets a card of its own, for the same budget, since every
+        record is in one group (docs/guide/unequal-error.md). The noise of a count stays the same, and groups have fewer records.
     adjacency, random_state, ledger, groups
         As for an estimator and its ``fit``. The ledger is charged before any record is read.
     records_per_person : int, optional
@@ -88,6 +99,8 @@ def evaluate(
     RegressionCard
         For a regressor: RMSE, MAE, R2, bias, quantiles of the residual, calibration by groups of predictions, and the counts that
         ``predict_interval`` needs.
+    GroupCards
+        With ``by``: a mapping from category to card.
 
     Raises
     ------
@@ -128,20 +141,26 @@ def evaluate(
         random_state=random_state,
         ledger=ledger,
     )
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_BINS or bins % 2:
+    whole = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
+    if bins is not None and not (whole and 2 <= bins <= MOST_BINS and bins % 2 == 0):
         raise ConfigurationError(
             f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to {MOST_BINS}."
         )
     schema = model.schema_
     if isinstance(model, PrivateClassifier):
-        grid: ScoreGrid | ResidualGrid = ScoreGrid(len(schema.classes), int(bins))
+        n_classes = len(schema.classes)
+        pure = Budget(claim.pure).noise(1 if n_classes == 2 else n_classes + 1)
+        chosen = int(bins or usual_bins(pure.deviation))
+        grid: ScoreGrid | ResidualGrid = ScoreGrid.of(model.model_, ClassOrder.of(schema), chosen)
     else:
-        grid = ResidualGrid(schema.outcome_grid.low, schema.outcome_grid.high, int(bins))
+        grid = ResidualGrid.of(model.model_, schema.outcome_grid.low, schema.outcome_grid.high, int(bins or 64))
+    reading = Counted(schema, model.model_, grid, group_of(schema, by))
     columns, labels, _, persons = read_given(X, y, groups, schema)
     histograms = len(grid.n_codes)
+    counted = grid.coordinates if by is None else f"{grid.coordinates}, by {by}"
 
     def event_of(noise: Noise) -> Event:
-        return noise.event(f"counts by {grid.coordinates}", draws=int(grid.n_codes.sum()))
+        return noise.event(f"counts by {counted}", draws=int(reading.n_codes.sum()))
 
     noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
     event = event_of(noise)
@@ -156,24 +175,59 @@ def evaluate(
         )
     booked = nullcontext() if ledger is None else ledger.reserve(certificate)
     keep = keep_of(persons, claim.records_per_person, randomness)
-    reading = Counted(schema, model.model_, grid)
     with booked, without_sizes(), table_of(columns, labels, reading, keep) as table:
         curator = Queryable(table, cost(event), randomness)
         counts = curator.answer(Histogram(curator.assign(PerRecordCoin(1))), noise)[0, :, 0]  # all histograms in a row
     shared: dict[str, Any] = {
-        "counts": counts.astype(np.float64),
         "deviation": noise.deviation,
         "certificate_": certificate,
         "model_unit": model.certificate_.unit,
+        "grid": grid,
     }
+    kind: type[ReportCard | RegressionCard] = ReportCard
     if isinstance(grid, ScoreGrid):
-        card: ReportCard | RegressionCard = ReportCard(**shared, classes=ClassOrder.of(schema).classes, grid=grid)
+        shared |= {"classes": ClassOrder.of(schema).classes}
     else:
-        normal, digest = isinstance(noise, RoundedNormal), model_digest(model.model_)
-        card = RegressionCard(**shared, grid=grid, step=schema.outcome_grid.step, normal=normal, model_digest=digest)
+        kind, normal = RegressionCard, isinstance(noise, RoundedNormal)
+        shared |= {"step": schema.outcome_grid.step, "normal": normal, "model_digest": model_digest(model.model_)}
+    cards = [kind(counts=part, **shared) for part in reading.by_group(counts.astype(np.float64))]
+    card: ReportCard | RegressionCard | GroupCards = cards[0]
+    if reading.by is not None:
+        card = GroupCards(reading.by.name, dict(zip([*reading.by.values, None], cards, strict=True)))
     for text in card.warnings:
         warnings.warn(text, UserWarning, stacklevel=2)
     return card
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A categorical feature by which records are in disjoint groups: one of each category, and one of all other cells."""
+
+    name: str
+    values: tuple[Value, ...]
+    markers: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.values) + 1
+
+    def of(self, cells: Any) -> Integers:
+        """Return the group of each cell, by that cell alone."""
+        codes = CategoryReader(self.values, self.markers).codes(cells)
+        return np.minimum(codes, len(self.values)).astype(np.int64)
+
+
+def group_of(schema: Schema, by: str | None) -> Groups | None:
+    """Return the groups of a feature, or raise ConfigurationError if the schema declares no categories of it."""
+    if by is None:
+        return None
+    feature = schema.features.get(by) if isinstance(by, str) else None
+    if not isinstance(feature, Categorical):
+        names = [name for name, one in schema.features.items() if isinstance(one, Categorical)]
+        known = f"pass one of {listed(names)}" if names else "the schema has none"
+        raise ConfigurationError(
+            f"by is {shown(by)}, but groups are the categories that the schema declares of a feature; {known}."
+        )
+    return Groups(by, tuple(feature.values), tuple(schema.missing))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +236,23 @@ class Counted(Labelled):
 
     model: Model
     grid: ScoreGrid | ResidualGrid
+    by: Groups | None = None
 
     @property
     def n_codes(self) -> Integers:
-        return self.grid.n_codes
+        return self.grid.n_codes * (1 if self.by is None else len(self.by))
+
+    def by_group(self, counts: Floats) -> list[Floats]:
+        """Return the counts of all histograms in a row as those of each group, whose cells follow each other."""
+        parts = np.split(counts, np.cumsum(self.n_codes)[:-1])
+        tables = [part.reshape(-1, codes) for part, codes in zip(parts, self.grid.n_codes, strict=True)]
+        return list(np.concatenate(tables, axis=1))
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        own = self._own_codes(block, truth)
+        return own if self.by is None else own + self.by.of(block[self.by.name])[:, None] * self.grid.n_codes
+
+    def _own_codes(self, block: dict[str, Any], truth: Any) -> Integers:
         if isinstance(self.grid, ResidualGrid):
             return self.grid.codes(self.model.predictions(block), truth)
         order = ClassOrder.of(self.schema)

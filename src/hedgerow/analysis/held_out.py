@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pyarrow, is_into_dataframe, is_into_series, is_polars_dataframe, is_polars_series
 
+from hedgerow.arrays import without_sizes
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, shown, without_sizes
+from hedgerow.errors import ConfigurationError, shown
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.reading.cells import object_array

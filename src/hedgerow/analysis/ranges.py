@@ -17,13 +17,13 @@ from hedgerow.analysis.card import geometric_sum_bounds
 from hedgerow.analysis.readings import OneClass
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
+from hedgerow.curator.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.reading.cells import Cells
 from hedgerow.reading.columns import Columns, read_labels
 from hedgerow.reading.formats import SECONDS, DateFormat, date_reader, date_text
-from hedgerow.released_warnings import LONGEST_NAME, READ, SURE
 from hedgerow.schema import Date, Integer, Numeric, Schema
 from hedgerow.schema.features import Feature
 from hedgerow.table import Histogram, Keep

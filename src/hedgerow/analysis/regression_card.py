@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, geometric_sum_bounds, mean_figure
-from hedgerow.arrays import Floats, Integers
+from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, geometric_sum_bounds, mean_figure, quantile
+from hedgerow.analysis.made_up import cut_points, made_up_answers
+from hedgerow.arrays import Floats, Integers, Truth, lazy
+from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.released_warnings import outcome_warnings
+from hedgerow.estimator import Model
 from hedgerow.schema import Numeric
 from hedgerow.texts import short_repr
 
-EQUAL = 10  # bins of a prediction of equal width
-NEAR_ZERO = 10  # cut points at halves, quarters and so on of the way to the end that is farthest from zero
+PREDICTIONS = 6  # bins of a prediction: noise of figures grows with the root of their number
+OLD_EQUAL = 10  # bins of equal width of a prediction, of the cards of version 0.3,
+OLD_NEAR_ZERO = 10  # and cut points at halves, quarters and so on of the way to the end that is farthest from zero
 OCTAVES = 12  # by how many factors of two the narrowest bin of residuals is nearer to zero than the widest one's end
 
 
@@ -26,21 +30,75 @@ OCTAVES = 12  # by how many factors of two the narrowest bin of residuals is nea
 class ResidualGrid:
     """Public bins of a prediction and of a residual, which is the outcome less the prediction. A record is in one cell.
 
-    Bins of predictions have equal widths, and are narrower near zero. Bins of residuals, an even number, grow by one factor
-    away from zero on both sides; no residual is beyond the width of the range, since outcome and prediction are within it.
+    Bins of residuals, an even number, grow by one factor away from zero on both sides; no residual is beyond the width of the
+    range, since outcome and prediction are within it.
+
+    Parameters
+    ----------
+    low, high : float
+        The range of outcomes.
+    bins : int
+        The number of bins of a residual.
+    ends : tuple of float
+        The ends of the bins of a prediction, ascending. No prediction is beyond the first and the last one.
+    centers, variances : tuple of float
+        About the mean of the predictions in each bin, and their variance.
     """
 
     coordinates: ClassVar[str] = "prediction and residual"
     low: float
     high: float
     bins: int
+    ends: tuple[float, ...]
+    centers: tuple[float, ...]
+    variances: tuple[float, ...]
+
+    @classmethod
+    def of(cls, model: Model, low: float, high: float, bins: int) -> Self:
+        """Return bins of predictions at quantiles of what the model predicts for made-up records."""
+        slack = 1e-9 * (high - low)
+        first, last = model.prediction_range()
+        first, last = max(first - slack, low), min(last + slack, high)
+        predictions = np.clip(made_up_answers(model), first, last)
+        ends = (first, *cut_points(predictions, PREDICTIONS, first, last, even=0.0), last)
+        place = np.searchsorted(ends[1:-1], predictions, side="right")
+        parts = [predictions[place == row] for row in range(len(ends) - 1)]
+        centers = [part.mean() if len(part) else np.mean(ends[row : row + 2]) for row, part in enumerate(parts)]
+        variances = [part.var() if len(part) else 0.0 for part in parts]
+        return cls(low, high, bins, ends, tuple(map(float, centers)), tuple(map(float, variances)))
+
+    @classmethod
+    def old(cls, low: float, high: float, bins: int) -> Self:
+        """Return the bins of version 0.3."""
+        equal = np.linspace(low, high, OLD_EQUAL + 1)
+        near = (high if high > -low else low) * 2.0 ** -np.arange(1, OLD_NEAR_ZERO + 1)
+        ends = np.unique([*equal, *near[(near > low) & (near < high)]])
+        centers, variances = (ends[1:] + ends[:-1]) / 2, np.diff(ends) ** 2 / 12
+        return cls(low, high, bins, tuple(ends.tolist()), tuple(centers.tolist()), tuple(variances.tolist()))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the bins that ``to_dict`` wrote, or version 0.3."""
+        (low, high), bins = map(float, values["outcome"]), int(values["bins"])
+        if not -math.inf < low < high < math.inf or not 2 <= bins <= MOST_BINS or bins % 2:
+            raise ValueError("no bins of a report card")
+        if "predictions" not in values:
+            return cls.old(low, high, bins)
+        ends, centers, variances = (tuple(map(float, values[name])) for name in ("predictions", "centers", "variances"))
+        within = len(centers) == len(variances) == len(ends) - 1 > 0 and low <= ends[0] and ends[-1] <= high
+        if not within or any(not a <= c <= b or not a < b for (a, b), c in zip(pairwise(ends), centers, strict=True)):
+            raise ValueError("no bins of a report card")
+        if not all(0 <= variance <= (high - low) ** 2 for variance in variances):
+            raise ValueError("no bins of a report card")
+        return cls(low, high, bins, ends, centers, variances)
+
+    def to_dict(self) -> dict[str, Any]:
+        of_predictions = {"predictions": self.ends, "centers": self.centers, "variances": self.variances}
+        return {"outcome": [self.low, self.high], "bins": self.bins, **{k: list(v) for k, v in of_predictions.items()}}
 
     @property
     def predictions(self) -> Floats:
-        equal = np.linspace(self.low, self.high, EQUAL + 1)
-        far = self.high if self.high > -self.low else self.low
-        near = far * 2.0 ** -np.arange(1, NEAR_ZERO + 1)
-        return np.unique(np.concatenate([equal, near[(near > self.low) & (near < self.high)]]))
+        return np.array(self.ends)
 
     @property
     def distances(self) -> Floats:
@@ -97,6 +155,11 @@ def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats
 
 RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts
 GROUPS = 10
+SHOWN = 2.0  # deviations of their noise by which counts from a residual on must stand out, to be counted as they are
+FALL = 50.0  # the slope of a tail is that over the last fall of its counts by this factor
+MOST_RATIO = 1e9  # of R2 / (1 - R2)
+HALVINGS = 60
+LEAST = 0.5  # records, below which an expected number is none
 
 
 class OutcomeCalibration(NamedTuple):
@@ -173,22 +236,49 @@ class RegressionCard(Card):
         """The mean residual. It is positive if predictions are too low."""
         return self.figure("bias").value
 
+    @lazy
+    def _core(self) -> Truth:
+        """Which cells show records, (predictions, bins): on each side up to the last residual from which on counts stand out."""
+        possible = self.grid.possible
+        core = np.zeros_like(possible)
+        for side, table, cells in self._sides:
+            beyond, cells = (np.cumsum(part.sum(axis=0)[::-1])[::-1] for part in (table, cells))
+            places = np.flatnonzero(beyond > SHOWN * self.deviation * np.sqrt(cells))
+            if len(places):
+                core[:, side][:, : places[-1] + 1] = True
+        return possible & core if core.any() else possible
+
+    @property
+    def _sides(self) -> list[tuple[slice, Floats, Truth]]:
+        """The bins of residuals from zero outward, below and above zero, with their counts and which cells are possible."""
+        half = self.grid.bins // 2
+        both = slice(half - 1, None, -1), slice(half, None)
+        return [(side, self._table[:, side], self.grid.possible[:, side]) for side in both]
+
     @property
     def _significant(self) -> Floats:
-        """The counts, set to zero in bins of predictions, and beyond residuals, that do not stand out from the noise.
+        """The counts of cells that show records; beyond them, what a tail that goes on falling as fast as before would hold.
 
         Otherwise the noise of many empty cells far from zero would outweigh the records, whose squares are small.
         """
-        table, possible, half = self._table, self.grid.possible, self.grid.bins // 2
-        rows = table.sum(axis=1) > CLEAR * self.deviation * np.sqrt(possible.sum(axis=1))
-        table, possible = table * rows[:, None], possible & rows[:, None]
-        both = (part.sum(axis=0) for part in (table, possible))
-        beyond, cells = (np.cumsum((part[half:] + part[:half][::-1])[::-1])[::-1] for part in both)
-        places = np.flatnonzero(beyond > CLEAR * self.deviation * np.sqrt(cells))
-        if not len(places):
-            return self.counts
-        reach = places[-1] + 1
-        table[:, : half - reach] = table[:, half + reach :] = 0.0
+        table = np.where(self._core, self._table, 0.0)
+        inner = np.concatenate([[0.0], self.grid.distances[:-1]])
+        for side, counts, possible in self._sides:
+            core = np.asarray(self._core[:, side].any(axis=0))
+            last = int(core.sum()) - 1
+            if not 0 < last < len(core) - 1:  # no slope, or no tail
+                continue
+            beyond = np.maximum.accumulate(np.cumsum(counts[:, core].sum(axis=0)[::-1]))[::-1]
+            first = int(np.searchsorted(-beyond, -FALL * beyond[-1], side="right")) - 1
+            if first < 1 or beyond[first] <= beyond[-1]:
+                continue
+            power = math.log(beyond[first] / beyond[-1]) / math.log(inner[last] / inner[first])
+            ends = np.append(inner[last + 1 :], self.grid.distances[-1])
+            left = beyond[-1] * (ends / inner[last]) ** -power
+            left[left < LEAST] = 0.0
+            shares = np.maximum(counts[:, first : last + 1].sum(axis=1), 0.0)[:, None] * possible[:, last + 1 :]
+            shares /= np.maximum(shares.sum(axis=0), 1e-300)
+            table[:, side][:, last + 1 :] = shares * -np.diff(left)
         return np.asarray(table.ravel())
 
     def quantile(self, share: float) -> float:
@@ -280,8 +370,7 @@ class RegressionCard(Card):
         return reach
 
     def _released(self) -> dict[str, Any]:
-        grid = {"outcome": [self.grid.low, self.grid.high], "step": self.step, "bins": self.grid.bins}
-        return {**grid, "normal": self.normal, "model_digest": self.model_digest}
+        return {**self.grid.to_dict(), "step": self.step, "normal": self.normal, "model_digest": self.model_digest}
 
     def to_dict(self) -> dict[str, Any]:
         quantiles = {str(share): self.quantile(share) for share in (0.05, 0.25, 0.5, 0.75, 0.95)}
@@ -289,11 +378,9 @@ class RegressionCard(Card):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        (low, high), bins, step = map(float, values["outcome"]), int(values["bins"]), float(values["step"])
-        ends = math.isfinite(low) and low < high < math.inf and 0 < step < math.inf
-        if not ends or not 2 <= bins <= MOST_BINS or bins % 2 or not float(values["deviation"]) > 0:
+        grid, step, normal = ResidualGrid.from_dict(values), float(values["step"]), bool(values["normal"])
+        if not 0 < step < math.inf or not float(values["deviation"]) > 0:
             raise ValueError("no counts of a report card")
-        grid, normal = ResidualGrid(low, high, bins), bool(values["normal"])
         card = cls._counts_in(values, int(grid.n_codes[0]))
         return cls(grid=grid, step=step, normal=normal, model_digest=str(values["model_digest"]), **card)
 
@@ -321,7 +408,7 @@ class RegressionCard(Card):
         outcome = Numeric(self.grid.low, self.grid.high)
         return outcome_warnings(outcome, (low, high), self.counts[possible], self.deviation)
 
-    def _digits(self, name: str) -> int:
+    def digits(self, name: str) -> int:
         return 4 if name == "r2" else max(0, 4 - math.floor(math.log10(self.grid.high - self.grid.low)))
 
     def _bounds(self, name: str) -> tuple[float, float]:
@@ -330,53 +417,130 @@ class RegressionCard(Card):
         return bounds.get(name, (-math.inf, 1.0))
 
     def _denominators(self, name: str) -> list[tuple[float, float]]:
-        counts, possible = self._table.ravel(), self.grid.possible.ravel()
-        parts = [(self.records, self.deviation * math.sqrt(possible.sum()))]
+        counts = self._table[self._core]
+        parts = [(float(counts.sum()), self.deviation * math.sqrt(len(counts)))]
         if name == "r2":
-            off = self._distances_from_mean(counts)
-            parts.append((float(counts @ off**2), self.deviation * math.sqrt(float((off[possible] ** 4).sum()))))
+            far = self._outcomes(counts.sum(), np.where(self._core, self._table, 0.0))[self._core] ** 2
+            parts.append((float(counts @ far), self.deviation * math.sqrt(float((far**2).sum()))))
         return parts
 
-    def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
-        table = np.where(self.grid.possible, counts.reshape(self.grid.shape), 0.0)
-        total, by_residual = float(table.sum()), table.sum(axis=0)
-        if total <= 0:
-            return Figure(0.0, *self._bounds(name)), np.zeros(len(counts))
+    def _outcomes(self, total: float, table: Floats) -> Floats:
+        """Return how far the outcome of each cell is from the mean of all, (predictions, bins)."""
+        outcomes = np.array(self.grid.centers)[:, None] + (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
+        return np.asarray(outcomes - float((table * outcomes).sum()) / max(float(total), 1.0))
+
+    def _residual_parts(self, name: str) -> tuple[Floats, Floats, Floats]:
+        """Return what a record of each bin of residuals adds to a mean: about, at least and at most."""
         upper = self.grid.distances
         lower = np.concatenate([[0.0], upper[:-1]])
         inner, outer = (np.concatenate([part[::-1], part]) for part in (lower, upper))
+        ends = self.grid.residuals
         if name == "bias":
-            ends = self.grid.residuals
-            figure, slopes = mean_figure(by_residual, (ends[:-1] + ends[1:]) / 2, ends[:-1], ends[1:])
-        elif name == "mae":
-            figure, slopes = mean_figure(by_residual, (inner + outer) / 2, inner, outer)
-        else:  # residuals are taken to be uniform within a bin
-            figure, slopes = mean_figure(by_residual, (inner**2 + inner * outer + outer**2) / 3, inner**2, outer**2)
-        every = np.where(self.grid.possible, slopes, 0.0).ravel()
-        if name == "r2":
-            return self._r2(table.ravel(), figure, every)
-        return figure, every
+            return (ends[:-1] + ends[1:]) / 2, ends[:-1], ends[1:]
+        if name == "mae":
+            return (inner + outer) / 2, inner, outer
+        return (inner**2 + inner * outer + outer**2) / 3, inner**2, outer**2  # residuals are uniform within a bin
 
-    def _r2(self, counts: Floats, mse: Figure, slopes: Floats) -> tuple[Figure, Floats]:
-        """Return R2 by the mean squared residual and its rates of change.
+    def _gain_parts(self, table: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what a record of each cell adds to the outcomes' squared distances from their mean beyond its squared residual.
 
-        The root of the outcomes' squared distances is off by at most that of the squared half widths of cells.
+        With u, the prediction less the mean, and r, the residual, this is u^2 + 2 u r: about, at least and at most. A heavy tail
+        of residuals is not squared in it. The bound of the mean's own error is in the least.
         """
-        total = float(counts.sum())
-        widths = np.diff(self.grid.predictions)[:, None], np.diff(self.grid.residuals)
-        half, variance = ((widths[0] + widths[1]).ravel() / 2) ** 2, ((widths[0] ** 2 + widths[1] ** 2) / 12).ravel()
-        each = self._distances_from_mean(counts) ** 2 + variance  # outcomes are taken to be uniform within a cell
-        spread, slack = float(counts @ each) / total, max(float(counts @ half) / total, 0.0)
-        if spread <= 0:
-            return Figure(0.0, -math.inf, 1.0), np.zeros(len(counts))
-        least, most = (max(math.sqrt(spread) + sign * math.sqrt(slack), 0.0) ** 2 for sign in (-1, 1))
-        value = 1 - mse.value / spread
-        low, high = (1 - mse.high / least, 1 - mse.low / most) if least > 0 else (-math.inf, 1.0)
-        change = (each - spread) / total  # the mean's own change cancels out
-        change = np.where(self.grid.possible.ravel(), change, 0.0)
-        return Figure(value, low, high), (mse.value / spread * change - slopes) / spread
+        total = max(float(table.sum()), 1.0)
+        (first, last), (lower, upper) = ((ends[:-1], ends[1:]) for ends in (self.grid.predictions, self.grid.residuals))
+        middle, residual = np.array(self.grid.centers), (lower + upper) / 2
+        mean = float((table * (middle[:, None] + residual)).sum()) / total
+        half = np.maximum(last - middle, middle - first)[:, None] + (upper - lower) / 2
+        slack = (float((table * half).sum()) / total) ** 2
+        u = (middle - mean)[:, None]
+        about = u**2 + np.array(self.grid.variances)[:, None] + 2 * u * residual
+        corners = np.stack(
+            [v**2 + 2 * v * r for v in ((first - mean)[:, None], (last - mean)[:, None]) for r in (lower, upper)]
+        )
+        lowest = [np.clip(-r[None], (first - mean)[:, None], (last - mean)[:, None]) for r in (lower, upper)]
+        least = np.minimum(*(v**2 + 2 * v * r for v, r in zip(lowest, (lower, upper), strict=True)))
+        return about, least - slack, corners.max(axis=0)
 
-    def _distances_from_mean(self, counts: Floats) -> Floats:
-        predicted, residual = ((ends[1:] + ends[:-1]) / 2 for ends in (self.grid.predictions, self.grid.residuals))
-        outcomes = np.clip(predicted[:, None] + residual, self.grid.low, self.grid.high).ravel()
-        return np.asarray(outcomes - float(counts @ outcomes) / max(float(counts.sum()), 1.0))
+    def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
+        table = np.where(self.grid.possible, counts.reshape(self.grid.shape), 0.0)
+        if table.sum() <= 0:
+            return Figure(0.0, *self._bounds(name)), np.zeros(len(counts))
+        parts = self._residual_parts("mse" if name == "r2" else name)
+        figure, slopes = mean_figure(table.ravel(), *(np.tile(part, len(table)) for part in parts))
+        if name == "r2":
+            gain, change = mean_figure(table.ravel(), *(part.ravel() for part in self._gain_parts(table)))
+            both = figure.value + gain.value
+            if both <= 0:
+                return Figure(0.0, -math.inf, 1.0), np.zeros(len(counts))
+            slopes = (change * figure.value - slopes * gain.value) / both**2
+            figure = Figure(gain.value / both, *_r2_between(figure, gain))
+        return figure, np.where(self.grid.possible.ravel(), slopes, 0.0)
+
+    def _bounded(self, name: str, level: float) -> tuple[Figure, Floats]:
+        """Return a figure of the cells that show records, with ends that also hold for what may be in the other cells.
+
+        A sum over these cells is below its noisy value and ``level``'s deviations of its noise, and it is no sum of negative
+        numbers of records.
+        """
+        if not self._stands_out(name):
+            return Figure(0.0, *self._bounds(name)), np.zeros(len(self.counts))
+        table = np.where(self._core, self._table, 0.0)
+        figure, slopes = self._figure(name, table.ravel())
+        total, tail = float(table.sum()), self.grid.possible & ~self._core
+        slopes = np.where(self._core.ravel(), slopes, 0.0)
+        if not tail.any() or total <= 0:
+            return figure, slopes
+
+        def at_most(weights: Floats) -> float:
+            """Return what records of the tail may add to a mean, each at most its weight, which is not negative."""
+            each = np.broadcast_to(weights, tail.shape)[tail]
+            noise = self.deviation * math.sqrt(float((each**2).sum()))
+            return max(float(self._table[tail] @ each) + float(quantile(level, 0.0)) * noise, 0.0) / total
+
+        more = at_most(np.ones(1))
+        _, least, most = self._residual_parts("mse" if name == "r2" else name)
+        if name != "r2":
+            low, high = (
+                end if sign * end > 0 else end / (1 + more) for end, sign in ((figure.low, -1), (figure.high, 1))
+            )
+            ends = low - at_most(np.maximum(-least, 0.0)), high + at_most(np.maximum(most, 0.0))
+            return Figure(figure.value, *ends), slopes
+        square, _ = self._figure("mse", table.ravel())
+        _, gains, most_gain = parts = self._gain_parts(table)
+        gain, _ = mean_figure(table.ravel(), *(part.ravel() for part in parts))
+
+        # R2 is above q / (1 + q) where the sum of gain - q square is above 0, of the core and of the tail together.
+        def above(q: float) -> bool:
+            core, tail = (square.high, most) if q >= 0 else (square.low, least)
+            return gain.low - q * core > at_most(np.maximum(q * tail - gains, 0.0))
+
+        def below(q: float) -> bool:
+            core, tail = (square.low, least) if q >= 0 else (square.high, most)
+            return gain.high - q * core < -at_most(np.maximum(most_gain - q * tail, 0.0))
+
+        low, high = _last(above), _last(lambda q: not below(q))
+        ends = low / (1 + low) if low > -1 else -math.inf, high / (1 + high) if high > -1 else 1.0
+        return Figure(figure.value, *ends), slopes
+
+
+def _last(holds: Callable[[float], bool]) -> float:
+    """Return about the last number from -1 up for which something holds that does not hold beyond it; -1 if there is none."""
+    first, last = -1.0, MOST_RATIO
+    if not holds(first + 1e-9):
+        return first
+    for _ in range(HALVINGS):
+        middle = (first + last) / 2 if first < 1 else math.sqrt(first * last)
+        first, last = (middle, last) if holds(middle) else (first, middle)
+    return first
+
+
+def _r2_between(square: Figure, gain: Figure) -> tuple[float, float]:
+    """Return between which values R2 = gain / (square + gain) lies, where both are between theirs."""
+
+    def ratio(part: float, rest: float, otherwise: float) -> float:
+        return part / (part + rest) if part + rest > 0 else otherwise
+
+    low = ratio(gain.low, square.high if gain.low >= 0 else square.low, -math.inf)
+    high = ratio(gain.high, square.low if gain.high >= 0 else square.high, 1.0)
+    return low, min(high, 1.0)

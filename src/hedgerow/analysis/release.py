@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange, entry_of, unread_warnings
+from hedgerow.arrays import without_sizes
 from hedgerow.curator.given import certified, check_alone, promised
 from hedgerow.curator.queryable import Values
+from hedgerow.engines.encode import ValueCounts
 from hedgerow.engines.records import Records
-from hedgerow.engines.values import ValueCounts
-from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource

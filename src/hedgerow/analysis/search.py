@@ -18,10 +18,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.readings import Labelled
+from hedgerow.arrays import without_sizes
 from hedgerow.curator import ModelScores, Queryable
 from hedgerow.curator.given import RULES, certified, promised, read_given
 from hedgerow.engines.records import table_of
-from hedgerow.errors import ConfigurationError, shown, without_sizes
+from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import (
     ClassOrder,
     Model,

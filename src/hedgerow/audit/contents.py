@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import DOCUMENT, read_archive
 from hedgerow.arrays import lazy
 from hedgerow.audit.findings import Finding, system_name
+from hedgerow.audit.scales import scale_findings
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator import (
     Fitted,
@@ -31,6 +31,7 @@ from hedgerow.estimator import (
     result_of,
 )
 from hedgerow.estimator.exported import format_of
+from hedgerow.export.archive import DOCUMENT, read_archive
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
@@ -53,9 +54,10 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
 
     The plan is built again from the class, the parameters and the schema. The certificate must be the one that this plan
     gets, step by step; the certificate must hold; the arrays must be those that the plan restores, integers where the plan
-    releases integers, of no more trees, rounds, levels or cells than planned; a fitted estimator must hold nothing that its
-    file would not; and a file must hold the members and entries that ``save`` writes of the model that it loads as. Bytes outside
-    its members, and the ways in which a zip can hold the same members, are not looked at: save the model again to drop them.
+    releases integers, of no more trees, rounds, levels or cells than planned, and no more exact than the plan's noise leaves
+    them; a fitted estimator must hold nothing that its file would not; and a file must hold the members and entries that
+    ``save`` writes of the model that it loads as. Bytes outside its members, and the ways in which a zip can hold the same
+    members, are not looked at: save the model again to drop them. ``hedgerow.audit.scales.UNTOLD`` says what no file can tell.
 
     A reason that the certificate itself gives for holding no guarantee is a finding too, of the attack ``"certificate"``: it
     claims no loss and refutes nothing, because the model says so openly.
@@ -193,6 +195,7 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
             yield f"the model holds the array {name}, which its plan does not release"
         elif not np.array_equal(arrays[name], back[name]):
             yield f"the array {name} is not what the plan restores from it"
+    yield from scale_findings(model.model_, plan)
     forest = getattr(model.model_, "forest", None)
     if isinstance(forest, Forest):
         yield from _trees(forest, plan, certificate)

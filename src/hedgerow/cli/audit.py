@@ -10,11 +10,11 @@ from typing import Any, get_args
 import click
 
 from hedgerow import __version__
-from hedgerow.archive import read_archive
 from hedgerow.audit.findings import CONFIDENCE, Finding, system_name
 from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import file_digest, read_parameters, write_json
 from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
+from hedgerow.export.archive import read_archive
 from hedgerow.plots import AuditDisplay, Page
 from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
@@ -111,6 +111,7 @@ def audit(
             verdict = "REFUTED: " if finding.refuted else ""
             click.echo(f"{printable(finding.subject)}: {verdict}{printable(finding.words)}")
         click.echo(f"{about['file']}: {about['verdict']}")
+        click.echo(f"note: {about['not told']}", err=True)
     if page is not None:
         write_page(findings, page, about, force=force)
         click.echo(f"wrote {page}", err=True)
@@ -143,7 +144,9 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
 
 
 def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return the file that was checked, its claim, the version that checked it, and the verdict."""
+    """Return the file that was checked, its claim, the version that checked it, the verdict, and what no file can tell."""
+    from hedgerow.audit.scales import UNTOLD
+
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])
     delta, refuted = decimal_text(certificate.delta), sum(finding.refuted for finding in findings)
     none = "nothing unexplained found" + ("; its own certificate says that no guarantee holds" if findings else "")
@@ -155,6 +158,7 @@ def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:
         "claim": f"epsilon {decimal_text(certificate.epsilon)}, delta {delta}, {certificate.adjacency}",
         "checked by": f"hedgerow {__version__}",
         "verdict": f"{refuted} unexplained" if refuted else none,
+        "not told": UNTOLD,
     }
 
 

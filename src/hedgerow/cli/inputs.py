@@ -17,6 +17,7 @@ from typing import Any, Self, get_type_hints
 
 import click
 
+from hedgerow.analysis import GroupCards
 from hedgerow.analysis.card import Card
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
@@ -36,7 +37,7 @@ from hedgerow.reading.table_file import (
     read_table,
 )
 from hedgerow.schema import Encoder, Schema
-from hedgerow.texts import bar_of
+from hedgerow.texts import bar_of, listed
 
 ELSEWHERE = (
     "epsilon",
@@ -69,6 +70,20 @@ def with_options(schema: Schema, target: str | None, person: str | None, place: 
             f"--person {person}: {place} says that {schema.person!r} tells persons apart. Leave --person out."
         )
     return schema.replace(target=target, person=person)
+
+
+def check_given(schema: Schema, place: Path, *, allow_inferred: bool) -> None:
+    """Raise UsageError if a schema has entries that were read off the records, unless that is allowed."""
+    if not schema.inferred:
+        return
+    text = (
+        f"no guarantee would hold: {place} was read off the data in {listed(schema.inferred)}. Replace or confirm each by public "
+        'knowledge and delete its line origin = "inferred" (classes_origin for the classes). A line reason = "..." may say why '
+        "it is public."
+    )
+    if not allow_inferred:
+        raise click.UsageError(f"{text} To fit without a guarantee, pass --allow-inferred.")
+    click.echo(f"warning: {text}", err=True)
 
 
 def columns_of(schema: Schema) -> list[str]:
@@ -240,7 +255,7 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def card_values(card: Card) -> dict[str, Any]:
+def card_values(card: Card | GroupCards) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
-from hedgerow.analysis import RegressionCard
+from hedgerow.analysis import GroupCards
 from hedgerow.cli.inputs import ShareProgress, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
@@ -89,7 +89,7 @@ def predict(
     The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A record with a wrong
     number of cells, or with a quote that does not close, has only missing cells. What could not be read is reported on stderr.
 
-    With --interval, an end that reaches the end of the outcome's range is open: inf or -inf.
+    With --interval, no end is beyond the outcome's range, to which outcomes are clipped.
     """
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
@@ -109,7 +109,11 @@ def predict(
             f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
             "the schema has persons, add --records-per-person 1."
         )
-    card = None if report is None else cast(RegressionCard, read_report(report, model))
+    card = None if report is None else read_report(report, model)
+    if isinstance(card, GroupCards):
+        raise click.UsageError(
+            f"{report} has cards of groups, but intervals follow from one card: evaluate without --by."
+        )
     if proba:
         answers = [f"probability_{label}" for label in estimator.classes_]
     elif level is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.limits import LEAST_MEMORY, MOST_RECORDS_OF_ONE
+from hedgerow.files import LEAST_MEMORY, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.reading.table_file import is_parquet
 
@@ -221,6 +221,11 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         metavar="K",
         help="Protect a person, of whom at most K records are read. Without a column of persons, you promise that no person "
         "has more. [default: the schema's, or 1]",
+    ),
+    "allow-inferred": click.option(
+        "--allow-inferred",
+        is_flag=True,
+        help="Fit with a schema that was read off the records, without a guarantee.",
     ),
     "memory": click.option(
         "--memory",

@@ -9,15 +9,17 @@ from typing import Any
 
 import click
 
-from hedgerow.analysis import PrivateSearchCV, RegressionCard, ReportCard, private_schema
+from hedgerow.analysis import GroupCards, PrivateSearchCV, RegressionCard, ReportCard, private_schema
 from hedgerow.analysis import evaluate as evaluate_model
 from hedgerow.analysis import plan as plan_fit
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.evaluation import group_of
 from hedgerow.cli.inputs import (
     Spending,
     card_values,
     certificate_values,
     check_columns,
+    check_given,
     check_stdout,
     file_digest,
     given,
@@ -38,8 +40,7 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.files import read_place
-from hedgerow.limits import LARGEST_CARD
+from hedgerow.files import LARGEST_CARD, read_place
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.reading.csv_file import COMMAS
 from hedgerow.reading.table_file import TableFile, compare_header
@@ -50,13 +51,17 @@ from hedgerow.texts import it_or_them, listed
 MODEL = "model_sha256"
 
 
-def read_report(path: Path, model: Path) -> Card:
-    """Return the report card of a model file that ``hedgerow evaluate`` wrote; raise UsageError if it is of another model."""
+def read_report(path: Path, model: Path) -> Card | GroupCards:
+    """Return the report card of a model file, or those of groups, that ``hedgerow evaluate`` wrote.
+
+    UsageError if it is of another model.
+    """
     content = read_place(path, LARGEST_CARD, "no report card needs as many, so write it again by hedgerow evaluate")
     try:
         values = json.loads(content)
         about = values[MODEL]
-        card: Card = (RegressionCard if "outcome" in values else ReportCard).from_dict(values)
+        kind = GroupCards if "by" in values else RegressionCard if "outcome" in values else ReportCard
+        card: Card | GroupCards = kind.from_dict(values)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise FileFormatError(
             f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."
@@ -69,28 +74,32 @@ def read_report(path: Path, model: Path) -> Card:
 @click.command()
 @model_argument
 @options("target")
+@click.option(
+    "--by", metavar="COLUMN", help="A categorical feature: each of its categories gets a card, for the same budget."
+)
 @query_options(
     "The privacy budget of the report.",
     "Above 0: normal noise, which is smaller for many classes.",
     "Also write the report to this file, as JSON for `hedgerow card --report`.",
     out_required=False,
 )
-def evaluate(model: Path, query: Query, target: str | None) -> None:
+def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
 
-    The report card is written to stdout, and with --out as JSON to a file. It has accuracy, ROC AUC and Brier score; for a model
-    that predicts a number, it has RMSE, MAE, R2 and bias. Each figure has an interval for these records and one for the
-    population that they come from. The certificate follows. The costs of evaluations of the same records add up.
+    The report card is written to stdout, and with --out as JSON to a file. It has accuracy, recall, precision, ROC AUC and Brier
+    score; for a model that predicts a number, it has RMSE, MAE, R2 and bias. Each figure has an interval for these records and
+    one for the population that they come from. The certificate follows. The costs of evaluations of the same records add up.
     """
     refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
     schema = with_options(estimator.schema_, target, query.person, model)
+    group_of(schema, by)  # refused before anything is read
     claim, form = query.claim(), schema.file_form.replaced(query.separator)
     check_stdout(query.out)
     X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
     with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
         with spending.watching(X, y) as records:
-            card = evaluate_model(estimator, records, y, groups=groups, delta=query.delta or 0.0, **claim)
+            card = evaluate_model(estimator, records, y, groups=groups, by=by, delta=query.delta or 0.0, **claim)
         values = {MODEL: file_digest(model), **card_values(card)}
         if query.out is not None:
             out = spending.save(lambda part: part.write_text(json_text(values) + "\n", "utf-8"), force=query.force)
@@ -172,7 +181,7 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
 
 
 @click.command()
-@options("schema", "target", "system", "param")
+@options("schema", "target", "system", "param", "allow-inferred")
 @click.option(
     "--try",
     "tried",
@@ -192,6 +201,7 @@ def search(
     pairs: Sequence[str],
     tried: Sequence[str],
     system: str | None,
+    allow_inferred: bool,
     refit: float,
 ) -> None:
     """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
@@ -202,6 +212,7 @@ def search(
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
     schema = load_schema(schema_path, target, query.person)
+    check_given(schema, schema_path, allow_inferred=allow_inferred)
     kind = system_class(system or default_system(schema))
     start = kind(schema=schema, **read_parameters(kind, pairs))
     grid: dict[str, list[Any]] = {}

@@ -58,7 +58,8 @@ What to look for
   labels      the right target, and all classes that are publicly possible
 
 Correct an entry, then delete its line origin = "inferred" (of the classes: classes_origin = "inferred"). By that you state that
-the entry is public knowledge and would be the same without these records. Certificates list the entries that still have it."""
+the entry is public knowledge and would be the same without these records. A line reason = "..." (classes_reason) may say why:
+certificates and cards show it. `hedgerow train` refuses a schema with an entry that is still inferred."""
 
 
 @click.command("init")

@@ -11,11 +11,13 @@ import click
 
 from hedgerow.analysis import evaluate, hold_out
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.cli.inputs import (
     Spending,
     card_values,
     check_columns,
     check_files,
+    check_given,
     check_records,
     check_stdout,
     load_schema,
@@ -39,7 +41,6 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.reading.table_file import read_table
 from hedgerow.systems import default_system, load, system_class
-from hedgerow.texts import listed
 
 IN_ONE_PART = (
     "Each {who} went to the fit or to this report at random, so no {who} pays for both. A ledger is charged for both."
@@ -51,7 +52,7 @@ OF_A_PROMISE = (
 
 
 @click.command()
-@options("schema", "target", "system", "param")
+@options("schema", "target", "system", "param", "allow-inferred")
 @click.option(
     "--init",
     type=InputFile(),
@@ -84,6 +85,7 @@ def train(
     pairs: Sequence[str],
     init: Path | None,
     public_start: bool,
+    allow_inferred: bool,
     holdout: float | None,
     holdout_epsilon: float | None,
 ) -> None:
@@ -116,12 +118,7 @@ def train(
     elif public_start:
         raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
     form, label = schema.file_form.replaced(query.separator), str(schema.target)
-    if schema.inferred:
-        click.echo(
-            f"warning: no guarantee will hold: {schema_path} was read off the data in {listed(schema.inferred)}. Replace or "
-            'confirm each by public knowledge and delete its line origin = "inferred" (classes_origin for the classes).',
-            err=True,
-        )
+    check_given(schema, schema_path, allow_inferred=allow_inferred)
     model = kind(schema=schema, **query.claim(), **settings)
     check_stdout(query.out if holdout is None else None)
     delta = exact_delta(getattr(model, "delta", 0))
@@ -155,7 +152,7 @@ def train(
         run(spending)
 
 
-def _report(model: PrivateEstimator, query: Query, out: Path, card: Card | None) -> None:
+def _report(model: PrivateEstimator, query: Query, out: Path, card: Card | GroupCards | None) -> None:
     both = ""
     if card is not None:  # what the fit and the report on held-out lines cost together
         unit = card.certificate_.unit

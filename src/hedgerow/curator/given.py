@@ -18,10 +18,11 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
+from hedgerow.arrays import without_sizes
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.errors import ConfigurationError
+from hedgerow.files import MOST_RECORDS_OF_ONE
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, WholeNumber, check_parameters
 from hedgerow.privacy.accounting import Adjacency, Event

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, without_sizes
 from hedgerow.curator.given import RULES, read_given
 from hedgerow.curator.queries import Nodes, SelectTests
 from hedgerow.curator.queryable import Queryable
+from hedgerow.curator.released_warnings import class_warnings, column_warnings
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.parameters import Constraint, Instance, RandomSource, WholeNumber, check_parameters
@@ -27,7 +28,6 @@ from hedgerow.privacy.accounting import Event, Pure
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
-from hedgerow.released_warnings import class_warnings, column_warnings
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import ClassCounts, Histogram, MemoryTable, Sizes, keep_of

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.arrays import Integers, Truth
+from hedgerow.arrays import Integers, Truth, lazy, without_sizes
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
+from hedgerow.curator.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
-from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
+from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, Pure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
 from hedgerow.reading.cells import public_value
-from hedgerow.released_warnings import ClassEvidence, class_warnings, column_warnings
 from hedgerow.schema import Encoder
 from hedgerow.schema.features import Value
 from hedgerow.scores import Candidates
@@ -92,7 +92,6 @@ class Queryable:
         self._scans = 0  # of readings of records in progress
         self._lock = threading.RLock()
         self.warnings: list[str] = []
-        self.evidence = ClassEvidence(table.n_classes)
         self._roots: set[int] = set()  # generations that were assigned
         self._of_roots: dict[int, tuple[Integers, float]] = {}  # the first counts of a feature's codes, and their noise
 
@@ -108,12 +107,16 @@ class Queryable:
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
         texts = list(self.warnings)
-        if encoder.schema.outcome is None:
+        if encoder.schema.outcome is None and "evidence" in vars(self):  # of no counts there is nothing to say
             texts += class_warnings(encoder.schema.classes, self.evidence)
         for place, (counts, deviation) in self._of_roots.items():
             if len(counts) == encoder.n_codes[place]:  # codes of numbers may have been merged; these have a survey
                 texts += column_warnings(encoder, {place: counts}, deviation)
         return tuple(texts)
+
+    @lazy
+    def evidence(self) -> ClassEvidence:
+        return ClassEvidence(self.n_classes)
 
     @property
     def spent(self) -> Fraction:

@@ -12,16 +12,17 @@ from hedgerow.engines.encode import (
     FEWEST_AT_ONCE,
     Checksums,
     Chosen,
+    Counts,
     Fact,
     Facts,
     PersonIds,
     Rows,
+    ValueCounts,
     encode,
     placed,
     read_persons,
 )
 from hedgerow.engines.local import Progress, Silent
-from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
@@ -119,7 +120,7 @@ class ClusterSource(ABC):
 
     @abstractmethod
     def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
-        """Return the counts of each partition by ``count_values``."""
+        """Return the counts of each partition by ``value_counts``."""
 
     @abstractmethod
     def _drop(self, rows: Any) -> None:

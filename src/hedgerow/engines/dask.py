@@ -20,20 +20,21 @@ from hedgerow.engines import store
 from hedgerow.engines.cluster import MANY_CELLS, ClusterSource
 from hedgerow.engines.encode import (
     Chosen,
+    Counts,
     Fact,
     Facts,
     PersonIds,
     Rows,
+    ValueCounts,
     candidates,
     changed,
-    count_values,
     kept,
     kind_of,
     other_unicode,
     unicode_version,
+    value_counts,
 )
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
-from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.engines.workers import (
     GATHER,
     LOOK,
@@ -386,7 +387,7 @@ def _fact(rows: Rows) -> Fact:
 
 
 def _count(given: tuple[ValueCounts, Layout, PersonIds | None], mine: Chosen | None, part: Any) -> Counts:
-    return count_values(*given, mine, [part])
+    return value_counts(*given, mine, [part])
 
 
 def _same(found: Any) -> Any:

@@ -6,7 +6,8 @@ import hashlib
 import hmac
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -14,13 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.compiled import single
+from hedgerow.arrays import single
 from hedgerow.engines.arrays import Spill
-from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError
-from hedgerow.reading.columns import read_columns
+from hedgerow.reading.cells import count_values
+from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.persons import Ids, person_ids, read_groups
 from hedgerow.reading.streams import Block, Layout
+from hedgerow.schema import Schema
 from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
 from hedgerow.table.kernels import largest
 from hedgerow.table.reading import Codes, Labels
@@ -330,7 +332,46 @@ def kept(rows: Rows, mine: Chosen) -> Rows:
     return Rows(rows.codes, only(rows.labels, mine.bits), mine.after.digest)
 
 
-def count_values(
+Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the labels if they are counted
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """A query to records whose answers add up: how many of them have each value.
+
+    Parameters
+    ----------
+    schema : Schema
+        Whose features the columns are, and which markers stand for missing cells.
+    columns : tuple of int
+        Which of its features are counted.
+    with_labels : bool
+        Whether the labels are, too.
+    """
+
+    schema: Schema
+    columns: tuple[int, ...]
+    with_labels: bool
+
+    @property
+    def nothing(self) -> Counts:
+        """The answer of no record."""
+        return ({},) * (len(self.columns) + self.with_labels)
+
+    def __call__(self, X: Any, y: Any, counted: npt.NDArray[np.bool_] | None = None) -> Counts:
+        """Return the answer of some records, or of those that are ``counted``; each cell decides for itself."""
+        columns = read_columns(X, self.schema.features, check_types=False)
+        cells = [columns.cells(place) for place in self.columns] + ([read_labels(y)] if self.with_labels else [])
+        if counted is not None:
+            cells = [column[counted] for column in cells]
+        return tuple(count_values(column, self.schema.missing) for column in cells)
+
+    def sum(self, one: Counts, other: Counts) -> Counts:
+        """Return the answer of the records of both."""
+        return tuple(Counter(first) + Counter(second) for first, second in zip(one, other, strict=True))
+
+
+def value_counts(
     asked: ValueCounts, layout: Layout, persons: PersonIds | None, mine: Chosen | None, batches: Iterable[Any]
 ) -> Counts:
     """Return how many of a partition's records have each value, of those that count; all do where nothing is ``mine``."""

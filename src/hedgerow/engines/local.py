@@ -12,13 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers
-from hedgerow.compiled import available_threads, for_each
+from hedgerow.arrays import Integers, available_threads, for_each
 from hedgerow.engines.arrays import Spill
-from hedgerow.engines.encode import Checksums, counted_of, partitions_of
-from hedgerow.engines.values import Counts, ValueCounts
+from hedgerow.engines.encode import Checksums, Counts, ValueCounts, counted_of, partitions_of
 from hedgerow.errors import ConfigurationError, EngineError
-from hedgerow.limits import LEAST_MEMORY
+from hedgerow.files import LEAST_MEMORY
 from hedgerow.reading.streams import Batches, Block, Files, Layout
 from hedgerow.schema import Schema
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task

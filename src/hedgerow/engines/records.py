@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Self
 
+from hedgerow.arrays import without_sizes
 from hedgerow.engines.cluster import ClusterSource
+from hedgerow.engines.encode import Counts, ValueCounts
 from hedgerow.engines.local import LocalSource, Progress, Silent
-from hedgerow.engines.values import Counts, ValueCounts
-from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
 from hedgerow.reading.persons import Groups, another_person
 from hedgerow.reading.streams import Batches, Files, Layout, files_of, is_frame_of, wrong_kind
 from hedgerow.schema import Encoder, Schema

@@ -21,19 +21,19 @@ from hedgerow.engines.encode import (
     CHANGED,
     UNICODE,
     Chosen,
+    Counts,
     Fact,
     Facts,
     PersonIds,
     Rows,
     candidates,
     changed,
-    count_values,
     kept,
     other_unicode,
+    value_counts,
 )
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
-from hedgerow.engines.values import Counts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
@@ -115,7 +115,7 @@ class SparkSource(ClusterSource):
         return SparkEngine(self._context, rows, facts, self._jobs, progress)
 
     def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
-        sent = self._context.broadcast(pickle.dumps((partial(count_values, *given), chosen)))
+        sent = self._context.broadcast(pickle.dumps((partial(value_counts, *given), chosen)))
         counted = self.frame.mapInArrow(_counter_of(sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
         found = self._jobs.run(counted.collect, progress.read)
         if chosen is not None and len(found) != len(chosen):

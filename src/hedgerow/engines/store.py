@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.compiled import for_each, single
+from hedgerow.arrays import for_each, single
 from hedgerow.engines.arrays import Array, ArrayChecksums, Spill
 from hedgerow.engines.encode import Facts, Rows, changed
 from hedgerow.engines.local import Partial, combined, narrowed

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.archive import write_archive
 from hedgerow.curator.given import Call, current_call, read_given
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.engines.records import Records
@@ -32,9 +31,9 @@ from hedgerow.estimator.planning import (
     run,
 )
 from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, PublicCoins, RawPlan
-from hedgerow.files import Place
+from hedgerow.export.archive import write_archive
+from hedgerow.files import LARGEST_INTEGER, Allowance, Place
 from hedgerow.ledgers.ledger import count_fit
-from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import checks_keywords, rules_of, stored_parameters
 from hedgerow.privacy.accounting import NONE

@@ -119,8 +119,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         The interval is the prediction plus and minus a half-width, which follows from the noisy counts of absolute residuals (a
         private split conformal interval). If a record is drawn from the same distribution as the card's records, its outcome is
         in the interval with a probability of at least ``level``. The probability is over the card's records, its noise and the
-        new record together. The outcome is meant as the schema reads it, clipped to its range. An end of the interval that would
-        be at or beyond the end of the range is infinite.
+        new record together. The outcome is meant as the schema reads it, clipped to its range, and so is the interval. Where the
+        card's counts guarantee nothing, it is the whole range.
 
         Parameters
         ----------
@@ -160,7 +160,5 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             raise ConfigurationError("the card is not this model's; pass what hr.evaluate made of this very model.")
         center, outcome = self.predict(X), self.schema_.outcome_grid
         reach = card.reach(center, float(level), by_prediction=by_prediction)
-        low, high = center - reach, center + reach
-        return np.column_stack(
-            [np.where(low <= outcome.low, -np.inf, low), np.where(high >= outcome.high, np.inf, high)]
-        )
+        ends = np.column_stack([center - reach, center + reach])
+        return np.asarray(np.clip(ends, outcome.low, outcome.high))

@@ -8,11 +8,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
+from hedgerow.arrays import without_sizes
 from hedgerow.curator import Queryable
 from hedgerow.curator.given import RULES, Call
 from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
@@ -116,8 +117,12 @@ class Planned(_Attributes):
         return made
 
     @abstractmethod
-    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        """Return the plan of a fit; ``coins`` are those of ``_draw_coins``."""
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
+        """Return the plan of a private fit; ``coins`` are those of ``_draw_coins``."""
+
+    def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
+        """Return the plan of the form that a paper prints, for a system that has one."""
+        raise ConfigurationError(f"{type(self).__name__} has no published form; pass variant='private'.")
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
         """Return the public coins on which the plan depends. No record has been read."""
@@ -168,7 +173,9 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
             f"{name} predicts classes, but the schema declares an outcome, which is a number. Pass the schema to "
             "hr.HedgerowRegressor, or declare classes."
         )
-    return plain(estimator)._plan(schema, claim, coins)
+    checked = plain(estimator)
+    make = checked._plan if checked.variant == "private" else checked._printed_plan
+    return make(schema, claim, coins)
 
 
 def certificate_of(

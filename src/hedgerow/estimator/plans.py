@@ -19,7 +19,7 @@ from hedgerow.parameters import VOTE_STEPS
 from hedgerow.privacy.accounting import Event, Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.reading.cells import object_array
-from hedgerow.schema import Encoder, Schema
+from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.features import Value
 from hedgerow.texts import short_repr
 
@@ -131,6 +131,23 @@ class Model(ABC):
     def answer(self, sums: Integers) -> Floats:
         """Return the probabilities, or the outcomes, of sums of votes."""
         return self.form.link(sums)
+
+    def answers_of_codes(self, codes: npt.NDArray[np.unsignedinteger]) -> Floats:
+        """Return the probabilities, (records, classes), or the outcomes, (records,), of records by their codes."""
+        return self.answer(self.sums(codes))
+
+    def prediction_range(self) -> tuple[float, float]:
+        """Return between which outcomes all predictions of a regressor lie."""
+        grid = self.encoder.schema.outcome_grid
+        return grid.low, grid.high
+
+    def code_shares(self) -> list[Floats]:
+        """Return about which share of the records has each code of each feature, by what is public or was released."""
+        schema, shares = self.encoder.schema, []
+        for kind, codes in zip(schema.features.values(), self.encoder.n_codes.tolist(), strict=True):
+            values = codes - (1 if isinstance(kind, Numeric) else 2)  # the others are of missing and undeclared cells
+            shares.append(np.where(np.arange(codes) < values, 1 / values, 0.0))
+        return shares
 
     def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
         """Return the values of ``answer`` at the sums of votes of records, (records, columns), record by record."""

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, check_shape, lazy
-from hedgerow.compiled import for_slices
+from hedgerow.arrays import Floats, Integers, check_shape, for_slices, lazy
 from hedgerow.export import kernels
 from hedgerow.export.readings import Reading, readings_of
 from hedgerow.schema import Encoder

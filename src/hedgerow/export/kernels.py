@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 BLOCK = 512  # records that walk side by side: while one waits for a node, the others move on
 

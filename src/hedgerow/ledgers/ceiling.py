@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, shown
-from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
+from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.accounting import FLOAT_GUARD, SAMPLER_ERROR, Adjacency, check_adjacency, concentrated_delta, cost
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import RECORD, Unit

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 DIGIT = 20  # bits of the second factor that one coin of bernoulli_exp_product handles
 FACTOR_BITS = 43  # bits of the first factor: FACTOR_BITS + DIGIT = 63 keeps every product in an int64

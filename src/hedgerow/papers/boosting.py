@@ -16,10 +16,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.compiled import available_threads, for_each
+from hedgerow.arrays import Floats, Integers, Truth, available_threads, for_each
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Plan, PublicCoins, RawPlan
+from hedgerow.estimator import PublicCoins, RawPlan
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.noise import Laplace, Permutation
@@ -256,9 +255,7 @@ class PaperBooster(BoostedSystem):
     def _published(self) -> PrintedBoosting:
         """Return the parts of the published form."""
 
-    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        if self.variant == "private":
-            return super()._plan(schema, claim, coins)
+    def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
         if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
         return PrintedPlan(self._published(), schema, claim.epsilon, self._published_size.of(self), coins)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Plan, PublicCoins, RawPlan
+from hedgerow.estimator import Plan, PublicCoins
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
 from hedgerow.papers.forest import Bootstrap, FixedSize, PaperForest, PaperTree, PrintedForest, Samples, TwoPhases
 from hedgerow.papers.noise import RealExponential, RealPermuteAndFlip
@@ -308,10 +308,10 @@ class TpDPRFClassifier(PaperForest):
     Defaults  25 trees of 5 tests [inferred]; private: 4 trees of 4 tests, cuts on a grid of 128 cells [our choice].
     """
 
-    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         size = self._private_size.of(self)
         trees = size.n_estimators
-        if self.variant == "published" or trees == 1:
+        if trees == 1:
             return super()._plan(schema, claim, coins)
         first, second = (
             ForestPlan(self._of(assign), schema, claim.pure * part / trees, **asdict(replace(size, n_estimators=part)))

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.estimator import Plan, PublicCoins, RawPlan
+from hedgerow.estimator import PublicCoins, RawPlan
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
 from hedgerow.papers.records import Branching, BranchingRule, OpenNodes, RawRecords
@@ -278,9 +278,7 @@ class PaperTree(TreeSystem):
     def _published(self) -> PrintedForest:
         """Return the parts of the published form."""
 
-    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        if self.variant == "private":
-            return super()._plan(schema, claim, coins)
+    def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
         size = self._published_size.of(self)  # the paper's budgets are the same under either adjacency
         return PrintedPlan(self._published(), schema, claim.epsilon, size)
 

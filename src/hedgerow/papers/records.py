@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, Truth, lazy
-from hedgerow.compiled import available_threads, for_each
+from hedgerow.arrays import Floats, Integers, Truth, available_threads, for_each, lazy
 from hedgerow.papers import kernels
 from hedgerow.papers.kernels import CUT, GROUPS
 from hedgerow.schema import Encoder, Numeric, Schema

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.compiled import for_slices
+from hedgerow.arrays import Floats, Integers, Truth, for_slices
 from hedgerow.estimator import PublicCoins, RawPlan
 from hedgerow.export.form import importances
 from hedgerow.mechanisms import Randomness

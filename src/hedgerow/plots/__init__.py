@@ -11,6 +11,7 @@ from hedgerow.plots.model import ExplanationDisplay, ImportancesDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
+    GroupsDisplay,
     PredictionErrorDisplay,
     ResidualDisplay,
     ROCDisplay,
@@ -23,6 +24,7 @@ __all__ = [
     "ConfusionMatrixDisplay",
     "ExplanationDisplay",
     "FeatureDisplay",
+    "GroupsDisplay",
     "ImportancesDisplay",
     "Page",
     "PredictionErrorDisplay",

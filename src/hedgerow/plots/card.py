@@ -18,6 +18,7 @@ import numpy as np
 from hedgerow import __version__
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
@@ -29,6 +30,7 @@ from hedgerow.plots.model import ImportancesDisplay
 from hedgerow.plots.report import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
+    GroupsDisplay,
     PredictionErrorDisplay,
     ResidualDisplay,
     ROCDisplay,
@@ -153,7 +155,7 @@ def _hanging(line: str) -> str:
 
 
 def write_card(
-    estimator: PrivateEstimator, page: Page, ledger: Ledger | None = None, report: Card | None = None
+    estimator: PrivateEstimator, page: Page, ledger: Ledger | None = None, report: Card | GroupCards | None = None
 ) -> None:
     """Write the card of a fitted model on a page, from released values only. Pictures are drawn if matplotlib is installed."""
     certificate, claim, schema = estimator.certificate_, estimator.certificate_.claim, estimator.schema_
@@ -179,12 +181,16 @@ def write_card(
         if schema.is_given
         else "Entries marked as inferred were read off the records, so that no guarantee holds."
     )
-    rows = ((name, type(kind).__name__, kind.in_words(), kind.origin) for name, kind in schema.features.items())
-    page.table(("feature", "type", "range or values", "origin"), rows)
+    rows = (
+        (name, type(kind).__name__, kind.in_words(), kind.origin, kind.reason or "-")
+        for name, kind in schema.features.items()
+    )
+    page.table(("feature", "type", "range or values", "origin", "why public"), rows)
+    why = f": {schema.labels.reason}" if schema.labels.reason else ""
     if schema.outcome is None:
-        page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
+        page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}{why}).")
     else:
-        page.text(f"Outcome: a number, {schema.outcome.in_words()} ({schema.outcome.origin}).")
+        page.text(f"Outcome: a number, {schema.outcome.in_words()} ({schema.outcome.origin}{why}).")
     if schema.missing:
         page.text(f"Empty cells and these markers are missing values: {', '.join(map(repr, schema.missing))}.")
 
@@ -192,15 +198,9 @@ def write_card(
     if report is not None:
         page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
         page.lines(str(report))
-        kinds: tuple[Any, ...] = (ROCDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
-        content = "the ROC curve, calibration, and the confusion matrix"
-        if isinstance(report, RegressionCard):
-            kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
-            content = (
-                "predictions against outcomes, residuals with quantiles, and calibration by tenths of the predictions"
-            )
+        displays, content = _displays(report)
         try:
-            figures = [_drawn(kind.from_report(report)) for kind in kinds]
+            figures = [_drawn(display) for display in displays]
             page.figure(figures, f"{content[:1].upper()}{content[1:]}: all from the noisy counts of the report.")
         except ConfigurationError as error:  # without matplotlib
             page.text(f"Pictures of {content} are missing: {error}")
@@ -218,6 +218,19 @@ def write_card(
             )
             page.table(("when", "who", "what", "state", "epsilon"), entries)
     page.heading("Limits").items(LIMITS)
+
+
+def _displays(report: Card | GroupCards) -> tuple[list[Any], str]:
+    """Return the displays of a report card, and what they show."""
+    if isinstance(report, GroupCards):
+        figures = next(iter(report.values())).FIGURES[:3]
+        return [GroupsDisplay.from_report(report, name) for name in figures], f"{', '.join(figures)} of each group"
+    kinds: tuple[Any, ...] = (ROCDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
+    content = "the ROC curve, calibration, and the confusion matrix"
+    if isinstance(report, RegressionCard):
+        kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
+        content = "predictions against outcomes, residuals with quantiles, and calibration by tenths of the predictions"
+    return [kind.from_report(report) for kind in kinds], content
 
 
 def _drawn(display: Any) -> Any:

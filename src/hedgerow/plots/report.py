@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.analysis.card import Calibration, Curve, ReportCard
+from hedgerow.analysis.classification_card import Calibration, Curve, ReportCard
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import OutcomeCalibration, RegressionCard
 from hedgerow.arrays import Floats
 from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, shown, wrapped
@@ -277,4 +278,60 @@ class ResidualDisplay(Display):
         title = "Residuals and their quantiles, from noisy counts" + "\n" * max(len(ends), 1)
         framed(ax, title, "residual (outcome less prediction)", "density")
         ax.locator_params(axis="x", nbins=5)
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class GroupsDisplay(Display):
+    """A figure of each group of records, with its intervals: of these records, and of their population.
+
+    Parameters
+    ----------
+    figure : str
+        The figure, such as "recall".
+    groups : sequence of str
+        The names of the groups. Those whose figure is not known are left out.
+    values : ndarray of shape (groups,)
+        The figure of each group.
+    noise, both : ndarray of shape (groups, 2)
+        The 95 % intervals for these records, and for their population.
+
+    Examples
+    --------
+    >>> ends = np.array([[0.5, 0.7], [0.4, 0.8]])
+    >>> GroupsDisplay("recall", ["north", "south"], np.array([0.6, 0.6]), ends, ends).groups
+    ['north', 'south']
+    """
+
+    figure: str
+    groups: Sequence[str]
+    values: Floats
+    noise: Floats
+    both: Floats
+
+    @classmethod
+    def from_report(cls, cards: GroupCards, figure: str | None = None) -> Self:
+        """Make the display of the cards of groups; the figure is by default the recall, or of regressors the MAE."""
+        first = next(iter(cards.values()))
+        name = figure or ("mae" if isinstance(first, RegressionCard) else "recall")
+        known = [group for group in cards if np.isfinite(cards[group].figure(name).value)]
+        values = np.array([cards[group].figure(name).value for group in known])
+        noise, both = (
+            np.array([cards[group].interval(name, sampling=sampling) for group in known]).reshape(-1, 2)
+            for sampling in (False, True)
+        )
+        return cls(name, [cards.name(group) for group in known], values, noise, both)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        ax = self._axes(ax)
+        places = np.arange(len(self.groups))
+        ax.hlines(places, *self.both.T, color=BLUE, linewidth=1, label="95 %, of their population")
+        ax.hlines(places, *self.noise.T, color=BLUE, linewidth=5, alpha=0.5, label="95 %, of these records")
+        ax.plot(self.values, places, "o", color=RED, markersize=4)
+        ax.set_yticks(places, [wrapped(name, 16) for name in self.groups])
+        ax.set_ylim(len(places) - 0.5, -0.5)
+        framed(ax, "By group, from noisy counts", self.figure, "")
+        ax.locator_params(axis="x", nbins=5)
+        ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15))
         return self

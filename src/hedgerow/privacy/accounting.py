@@ -22,7 +22,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.limits import (
+from hedgerow.files import (
     DEEPEST_EVENT,
     LARGEST_AMOUNT,
     LARGEST_INTEGER,
@@ -171,7 +171,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 
 def event_from_dict(data: object) -> Event:
-    """Return the event that ``event_to_dict`` wrote, within ``hedgerow.limits``, or raise FileFormatError."""
+    """Return the event that ``event_to_dict`` wrote, within ``hedgerow.files``, or raise FileFormatError."""
     try:
         return _Reader().event(data, 0)
     except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:

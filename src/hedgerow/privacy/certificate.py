@@ -16,7 +16,7 @@ from typing import Any
 
 from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.files import LONGEST_QUOTED
 from hedgerow.privacy.accounting import (
     NONE,
     Adjacency,
@@ -55,7 +55,8 @@ WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on, the certificate explains how weak it is
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others: a model
 PROMISE = "promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
-LISTS = ("releases", "assumptions", "warnings")
+MOST_NAME = 80  # characters of a feature's name
+LISTS = ("releases", "assumptions", "public", "warnings")
 MOST_LISTED = 1000
 MOST_REASON = 400  # characters of a start's reason, which may name all features
 NAMED = re.compile(r"\bcertificate ([0-9a-f]{16})\b")
@@ -82,6 +83,8 @@ class Certificate:
         The digests of the certificates under which entries of the schema were released.
     assumptions : tuple of str
         The assumptions of an operation other than a fit, in place of a schema and records as given to ``fit``.
+    public : tuple of str
+        Why entries of the schema are public, in the words of their owner, where the schema has reasons.
     records_per_person : int
         The number of records of one person that are protected together.
     person : str or None
@@ -129,6 +132,7 @@ class Certificate:
     person: str | None = None
     ids_as_text: bool = True
     starts: tuple[Start, ...] = ()
+    public: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -148,7 +152,7 @@ class Certificate:
         reasons: list[str] = []
         for start in self.starts:
             reasons += start.grounds
-        reasons = [*dict.fromkeys(reasons), *self.unprotected]
+        reasons = [*dict.fromkeys(reasons), *self.total.reasons]
         if not self.ids_as_text:
             reasons.append(
                 "version 0.2 read ids of persons that are equal as numbers, such as 1.1 and 1.10, as one person; SECURITY.md "
@@ -159,7 +163,7 @@ class Certificate:
                 "the noise came from random_state: whoever knows the seed can take the noise away, and other fits with the "
                 "same seed share it"
             )
-        if not self.unprotected and not self.covers_its_steps:
+        if not self.total.reasons and not self.covers_its_steps:
             reasons.append("the steps cost more than the claim")
         return tuple(reasons)
 
@@ -302,8 +306,8 @@ def certify(
 
     BudgetExceeded is a bug: the protected steps of the plan cost more than the claim.
     """
-    if schema is not None and not schema.is_given:
-        reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
+    if schema is not None and (inferred := schema.inferred):
+        reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = Sequence((Unprotected(reason), event))
     certificate = Certificate(
         system,
@@ -318,12 +322,18 @@ def certify(
         claim.records_per_person,
         person,
         starts=starts,
+        public=() if schema is None else tuple(why_public(schema)),
     )
-    if not certificate.unprotected and not certificate.covers_its_steps:
+    if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
         )
     return certificate
+
+
+def why_public(schema: Schema) -> list[str]:
+    """Return the reasons of a schema's entries, each with its name."""
+    return [f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in schema.reasons.items()][:MOST_LISTED]
 
 
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:
@@ -491,6 +501,8 @@ def _foundations(certificate: Certificate) -> Iterator[tuple[str, str]]:
             "a public schema, but for released entries" if certificate.releases else "a public schema",
             "the schema (ranges, categories, classes) being public knowledge, as its owner declared",
         )
+    for text in certificate.public:
+        yield "", f"why public, in the owner's words: {text}"
     for release in certificate.releases:
         released = (
             f"the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from scipy.optimize import brenth
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
+from hedgerow.files import LARGEST_INTEGER, LONGEST_WORDS
 from hedgerow.privacy.accounting import Adjacency, Event, check_adjacency, concentrated_rho, cost
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.texts import counted

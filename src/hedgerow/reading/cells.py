@@ -311,12 +311,12 @@ class CategoryReader:
     def __init__(self, values: Sequence[object], markers: Sequence[object] = ()) -> None:
         self.missing = len(values)
         self.undeclared = len(values) + 1
-        table: dict[Key, int] = {category_key(marker): self.missing for marker in markers}
-        table.update((category_key(value), code) for code, value in enumerate(values))
-        self._table = table
-        pairs = sorted((key, code) for key, code in table.items() if isinstance(key, float))
-        self._keys = np.array([key for key, _ in pairs], dtype=np.float64)
-        self._codes = np.array([code for _, code in pairs], dtype=np.int32)
+        self._table: dict[Key, int] = dict.fromkeys(map(category_key, markers), self.missing)
+        self._table.update(zip(map(category_key, values), range(len(values)), strict=True))
+        of_numbers = {key: code for key, code in self._table.items() if isinstance(key, float)}
+        order = np.argsort(np.array([*of_numbers], dtype=np.float64))
+        self._keys = np.array([*of_numbers], dtype=np.float64)[order]
+        self._codes = np.array([*of_numbers.values()], dtype=np.int32)[order]
         self._of_text = TextCodes([self])
 
     def likely(self) -> dict[str, int]:

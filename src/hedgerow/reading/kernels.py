@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 TILE = 256  # rows of a block, whose values and counts stay in the first cache
 POWERS = 10.0 ** np.arange(23)  # of ten: each is exact in float64

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.limits import LONGEST_WORDS
+from hedgerow.files import LONGEST_WORDS
 from hedgerow.reading.cells import MACHINE_NUMBERS, SPACE, CellCache, Cells, is_read, plain_cell
 from hedgerow.reading.columns import Columns, as_native, one_column
 

@@ -15,7 +15,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
-from hedgerow.limits import LONGEST_QUOTED
+from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, FileForm, cell_counts, unpacked
 from hedgerow.reading.kernels import OPEN_QUOTE

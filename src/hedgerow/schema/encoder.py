@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import lazy
-from hedgerow.compiled import for_each
+from hedgerow.arrays import for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.limits import Allowance
+from hedgerow.files import Allowance
 from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, TextCodes
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
@@ -257,7 +256,7 @@ def slots_of(
         place = (edges - low[feature]) * by_unit[feature]
     slot = np.minimum(np.where(place > 0, place, 0), SLOTS - 1).astype(np.int64)
     held = np.bincount(feature * SLOTS + slot, minlength=len(counts) * SLOTS).reshape(-1, SLOTS)
-    halvings = np.array([int(most).bit_length() for most in held.max(axis=1)], dtype=np.int64)
+    halvings = np.frexp(held.max(axis=1))[1].astype(np.int64)  # how many bits the largest number has
     return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 

@@ -18,6 +18,7 @@ from hedgerow.reading.formats import NumberFormat
 from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]
+LONGEST_REASON = 200  # characters
 Value = bool | int | float | str
 
 LONGEST_CUTS = 200  # characters of a list of cut points in messages
@@ -43,6 +44,17 @@ def check_origin(origin: object, release: object, name: str = "origin") -> None:
         )
 
 
+def check_reason(reason: object, name: str = "reason") -> None:
+    """Raise SchemaError unless the reason is None or a short text on one line."""
+    if reason is None:
+        return
+    if not isinstance(reason, str) or not reason.strip() or len(reason) > LONGEST_REASON or not reason.isprintable():
+        raise SchemaError(
+            f"The {name} of an entry is {shortened(repr(reason), LONGEST_REASON)}, but certificates show it. Pass a text on one "
+            f'line of up to {LONGEST_REASON} characters, such as "register form 12".'
+        )
+
+
 def _finite(value: Any, what: str) -> float:
     try:
         result = float(value) if isinstance(value, NUMBER) and not isinstance(value, bool | np.bool_) else math.nan
@@ -59,10 +71,13 @@ def _finite(value: Any, what: str) -> float:
 class _Entry:
     origin: Origin = field(default="given", kw_only=True)
     release: str | None = field(default=None, kw_only=True)
+    reason: str | None = field(default=None, kw_only=True)
 
     def entry(self) -> dict[str, Any]:
         """Return the arguments that make this feature, without defaults, as values that JSON and TOML hold."""
-        known = sorted((one for one in fields(self) if one.init), key=lambda one: one.name in ("origin", "release"))
+        known = sorted(
+            (one for one in fields(self) if one.init), key=lambda one: one.name in ("origin", "release", "reason")
+        )
         return {one.name: self._plain(one.name) for one in known if getattr(self, one.name) != one.default}
 
     def _plain(self, name: str) -> Any:
@@ -73,9 +88,9 @@ class _Entry:
         """Return the same feature with other arguments."""
         return type(self)(**{**self.entry(), **changes})
 
-    def given(self) -> Self:
-        """Return the same feature with the origin "given"."""
-        return self.replaced(origin="given", release=None)
+    def given(self, reason: str | None = None) -> Self:
+        """Return the same feature with the origin "given", and with a reason, if there is one."""
+        return self.replaced(origin="given", release=None, **({} if reason is None else {"reason": reason}))
 
     def __repr__(self) -> str:
         entry = self.entry()
@@ -102,6 +117,8 @@ class Numeric(_Entry):
         operation released it.
     release
         The hash of that operation's certificate, for a released entry.
+    reason
+        Why the entry is public, in a few words of its owner, such as "register form 12". Certificates and cards show it.
 
     Raises
     ------
@@ -124,6 +141,7 @@ class Numeric(_Entry):
 
     def __post_init__(self) -> None:
         check_origin(self.origin, self.release)
+        check_reason(self.reason)
         NumberFormat(self.decimal, self.thousands)
         if self.low is None or self.high is None:
             raise SchemaError(f"A numeric feature {NO_RANGE}")
@@ -137,6 +155,12 @@ class Numeric(_Entry):
         object.__setattr__(self, "high", high)
         if self.cuts is not None:
             object.__setattr__(self, "cuts", self._checked_cuts(self.cuts))
+
+    def cut_at(self, cuts: Sequence[float]) -> Self:
+        """Return the same feature with these cut points, which alone are checked, or raise SchemaError."""
+        feature = object.__new__(type(self))
+        vars(feature).update(vars(self), cuts=self._checked_cuts(cuts))
+        return feature
 
     def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -220,7 +244,7 @@ class Numeric(_Entry):
     @property
     def reads_text(self) -> bool:
         """Whether columns need the feature's own ``reader``, because Python would read the text of numbers differently."""
-        return self.number_format != NumberFormat()
+        return (self.decimal, self.thousands) != (".", "")
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
@@ -247,7 +271,7 @@ class Categorical(_Entry):
     values
         Texts, numbers or truth values, in the order of their codes. Numbers are compared as float64, and text of a number equals
         the number: 1, 1.0, True and "1" are one value.
-    origin, release
+    origin, release, reason
         As for ``Numeric``.
 
     Raises
@@ -265,6 +289,7 @@ class Categorical(_Entry):
 
     def __post_init__(self) -> None:
         check_origin(self.origin, self.release)
+        check_reason(self.reason)
         object.__setattr__(self, "values", distinct_values(self.values, "A categorical feature", "value"))
 
     def n_codes(self, max_bins: int) -> int:

@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
-from hedgerow.files import Place, atomic_file, is_path, place_name, write_object
-from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
+from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
 from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
@@ -27,6 +26,7 @@ from hedgerow.schema.features import (
     Origin,
     Value,
     check_origin,
+    check_reason,
     distinct_values,
 )
 from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
@@ -45,7 +45,7 @@ from hedgerow.texts import LONGEST_REPR, shortened
 
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
 COLUMNS = ("target", "person", "records_per_person", "delimiter", "encoding")
-ORIGINS = ("classes_origin", "classes_release")
+ORIGINS = ("classes_origin", "classes_release", "classes_reason")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,9 +77,9 @@ class Schema:
     delimiter, encoding
         The format of CSV files of these records: the character between cells (None: a comma), and the encoding, which is UTF-8
         (None) or a single-byte extension of ASCII such as "windows-1252". Readers use them unless their arguments say otherwise.
-    classes_origin, classes_release
+    classes_origin, classes_release, classes_reason
         The origin is "given", "inferred" if the classes were read off the records, or "released" if a private operation released
-        them. In that case ``classes_release`` is the hash of the operation's certificate.
+        them. In that case ``classes_release`` is the hash of the operation's certificate. The reason says why they are public.
 
     Raises
     ------
@@ -111,10 +111,11 @@ class Schema:
     encoding: str | None = field(default=None, kw_only=True)
     classes_origin: Origin = field(default="given", kw_only=True)
     classes_release: str | None = field(default=None, kw_only=True)
+    classes_reason: str | None = field(default=None, kw_only=True)
     labels: Feature = field(init=False)
 
     def __post_init__(self) -> None:
-        labels = _checked_labels(self.classes, self.outcome, self.classes_origin, self.classes_release)
+        labels = _checked_labels(self)
         features = _checked_features(self.features)
         missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
         for marker in missing:
@@ -175,6 +176,12 @@ class Schema:
         return found
 
     @property
+    def reasons(self) -> dict[str, str]:
+        """Why entries are public, by their names, where it was said; "classes" or "outcome" is last."""
+        entries = [*self.features.items(), (self._labels_name, self.labels)]
+        return {name: entry.reason for name, entry in entries if entry.reason is not None}
+
+    @property
     def inferred(self) -> list[str]:
         """The names of the entries that were read off the records; "classes" or "outcome" is last."""
         names = [name for name, feature in self.features.items() if feature.origin == "inferred"]
@@ -198,16 +205,17 @@ class Schema:
         changes = {name: value for name, value in entries.items() if value is not None}
         kept = {one.name: getattr(self, one.name) for one in fields(Schema) if one.init}
         if {"classes", "outcome"} & set(changes):
-            kept |= {"outcome": None, "classes_origin": "given", "classes_release": None}
+            kept |= {"outcome": None, "classes_origin": "given", "classes_release": None, "classes_reason": None}
         if kept["outcome"] is not None or "outcome" in changes:
             kept["classes"] = None
         return Schema(**{**kept, **changes, "features": {**self.features, **(features or {})}})
 
-    def confirm(self, *names: str) -> Schema:
+    def confirm(self, *names: str, reason: str | None = None) -> Schema:
         """Return a schema in which these inferred entries count as given; without arguments, all inferred entries.
 
         By calling this you state that the entries are public knowledge and would have been the same without a look at the
-        records. "classes" or "outcome" names the entry of the labels (and a feature of that name, if there is one).
+        records. "classes" or "outcome" names the entry of the labels (and a feature of that name, if there is one). A ``reason``
+        says why they are public.
         """
         known = {*self.features, self._labels_name}
         unknown = [name for name in names if name not in known]
@@ -219,18 +227,25 @@ class Schema:
         chosen = set(names) if names else known
         labels: dict[str, Any] = {}
         if self._labels_name in chosen:
-            labels = {"classes": self.classes} if self.outcome is None else {"outcome": self.outcome.given()}
-        return self.replace({name: self.features[name].given() for name in chosen if name in self.features}, **labels)
+            given = self.labels.given(reason)
+            labels = (
+                {"outcome": given}
+                if self.outcome is not None
+                else {"classes": self.classes, "classes_reason": given.reason}
+            )
+        return self.replace(
+            {name: self.features[name].given(reason) for name in chosen if name in self.features}, **labels
+        )
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
-        return self.replace(
-            {
-                name: entry.replaced(cuts=cuts[name])
-                for name, entry in self.features.items()
-                if isinstance(entry, Numeric) and name in cuts
-            }
-        )
+        features = {
+            name: entry.cut_at(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
+            for name, entry in self.features.items()
+        }
+        schema = object.__new__(Schema)  # nothing but the cut points needs a check, and a fit's have hundreds
+        vars(schema).update(vars(self), features=MappingProxyType(features))
+        return schema
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:
@@ -423,7 +438,9 @@ class Schema:
         return shortened(f"Schema({', '.join(parts)})", LONGEST_REPR)
 
 
-def _checked_labels(classes: Any, outcome: Any, origin: Origin, release: str | None) -> Feature:
+def _checked_labels(schema: Schema) -> Feature:
+    classes, outcome, reason = schema.classes, schema.outcome, schema.classes_reason
+    origin, release = schema.classes_origin, schema.classes_release
     if (classes is None) == (outcome is None):
         raise SchemaError(
             f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}, but a label is "
@@ -431,10 +448,14 @@ def _checked_labels(classes: Any, outcome: Any, origin: Origin, release: str | N
             "regressor."
         )
     check_origin(origin, release, "classes_origin")
+    check_reason(reason, "classes_reason")
     if outcome is None:
-        return Categorical(distinct_values(classes, "The schema", "class"), origin=origin, release=release)
-    if origin != "given":
-        raise SchemaError("An outcome tells itself where it comes from, so classes_origin must be left out.")
+        values = distinct_values(classes, "The schema", "class")
+        return Categorical(values, origin=origin, release=release, reason=reason)
+    if origin != "given" or reason is not None:
+        raise SchemaError(
+            "An outcome tells itself where it comes from, so classes_origin and classes_reason must be left out."
+        )
     return check_outcome(outcome)
 
 

@@ -15,7 +15,7 @@ from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Boolean, Date, Integer
 
 HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "missing", "classes")
-ORIGINS = ("classes_origin", "classes_release")
+ORIGINS = ("classes_origin", "classes_release", "classes_reason")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 # By the entry's type. Files leave out the first two, which the other keys determine.

@@ -78,7 +78,7 @@ class Integer(_Whole):
     cuts
         Public cut points in ascending order, above ``low`` and at most ``high``: 18 separates 17 from 18. Without them, all bins
         have the same number of values, or one more, and cut points are between whole numbers, so that 4.9999 is read as 5.
-    decimal, thousands, origin, release
+    decimal, thousands, origin, release, reason
         As for ``Numeric``.
 
     Raises
@@ -126,7 +126,7 @@ class Date(_Whole):
         Public cut points in ascending order, after ``low`` and at most ``high``. Each of them begins a bin.
     date_format
         The format of text that is not in ISO 8601, such as "%d.%m.%Y", with ``%d %m %Y %y %H %M %S``. None: no such text is read.
-    origin, release
+    origin, release, reason
         As for ``Numeric``.
 
     Attributes
@@ -170,9 +170,11 @@ class Date(_Whole):
                 f"A date feature has low {self.count_text(int(self.low))} and high {self.count_text(int(self.high))}, so its "
                 'range is empty. Pass the earlier end first, as in hr.Date("2020-01-01", "2024-12-31").'
             )
-        if self.cuts is not None and isinstance(self.cuts, Iterable) and not isinstance(self.cuts, str):
-            object.__setattr__(self, "cuts", [self._cut(cut) for cut in self.cuts])
         super().__post_init__()
+
+    def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
+        is_list = isinstance(given, Iterable) and not isinstance(given, str)
+        return super()._checked_cuts([self._cut(cut) for cut in given] if is_list else given)
 
     def _cut(self, cut: Any) -> float:
         """Return a cut point as a number; learners cut at numbers."""
@@ -223,7 +225,7 @@ class Boolean(Categorical):
 
     Parameters
     ----------
-    origin, release
+    origin, release, reason
         As for ``Numeric``.
 
     Examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.compiled import compiled
+from hedgerow.arrays import compiled
 
 EACH, CUT, VALUE = 0, 1, 2  # kinds of tests
 GINI, MAJORITY, GAIN = 0, 1, 2  # measures of a branch

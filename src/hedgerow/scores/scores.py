@@ -40,11 +40,11 @@ class Candidates:
     arrays: tuple[npt.NDArray[Any], ...] = field(init=False, repr=False)  # what kernels read
 
     def __post_init__(self) -> None:
-        tests = [getattr(self, name) for name in KINDS]
-        if any(array.dtype.kind not in "iu" or array.ndim != 1 for array in tests):
-            raise ConfigurationError(f"{NO_TESTS} they must hold integers.")
-        n_codes, feature, kind, at, weight = tests
-        if not len(feature) or any(len(array) != len(feature) for array in (kind, at, weight)):
+        tests = n_codes, feature, kind, at, weight = self.n_codes, self.feature, self.kind, self.at, self.weight
+        for array in tests:
+            if array.dtype.kind not in "iu" or array.ndim != 1:
+                raise ConfigurationError(f"{NO_TESTS} they must hold integers.")
+        if not 0 < len(feature) == len(kind) == len(at) == len(weight):
             raise ConfigurationError(f"{NO_TESTS} their lengths do not fit.")
         known = (
             (feature >= 0) & (feature < len(n_codes)) & np.isin(kind, (EACH, CUT, VALUE)) & (at >= 0) & (weight >= 1)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats
 from hedgerow.curator.given import RULES
-from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
+from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
@@ -103,7 +103,7 @@ class TreeSystem(PrivateClassifier):
     def _default_size(self, epsilon: Fraction) -> Size:
         return self._private_size
 
-    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         size = self._default_size(claim.pure).of(self)
         return ForestPlan(self._private(schema, size.max_depth), schema, claim.pure, **asdict(size))
 
@@ -146,7 +146,7 @@ class BoostedSystem(BoostingClassifier):
         """Return the number of rounds that are paid for, which public coins determine."""
         return rounds
 
-    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         size = self._default_size(claim.pure).of(self)
         rounds, depth = self._paid_rounds(size.n_estimators, coins), size.max_depth
         return BoostingPlan(self._private(), schema, claim, rounds=rounds, max_depth=depth, max_bins=size.max_bins)

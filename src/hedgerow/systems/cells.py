@@ -16,12 +16,12 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Queryable, SelectSpecializations
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins
 from hedgerow.export import Mean, ScoringForm, Trees
+from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Selection
 from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.privacy.accounting import Event, Sequence
@@ -140,10 +140,10 @@ class CellsPlan:
             # One at first for every numeric feature, then one for both halves of a divided interval, which share no record.
             asked = numeric + specializations - 1
             parts += [self._selection.event(f"cuts of intervals, {asked} in all on each path", score.detail)] * asked
-        self._counts = Geometric(epsilon - sum((part.epsilon for part in parts), Fraction(0)))
-        rate = float(self._counts.rate.fraction)
+        self.noise = Geometric(epsilon - sum((part.epsilon for part in parts), Fraction(0)))
+        rate = float(self.noise.rate.fraction)
         self._deviation = math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)  # of two-sided geometric noise
-        self.event: Event = Sequence((*parts, self._counts.event("class counts of all cells")))
+        self.event: Event = Sequence((*parts, self.noise.event("class counts of all cells")))
 
     def fit(self, curator: Queryable) -> CellsModel:
         nodes, places = curator.assign(PerRecordCoin(1)), np.arange(self._root.starts[-1])
@@ -171,7 +171,7 @@ class CellsPlan:
             chosen = curator.answer(SelectSpecializations(nodes, [choice], self._score), self._selection)
             steps.append(divisions[int(chosen[0])])
             cut, new_runs = cut.specialized(steps[-1]), list(pairwise(steps[-1]))
-        counts = curator.answer(CellCounts(nodes, cut), self._counts)
+        counts = curator.answer(CellCounts(nodes, cut), self.noise)
         return CellsModel(self.encoder, tuple(steps), counts, self._deviation)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> CellsModel:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from hedgerow import trees
+from hedgerow.curator.survey import FINE
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.mechanisms import SELECTIONS
@@ -14,7 +15,6 @@ from hedgerow.parameters import Choice, ClassNumbers, WholeNumber, class_weights
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini, Max, Score
-from hedgerow.survey import FINE
 from hedgerow.systems.base import CANDIDATES, ENOUGH, LITTLE, Size
 
 ASSIGNMENTS: Mapping[str, trees.Assignment] = {"per-record": trees.PerRecord(), "all-records": trees.AllRecords()}

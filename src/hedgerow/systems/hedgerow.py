@@ -18,6 +18,7 @@ from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.squared import LogLink, LogOutcome, Poisson
 from hedgerow.arrays import Floats
 from hedgerow.curator.given import RULES as ARGUMENTS
+from hedgerow.curator.survey import FINE
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation, Plan, PrivateEstimator, PrivateRegressor, PublicCoins, result_of
 from hedgerow.mechanisms import Draw
@@ -25,7 +26,6 @@ from hedgerow.parameters import Choice, ClassNumbers, Flag, Instance, Signs, Who
 from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
-from hedgerow.survey import FINE
 from hedgerow.systems.base import BoostingClassifier
 
 STARTED = (1,)  # stored with a model that started from another, so that a loaded model plans as the fit did

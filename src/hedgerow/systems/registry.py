@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from importlib import import_module
 
-from hedgerow.archive import read_archive
 from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import FORMATS, PrivateEstimator, follows_schema, restored
+from hedgerow.export.archive import read_archive
 from hedgerow.files import Place, place_name
 from hedgerow.schema import Schema
 
@@ -56,7 +56,7 @@ def load(path: Place, *, max_bytes: int | None = None) -> PrivateEstimator:
     A file from an unknown source takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size if that
     is more. The limits of its document (half of that), of its schema and of the objects built from it follow. Arrays that the
     class does not use are never unpacked. The limits that do not depend on ``max_bytes`` are 64 members, 80 nested brackets,
-    4000 digits of a number, 50 000 different events, 20 deep, and budgets from 1e-100 to 1e18; ``hedgerow.limits`` gives the
+    4000 digits of a number, 50 000 different events, 20 deep, and budgets from 1e-100 to 1e18; ``hedgerow.files`` gives the
     reasons. A model that is loaded can be used: its trees end, its numbers are finite, and its certificate can be printed.
 
     Parameters

@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, check_shape
-from hedgerow.compiled import for_each, for_slices
+from hedgerow.arrays import Integers, check_shape, for_each, for_slices
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins
 from hedgerow.reading.columns import read_columns

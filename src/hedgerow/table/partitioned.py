@@ -18,8 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, lazy
-from hedgerow.compiled import for_each
+from hedgerow.arrays import Integers, for_each, lazy
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels

@@ -11,8 +11,7 @@ from hedgerow.trees.boosting import (
     Votes,
     WeightFamily,
 )
-from hedgerow.trees.forest import ForestModel, ForestPlan, SurveyedForestPlan, TwoPhasePlan
-from hedgerow.trees.grower import Grower, Recipe, Schedule
+from hedgerow.trees.forest import ForestModel, ForestPlan, Grower, Recipe, Schedule, SurveyedForestPlan, TwoPhasePlan
 from hedgerow.trees.model import Forest, PessimisticPruning
 from hedgerow.trees.parts import (
     UNIFORM,

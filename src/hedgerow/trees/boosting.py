@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Softmax
+from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Budget
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import Event, Sequence
@@ -27,8 +27,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import kernels
 from hedgerow.texts import short_repr
-from hedgerow.trees.forest import OF_ROUNDS, ForestModel, TreeVotes
-from hedgerow.trees.grower import Grower, Recipe, Schedule
+from hedgerow.trees.forest import OF_ROUNDS, ForestModel, Grower, Recipe, Schedule, TreeVotes
 from hedgerow.trees.model import Forest
 from hedgerow.trees.parts import NoisyCounts, Weighted
 
@@ -217,6 +216,7 @@ class BoostingPlan:
 
         self._round = one(Budget.of(claim, lambda budget: Sequence((one(budget).event,) * rounds), rounds))
         self.event: Event = Sequence((self._round.event,) * rounds)
+        self.schedules = [self._round]
 
     def fit(self, curator: Queryable) -> BoostedModel:
         recipe, leaf = self._recipe, self._round.levels[-1].leaf

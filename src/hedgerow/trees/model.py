@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.errors import FileFormatError
 from hedgerow.export import Trees
+from hedgerow.export.archive import array_of
 from hedgerow.export.form import levels
-from hedgerow.limits import MOST_BRANCHES
+from hedgerow.files import MOST_BRANCHES
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
 

@@ -24,7 +24,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow import datasets
-from hedgerow.compiled import single
+from hedgerow.arrays import single
 from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES, read_packed, write_packed

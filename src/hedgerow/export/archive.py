@@ -17,8 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.files import OVERHEAD, Place, atomic_file, is_path, place_name, read_place, write_object
-from hedgerow.limits import DEEPEST_DOCUMENT, LARGEST_MODEL, LONGEST_NUMBER, MOST_MEMBERS, Allowance
+from hedgerow.files import (
+    DEEPEST_DOCUMENT,
+    LARGEST_MODEL,
+    LONGEST_NUMBER,
+    MOST_MEMBERS,
+    OVERHEAD,
+    Allowance,
+    Place,
+    atomic_file,
+    is_path,
+    place_name,
+    read_place,
+    write_object,
+)
 
 DOCUMENT = "model.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
@@ -58,7 +70,7 @@ def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arr
 def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
     """Return the document of a file, and its arrays, each of which is unpacked when it is asked for.
 
-    ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.limits`` does. Raises FileFormatError if the
+    ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.files`` does. Raises FileFormatError if the
     file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
     """
     name, most = place_name(path), None if max_bytes is None else max_bytes + OVERHEAD

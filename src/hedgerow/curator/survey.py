@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import array_of
 from hedgerow.arrays import Floats, Integers
-from hedgerow.curator import Candidate, Round
+from hedgerow.curator.released_warnings import column_warnings
+from hedgerow.curator.rounds import Candidate, Round
 from hedgerow.errors import FileFormatError
+from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.accounting import Sequence
-from hedgerow.released_warnings import column_warnings
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte

@@ -1,0 +1,126 @@
+"""Whether the arrays of a model have the scale of the noise that its plan adds: rounds, bins, and counts near zero.
+
+Parameters and certificate of another fit agree with each other, but the arrays stay those of a fit of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.plan import AdditivePlan, Rounds
+from hedgerow.additive.round import Term
+from hedgerow.estimator import Model, Plan
+from hedgerow.mechanisms import Noise
+from hedgerow.systems.cells import CellsModel, CellsPlan
+from hedgerow.trees import (
+    BoostingPlan,
+    ForestModel,
+    ForestPlan,
+    NoisyCounts,
+    SurveyedForestPlan,
+    TwoPhasePlan,
+)
+
+NEAR = 0.25  # deviations of its noise: nearer to zero is a count more often than this noise leaves it, if noise was smaller
+CHANCE = 1e-6  # that a model as planned has so many such counts, whatever the records are
+TOLERANCE = 1e-3  # of a deviation, which files hold rounded
+
+OF_TREES = (
+    BoostingPlan,
+    ForestPlan,
+    SurveyedForestPlan,
+    TwoPhasePlan,
+)  # plans whose ``schedules`` say how trees are grown
+
+UNTOLD = (
+    "A file cannot tell how exact the selections were: with which noise tests, features and labels were chosen. Nor can it tell "
+    "who fitted it: numbers made by hand with noise of the right scale pass."
+)
+
+
+def scale_findings(model: Model, plan: Plan) -> Iterator[str]:
+    """Yield in words where released numbers are more exact, or more, than the plan's budget buys."""
+    if isinstance(model, AdditiveModel) and isinstance(plan, AdditivePlan):
+        yield from _rounds(model.own, plan)
+        return
+    for what, counts, noise in _counts(model, plan):
+        if _too_exact(counts, noise):
+            yield (
+                f"too many of the {what} are near zero for noise of deviation {noise.deviation:.3g}, which the plan adds: they "
+                "were released with less noise"
+            )
+
+
+def _counts(model: Model, plan: Plan) -> Iterator[tuple[str, npt.NDArray[np.int64], Noise]]:
+    """Yield the released counts of a model with the least noise that the plan adds to any of them."""
+    if isinstance(model, CellsModel) and isinstance(plan, CellsPlan):
+        yield "counts of cells", model.counts.ravel(), plan.noise
+    if isinstance(model, ForestModel) and model.forest.counts is not None:
+        schedules = plan.schedules if isinstance(plan, OF_TREES) else []
+        leaves = [leaf for one in schedules for level in one.levels for leaf in (level.leaf, level.stopped_leaf)]
+        noises = [leaf.noise for leaf in leaves if isinstance(leaf, NoisyCounts)]
+        if noises and not any(one.recipe.prune for one in schedules):  # pruning makes counts that add up
+            counts = model.forest.counts[model.forest.test < 0]
+            yield "counts of leaves", counts.ravel(), min(noises, key=lambda noise: noise.deviation)
+
+
+def _too_exact(counts: npt.NDArray[np.int64], noise: Noise) -> bool:
+    """Return whether more counts are near zero than noise leaves there, whatever the exact counts are.
+
+    The law of the noise is symmetric and falls away from zero, so an exact count of zero leaves the most noisy ones near zero.
+    """
+    near = int(NEAR * noise.deviation)
+    chance = float(noise.law(0, np.arange(-near, near + 1)).sum()) if near < 1 << 20 else _share_of(noise)
+    found = int((np.abs(counts) <= near).sum())
+    return bool(binom.sf(found - 1, len(counts), min(chance, 1.0)) < CHANCE)
+
+
+def _share_of(noise: Noise) -> float:
+    """Return the chance of noise near zero, by its law at evenly spaced numbers; it is smooth where its deviation is large."""
+    near = int(NEAR * noise.deviation)
+    places = np.linspace(-near, near, 1001).astype(np.int64)
+    return float(noise.law(0, places).mean() * (2 * near + 1))
+
+
+def _rounds(model: AdditiveModel, plan: AdditivePlan) -> Iterator[str]:
+    stage, spent = plan.stage, 0
+    numeric = np.array(model.encoder.schema.is_numeric)
+    bins = int(np.max(model.encoder.n_codes[numeric] - 1, initial=0))
+    if bins > plan.most_bins:
+        yield f"a feature has {bins} bins, but the plan merges them to at most {plan.most_bins}"
+    empty: list[npt.NDArray[np.float64]] = []
+    for number, term in enumerate(model.terms, 1):
+        if term.sums is None or not term.noise:  # of an earlier version, or of a start
+            continue
+        units = _units(term, stage)
+        if units is None:
+            yield f"round {number} has noise of deviation {term.noise}, less than the plan's whole budget buys"
+            return
+        spent += units
+        unread = 1 if numeric[term.feature] else 2  # codes of missing and undeclared cells: in most data there are few
+        empty.append((term.sums[:, -unread:] / term.noise).ravel())
+    if spent > stage.units:
+        yield f"the noise of the rounds costs {spent} parts of the budget of all rounds, of which there are {stage.units}"
+    if empty:
+        sums = np.concatenate(empty)
+        chance = 1 - np.exp(-np.sqrt(2) * NEAR) if not stage.budget.concentrated else 0.2
+        if binom.sf(int((np.abs(sums) <= NEAR).sum()) - 1, len(sums), chance * (1 + TOLERANCE)) < CHANCE:
+            yield "too many of the released sums are near zero for the noise that the model states"
+
+
+def _units(term: Term, stage: Rounds) -> int | None:
+    """Return the fewest parts of the budget that buy a term's noise, or None if all together do not."""
+    low, high = 0, stage.units
+    limit = term.noise * (1 + TOLERANCE) + 1
+    if stage.one(high, len(term.cuts)).noise.deviation > limit:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = stage.one(middle, len(term.cuts)).noise.deviation <= limit
+        low, high = (low, middle) if enough else (middle, high)
+    return high

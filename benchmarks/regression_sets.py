@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.datasets import make_friedman1, make_friedman2
 
-__all__ = ["NAMES", "Problem", "load", "split"]
+__all__ = ["HARD", "NAMES", "Problem", "load", "split"]
 
+Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
 
 
@@ -19,7 +21,8 @@ class Problem:
     """Records with an outcome, and what is public about them.
 
     ``X`` has the features by name, ``y`` the outcome clipped to ``outcome``; ``numbers`` are ranges and ``categories`` values by
-    name.
+    name. Records of one person or event have one number in ``groups``, from 0 on; None: each is of another. ``tests`` is how many
+    records are for tests; None: a quarter.
     """
 
     X: pd.DataFrame
@@ -27,6 +30,8 @@ class Problem:
     outcome: Range
     numbers: dict[str, Range]
     categories: dict[str, list[str]]
+    groups: npt.NDArray[np.int64] | None = None
+    tests: int | None = None
 
 
 GENRES = ["Action", "Animation", "Comedy", "Drama", "Documentary", "Romance", "Short"]
@@ -120,12 +125,52 @@ ABALONE: dict[str, Range] = {
     "shell_weight": (0, 1.2),
 }
 NAMES = (*REAL, "abalone", *MADE_UP)
+
+
+def persons(frame: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """Return the person of each record of DoctorContacts: the next record is of the same one if it is a year older, or a few."""
+    years = frame["age"].diff()
+    older = (
+        years.round().between(1, 4)
+        & np.isclose(years, years.round(), atol=1e-3)
+        & (frame["sex"] == frame["sex"].shift())
+    )
+    return np.cumsum(~older.to_numpy()) - 1
+
+
+# What records of one person or event are together by
+GROUPS: dict[str, Callable[[pd.DataFrame], npt.NDArray[np.int64]]] = {"DoctorContacts": persons}
 MOST_FLIGHTS = 120_000
 MADE_UP_ROWS = 20_000
 
 
+# Made-up sets on which a released mean or clip may be far off: training records, range, outcome by signal and normal noise
+HARD: dict[str, tuple[int, Range, Callable[[Floats, Floats], Floats]]] = {
+    "few records": (500, (0, 20), lambda signal, noise: 8 + signal + noise),
+    "few records, heavy tail": (500, (0, 1000), lambda signal, noise: np.exp(signal / 2 + noise)),
+    "no signal": (4000, (0, 20), lambda signal, noise: 8 + 2 * noise),
+    "heavy tail": (4000, (0, 100_000), lambda signal, noise: np.exp(signal / 2 + 2 * noise)),
+    "near an end": (4000, (0, 1000), lambda signal, noise: 900 + 10 * signal + 10 * noise),
+    "constant but for a few": (4000, (0, 100), lambda signal, noise: np.where(noise > 2, 60.0, 3.0)),
+    "constant": (4000, (0, 100), lambda signal, noise: np.full(len(noise), 30.0)),
+}
+HARD_TESTS = 20_000
+
+
+def hard(name: str) -> Problem:
+    records, ends, outcome = HARD[name]
+    generator = np.random.default_rng(0)
+    X = generator.random((records + HARD_TESTS, 4))
+    signal = 4 * (X[:, 0] > 0.5) + np.sin(6 * X[:, 1])
+    y = np.clip(outcome(signal, generator.normal(size=len(X))), *ends)
+    names: dict[str, Range] = {f"x{number}": (0, 1) for number in range(4)}
+    return Problem(pd.DataFrame(X, columns=list(names)), y, ends, names, {}, tests=HARD_TESTS)
+
+
 def load(name: str) -> Problem:
     """Return a data set by its name."""
+    if name in HARD:
+        return hard(name)
     if name in MADE_UP:
         outcome, ranges = MADE_UP[name]
         make, noise = (make_friedman1, 1.0) if name == "friedman1" else (make_friedman2, 125.0)
@@ -145,15 +190,21 @@ def load(name: str) -> Problem:
     if name == "flights":
         frame = frame.sample(MOST_FLIGHTS, random_state=0)
     y = np.clip(frame[target].to_numpy(float), *outcome)
+    groups = GROUPS[name](frame) if name in GROUPS else None
     texts = {
         column: frame[column].astype(object).where(frame[column].isna(), frame[column].astype(str)) for column in names
     }
     frame = frame.assign(**texts)[[*ranges, *names]].reset_index(drop=True)
     values = {column: sorted(frame[column].dropna().unique()) for column in names}
-    return Problem(frame, y, outcome, ranges, values)
+    return Problem(frame, y, outcome, ranges, values, groups)
 
 
-def split(rows: int, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the training and the test rows: three quarters and one."""
-    order, tests = np.random.RandomState(seed).permutation(rows), int(np.ceil(rows / 4))
-    return order[tests:], order[:tests]
+def split(problem: Problem, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the training and the test rows, three quarters and one by default. No group is in both."""
+    rows = len(problem.y)
+    groups = np.arange(rows) if problem.groups is None else problem.groups
+    sizes = np.bincount(groups)
+    place = np.argsort(np.random.RandomState(seed).permutation(len(sizes)))
+    order, tests = np.argsort(place[groups], kind="stable"), problem.tests or int(np.ceil(rows / 4))
+    # Whatever group is cut, the rest of it is left out, and both parts have the same number of rows for every seed.
+    return order[tests + sizes.max() - 1 :], order[:tests]

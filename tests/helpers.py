@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 
+from hedgerow.additive.plan import RoundSchedule
 from hedgerow.curator import Queryable
 from hedgerow.estimator import Plan, PrivateClassifier, RawPlan, plan_of, run
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness, WeightedCoin
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
+from hedgerow.systems import hedgerow
 from hedgerow.table import MemoryTable
 from hedgerow.trees import Forest, Grower, Recipe
 
@@ -103,3 +105,11 @@ class Told(Coins):
 
     def parts(self, first_row: int, about: Any) -> Any:
         return self.part[first_row:]
+
+
+def select_by_cell(patch, *, after=1, **rules):
+    """Let each cell of all rounds after some select a feature of its own, however few records there are and whatever cuts add."""
+    small = {"min_snr_for_cells": 1e-3, "cell_cuts": (2, 2), "cell_rounds_by_snr": (12.0, 0.0), **rules}
+    for name in ("RULES", "OUTCOME_RULES", "COUNTS", "LOGS"):
+        patch.setattr(hedgerow, name, replace(getattr(hedgerow, name), **small))
+    patch.setattr(RoundSchedule, "next_cell_cuts", lambda self: self._cell_cuts if self._rounds >= after else 0)

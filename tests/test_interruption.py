@@ -15,6 +15,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.round import OneRound
 from hedgerow.curator import (
     Candidate,
     CompareMinorities,
@@ -31,7 +32,8 @@ from hedgerow.curator import (
 )
 from hedgerow.curator.queries import Noisy
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
+from hedgerow.mechanisms import AtMost, Budget, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
+from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.scores import Gini, Majority, Specializations, multiway
 from hedgerow.table import CellCounts, ClassCounts, Histogram, Sizes
 
@@ -108,7 +110,7 @@ FREE = {
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
     "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }
-METHODS = {"warnings_of", "for_learner", "evidence", "spent", "total"}
+METHODS = {"warnings_of", "for_learner", "evidence", "reserve", "spent", "total"}
 
 
 def vote(codes, margins):
@@ -170,6 +172,42 @@ def test_an_interrupted_question_of_all_records_is_not_had_twice(name):
             for _ in range(3):
                 OF_ALL[name](asked)
         assert curator._randomness.answers * one <= curator.spent <= 1, where
+
+
+class Tallied(Randomness):
+    """How many answers were drawn by each kind of mechanism."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.drawn = Counter()
+
+    def draw(self, mechanism, *statistics):
+        answer = super().draw(mechanism, *statistics)
+        self.drawn[type(mechanism)] += 1
+        return answer
+
+
+def test_steps_of_an_interrupted_reservation_are_not_had_twice():
+    loss = Logistic(2, normal=True)
+    made = OneRound(loss, Budget(Fraction(1, 100), concentrated=True), 0, 2)
+    selected, measured = made.event.parts
+
+    def prepare():
+        curator = Queryable(make_table([(0, 1, 1)]), cost(Sequence((made.event,) * 2)), Tallied())
+        return curator, curator.open_round(loss)
+
+    def act(prepared):
+        curator, answers = prepared
+        curator.reserve(made.event)
+        answers.sums(answers.select(made.selection, np.zeros((1, 2), dtype=np.int64)), made.noise)
+
+    for where, (curator, answers), _ in at_every_line(CURATOR, prepare, act):
+        for _ in range(3):
+            with contextlib.suppress(BudgetExceeded):
+                act((curator, answers))
+        drawn, total = curator._randomness.drawn, curator.total
+        assert drawn[type(made.selection)] * selected.epsilon <= total.epsilon <= 2 * selected.epsilon, where
+        assert drawn[type(made.noise)] * measured.mu_squared <= total.mu_squared <= 2 * measured.mu_squared, where
 
 
 @pytest.mark.parametrize("asked_before", [0, 3])

@@ -48,7 +48,7 @@ def term_of(encoder, loss, cuts, feature, generator, *, released=True):
 
 
 def model_of(depths=DEPTHS, classes=2, *, seed=0, released=True, by_cell=(2, 3)):
-    """Return a model with a term of each depth, and then one of each depth ``by_cell``, whose cells have features of their own."""
+    """Return a model with a term of each depth, and then of each depth ``by_cell``, whose cells have features of their own."""
     generator, encoder = np.random.default_rng(seed), Encoder(schema_of(classes), 8)
     loss, terms = Logistic(classes, normal=True), []
     for depth in depths:

@@ -70,16 +70,17 @@ CUTS = [(), (0,), (1,), (2,), (0, 1), (2, 0), (1, 0, 3), (0, 1, 2, 3)]
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
 @pytest.mark.parametrize("by", CUTS, ids=str)
 def test_votes_of_a_term_are_those_of_the_cell_and_the_code(by, kind, columns):
-    """Cells are counted by the sides of the cuts, the first cut's being the highest binary digit."""
+    """Cells are counted by the sides of the cuts, the first cut's being the highest binary digit; each has its own feature."""
     codes = np.array(list(product(range(3), repeat=5)), dtype=kind)
     side = np.array([[1, 0, 1], [0, 0, 1], [0, 1, 1], [1, 1, 0]])[: len(by)].reshape(len(by), 3)
     votes = (np.arange((3 << len(by)) * columns).reshape(-1, 3, columns) * 7) ** 2 % 6151 - 3000
+    feature = 4 - 3 * np.arange(1 << len(by)) % 5  # of each cell
     margins = np.arange(columns * len(codes)).reshape(-1, columns)
     expected = margins.copy()
     for row, code in zip(expected, codes.tolist(), strict=True):
         place = int("0" + "".join(str(own[code[j]]) for own, j in zip(side.tolist(), by, strict=True)), 2)
-        row += votes[place, code[4]]
-    kernels.add_term(codes, np.array(by, dtype=np.int64), side, 4, votes, margins)
+        row += votes[place, code[feature[place]]]
+    kernels.add_term(codes, np.array(by, dtype=np.int64), side, feature, votes, margins)
     assert np.array_equal(margins, expected)
 
 
@@ -91,18 +92,20 @@ def test_terms_are_added_at_the_place_that_their_steps_make(records, votes_kind,
     """As Python, a read beyond an array raises. Steps shift the digits and turn the last one over, as a cut of two turns does."""
     generator = np.random.default_rng(records)
     codes = np.asfortranarray(generator.integers(0, 4, (records, 3)).astype(kind))
-    feature, starts = np.array([2, 0, 1]), np.array([0, 3, 3, 4])
-    steps = np.array([(0, 1, 1), (1, 0, 1), (1, 2, 0), (2, 3, 1)])  # by, at, shift
-    offsets = np.array([(0, 4), (16, 4), (20, 4)], dtype=votes_kind)
-    votes = ((np.arange(28 * columns).reshape(columns, 28) * 7) ** 2 % 6151 - 3000).astype(votes_kind)
+    feature, cells, starts = np.array([2, 0, 1, 2, 0, 2, 1]), np.array([0, 1, 2, 3, 7]), np.array([0, 3, 3, 4, 6])
+    steps = np.array([(0, 1, 1), (1, 0, 1), (1, 2, 0), (2, 3, 1), (0, 0, 1), (0, 2, 1)])  # by, at, shift
+    offsets = np.array([(0, 4), (16, 4), (20, 4), (28, 4)], dtype=votes_kind)
+    votes = ((np.arange(44 * columns).reshape(columns, 44) * 7) ** 2 % 6151 - 3000).astype(votes_kind)
     start = np.arange(columns * records).reshape(columns, records).astype(votes_kind)
     expected = start.copy()
     for record, (a, b, c) in enumerate(codes.tolist()):
         cell = 2 * (a > 1) + ((b > 0) ^ (b > 2))
         expected[:, record] += votes[:, cell * 4 + c] + votes[:, 16 + a] + votes[:, 20 + b]
+        twice = 2 * (a > 0) + (a > 2)  # cells of features of their own
+        expected[:, record] += votes[:, 28 + twice * 4 + (c, a, c, b)[twice]]
     by, at, shift = steps.T
     for way in (kernels.add_terms, kernels.add_terms.py_func):
         if way is kernels.add_terms or records < kernels.TILE:
             margins = start.copy()
-            way(codes.T, feature, starts, by, at.astype(kind), shift, offsets, votes, margins)
+            way(codes.T, feature, cells, starts, by, at.astype(kind), shift, offsets, votes, margins)
             assert np.array_equal(margins, expected)

@@ -96,7 +96,9 @@ def without(signs, feature):
 
 BUGS = {
     "curves": lambda term, signs, before: projected(term, signs, before) if term.cuts else term,
-    "cells": lambda term, signs, before: projected(term, without(signs, int(term.feature[0])) if term.cuts else signs, before),
+    "cells": lambda term, signs, before: projected(
+        term, without(signs, int(term.feature[0])) if term.cuts else signs, before
+    ),
     "across cells": lambda term, signs, before: projected(
         term, without(signs, term.cuts[0].by) if term.cuts else signs, before
     ),

@@ -202,7 +202,7 @@ class NotRead:
 
 
 def test_columns_that_no_term_reads_are_not_read():
-    model = model_of((0,))
+    model = model_of((0,), by_cell=())
     (name,) = [model.encoder.schema.names[term.feature[0]] for term in model.terms]
     columns = records(50)
     found = model.decision(columns)
@@ -212,7 +212,7 @@ def test_columns_that_no_term_reads_are_not_read():
 
 
 def test_a_model_without_terms_says_its_start():
-    model = model_of(())
+    model = model_of((), by_cell=())
     assert model.packed.reads == []
     assert np.array_equal(model.decision(records(20)), np.full(20, model.start[0] / VOTE_STEPS))
     assert len(joined(model_of(DEPTHS * 2).terms)) == len(model_of(DEPTHS * 2).packed.terms)

@@ -19,6 +19,7 @@ from hedgerow.additive.round import (
     MAX_CUT_VALUES,
     SAMPLING_PENALTY,
     SELECTION_SHARE,
+    CellRound,
     Fit,
     OneRound,
     Term,
@@ -29,8 +30,8 @@ from hedgerow.audit import Grid
 from hedgerow.audit.exact import open_law, total, worst_loss
 from hedgerow.curator import Cut, Queryable
 from hedgerow.curator import Round as Asked
-from hedgerow.errors import BudgetExceeded
-from hedgerow.mechanisms import Budget, Randomness
+from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.mechanisms import Budget, PermuteAndFlip, Randomness
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Encoder
@@ -62,7 +63,9 @@ def of_codes(n_codes, numeric):
 
 def fit_of(schema=MIXED, bins=10):
     columns = 1 if len(schema.classes) == 2 else len(schema.classes)
-    return Fit(Encoder(schema, bins), np.array([500.0] * columns), np.zeros(columns, dtype=np.int64))
+    encoder = Encoder(schema, bins)
+    mass = np.ones(int(encoder.n_codes.sum()))
+    return Fit(encoder, mass, np.array([500.0] * columns), np.zeros(columns, dtype=np.int64))
 
 
 # What it asks, and what it costs.
@@ -73,27 +76,31 @@ BUDGETS = {"pure": Budget(Fraction(2)), "concentrated": Budget(Fraction(2), conc
 @pytest.mark.parametrize("kind", BUDGETS)
 @pytest.mark.parametrize("cuts", range(5))
 @pytest.mark.parametrize("classes", [1, 2, 3])
-def test_a_round_is_charged_what_it_states(classes, cuts, kind):
+@pytest.mark.parametrize("by_cell", [False, True])
+def test_a_round_is_charged_what_it_states(by_cell, classes, cuts, kind):
     """All but draws to the last bit: each selection once, and the sums; draws are stated for the most codes of a feature."""
     schema = MIXED.replace(classes=list(range(classes)))
     fit, generator = fit_of(schema), np.random.default_rng(cuts)
     codes = np.stack([generator.integers(0, n, 400) for n in fit.encoder.n_codes], axis=1).astype(np.uint8)
     table = MemoryTable(codes, generator.integers(0, classes, 400).astype(np.int16), fit.encoder.n_codes, classes)
     loss, budget = Logistic(classes, normal=BUDGETS[kind].concentrated), BUDGETS[kind]
-    one = OneRound(loss, budget, cuts, int(fit.encoder.n_codes.max()))
+    one = (CellRound if by_cell else OneRound)(loss, budget, cuts, int(fit.encoder.n_codes.max()))
     stated = cost(one.event)
     curator = Queryable(table, stated, Randomness(cuts))
     term, found = one.run(curator, fit, [0, 2])
-    assert cuts - 1 <= len(term.cuts) <= cuts
-    assert len(set(term.features)) == len(term.features)
-    assert {cut.by for cut in term.cuts[cuts - 1 :]} <= {0, 2}
+    assert cuts - (not by_cell) <= len(term.cuts) <= cuts
+    cut_again = {cut.by for cut in term.cuts if [other.by for other in term.cuts].count(cut.by) > 1}
+    assert cut_again <= ({0, 1, 4} if by_cell else set())
+    if not by_cell:
+        assert len(set(term.features)) == len(term.features)
+        assert {cut.by for cut in term.cuts[cuts - 1 :]} <= {0, 2}
     spent, limits = sums(curator.total), sums(stated)
     assert spent.pop("draws") <= limits.pop("draws")
     assert spent == limits
-    assert term.votes.shape == (1 << len(term.cuts), fit.encoder.n_codes[term.feature[0]], loss.columns)
+    assert term.votes.shape == (1 << len(term.cuts), fit.encoder.n_codes[term.feature].max(), loss.columns)
     assert term.sums.shape == (*term.votes.shape[:2], loss.channels)
     assert term.noise == round(one.noise.deviation)
-    assert len(found.evidence) == len(term.cuts) + 1
+    assert by_cell or len(found.evidence) == len(term.cuts) + 1
     again = Queryable(
         table, replace(stated, draws=0) if budget.concentrated else stated.epsilon * Fraction(99, 100), Randomness(cuts)
     )
@@ -101,14 +108,47 @@ def test_a_round_is_charged_what_it_states(classes, cuts, kind):
         one.run(again, fit, [0, 2])
 
 
-def test_a_selection_has_its_share_of_the_budget_divided_by_the_cuts():
+def test_a_selection_has_its_share_of_the_budget_divided_by_their_number():
     loss = Logistic(3, normal=False)
-    for cuts in range(6):
-        one = OneRound(loss, Budget(Fraction(1)), cuts, 5)
+    for cuts, kind in product(range(6), (OneRound, CellRound)):
+        one = kind(loss, Budget(Fraction(1)), cuts, 5)
         assert one.selection.score_range == 2 * loss.scored_l1
         charged = cost(one.selection.event("", "")).epsilon
-        assert charged <= SELECTION_SHARE / max(cuts, 1) < Fraction(1001, 1000) * charged
+        share = SELECTION_SHARE / (2 if kind is CellRound else 1)  # the other half is for what cells measure
+        assert charged <= share / max(cuts, 1) < Fraction(1001, 1000) * charged
+        if kind is CellRound:
+            assert one.choice.score_range == 2 * loss.scored_l1
+            assert cost(one.choice.event("", "")).epsilon <= share
         assert cost(one.noise.event("", draws=1)).epsilon <= 1 - SELECTION_SHARE
+
+
+def test_draws_are_charged_for_all_cells_whether_or_not_they_have_records(monkeypatch):
+    right, drawn = Asked._noisy, []
+    monkeypatch.setattr(Asked, "_noisy", lambda self, sums, noise: drawn.append(sums.size) or right(self, sums, noise))
+    fit, table = fit_of(), make_table([(0, 0, 0, 0, 0, 0)] * 9, fit_of().encoder.n_codes, 2)
+    one = CellRound(Logistic(2, normal=True), BUDGETS["concentrated"], 3, int(fit.encoder.n_codes.max()))
+    curator = Queryable(table, cost(one.event), Randomness(0))
+    assert len(one.run(curator, fit)[0].votes) == 8
+    assert drawn == [curator.total.draws]
+    assert drawn[0] % (8 * one.loss.channels) == 0
+    few = replace(cost(one.event), draws=one.most_codes * one.loss.channels)  # those of the only cell with records
+    with pytest.raises(BudgetExceeded):
+        one.run(Queryable(table, few, Randomness(0)), fit_of())
+
+
+@pytest.mark.parametrize("change", ["a group below 0", "another shape"])
+def test_groups_of_codes_that_would_count_a_record_twice_are_refused(change):
+    n_codes = fit_of().encoder.n_codes
+    table = make_table([(0, 0, 0, 0, 0, 0)] * 9, n_codes, 2)
+    loss = Logistic(2, normal=False)
+    asked = Queryable(table, Fraction(9), Randomness(0)).open_round(loss)
+    group = np.concatenate([np.arange(n) for n in n_codes])[None, None]
+    penalty, offered = np.zeros((1, 1, 5), dtype=np.int64), np.ones((1, 1, 5), dtype=bool)
+    selection = CellRound(loss, Budget(Fraction(1)), 0, 21).choice
+    assert [chosen.shape for chosen in asked.select_by_cell(selection, group, penalty, offered)] == [(1,), (1,)]
+    wrong = group - 1 if change == "a group below 0" else group[:, :, 1:]
+    with pytest.raises(ConfigurationError, match="needs a group"):
+        asked.select_by_cell(selection, wrong, penalty, offered)
 
 
 def test_a_round_without_features_to_cut_takes_a_feature_in_the_cells_of_the_first_cuts():
@@ -215,15 +255,16 @@ KINDS = tuple(product((0, 1), (0, 1, 2), (0, 1), (0, 1), (0, 1)))
 UNTOLD, TOLD = Grid((), (0,)), Grid((0,), (0, 8 * UNIT))
 
 
-def law(records, cuts, told=UNTOLD, codes=CODES, by=(0, 1)):
-    """The law of what a round releases, for epsilon 1: its cuts and feature, and by the grid its sums."""
+def law(records, cuts, told=UNTOLD, codes=CODES, by=(0, 1), kind=OneRound):
+    """The law of what a round releases, for epsilon 1: its cuts and features, and by the grid its sums."""
     loss = Logistic(2, normal=False)
-    one = OneRound(loss, Budget(Fraction(1)), cuts, 3)
+    one = kind(loss, Budget(Fraction(1)), cuts, 3)
     ceiling = cost(one.event)
     assert ceiling.epsilon <= 1
 
     def run(source):
-        fit = Fit(of_codes(codes, NUMERIC[: len(codes)]), np.array([1.0]), np.zeros(1, dtype=np.int64))
+        encoder = of_codes(codes, NUMERIC[: len(codes)])
+        fit = Fit(encoder, np.ones(sum(codes)), np.array([1.0]), np.zeros(1, dtype=np.int64))
         curator = Queryable(make_table(records, codes, 2), ceiling, source)
         term, _ = one.run(curator, fit, by)
         return term.key
@@ -284,6 +325,42 @@ def test_law_under_replacement_loses_at_most_twice_as_much(cuts):
     assert 0.15 < max(found) <= 0.5
 
 
+# Rounds whose cells select a feature each: a record is in one cell, and every cell selects, also one without records.
+
+BY_CELL = {**SMALL, "kind": CellRound}
+
+
+DIVIDED = ((0, 0, 0), (0, 1, 1))  # by the second feature alone
+TWICE = (*DIVIDED, (1, 0, 0), (1, 1, 1))
+upto_two = pytest.mark.parametrize("cuts", [1, pytest.param(2, marks=pytest.mark.full)])
+
+
+@upto_two
+def test_law_of_the_features_of_all_cells_loses_at_most_a_quarter_of_epsilon(cuts):
+    assert 0.15 < worst(cuts, (DIVIDED, TWICE)[: 3 - cuts], PAIRS[1::3], **BY_CELL) <= 0.25
+
+
+@pytest.mark.full
+def test_law_of_a_round_by_cell_with_its_sums_loses_at_most_epsilon():
+    assert 0.5 < worst(1, (DIVIDED,), PAIRS[1::3], told=TOLD, **BY_CELL) <= 1
+
+
+@upto_two
+def test_law_by_cell_under_replacement_loses_at_most_twice_as_much(cuts):
+    """The record may leave one cell and enter another."""
+    before = law((*TWICE, PAIRS[1]), cuts, **BY_CELL)
+    found = [worst_loss(before, law((*TWICE, other), cuts, **BY_CELL)) for other in PAIRS[1::3]]
+    assert 0.1 < max(found) <= 0.5
+
+
+@upto_two
+def test_law_by_cell_of_a_person_loses_at_most_what_each_record_does(cuts):
+    """Two records of a person, in one cell or in two: each moves the scores of its own."""
+    before = law(TWICE, cuts, **BY_CELL)
+    found = [worst_loss(before, law((*TWICE, *two), cuts, **BY_CELL)) for two in product(PAIRS[1:3], PAIRS[7::3])]
+    assert 0.25 < max(found) <= 0.5
+
+
 def choose_the_first_cut_exactly(patch):
     right = Asked.select_cut
 
@@ -316,7 +393,7 @@ def count_records_in_every_cell(patch):
         if query.layout.cells.n_cells == 1:
             return found
         cells = found.reshape(query.layout.cells.n_cells, -1, *found.shape[1:])
-        return np.broadcast_to(cells.sum(axis=0), cells.shape).reshape(found.shape)
+        return np.broadcast_to(cells.sum(axis=0), cells.shape).reshape(found.shape).copy()
 
     patch.setattr(MemoryTable, "answer", in_all)
 
@@ -353,6 +430,55 @@ def choose_the_feature_by_the_score_of_its_exact_sums(patch):
         return replace(found, feature=int(np.argmax(np.where(np.arange(len(scores)) == found.cut.by, -1, scores))))
 
     patch.setattr(Asked, "select", exactly)
+
+
+def cells_selecting(patch, change):
+    """Let ``change`` a round by cell, its mechanism and what else it selects by, before the draw that is charged rightly."""
+    right = Asked.select_by_cell
+
+    def selected(self, mechanism, *given):
+        changed, stronger = change(self, mechanism)
+        fair = replace(
+            changed, _charge=lambda event: self._charge(mechanism.event("a candidate", "absolute gradients"))
+        )
+        return right(fair, stronger, *given)
+
+    patch.setattr(Asked, "select_by_cell", selected)
+
+
+def select_in_cells_at_half_the_range(patch):
+    patch.setattr(PermuteAndFlip, "check_range", lambda *given: None)
+    cells_selecting(patch, lambda asked, mechanism: (asked, replace(mechanism, score_range=mechanism.score_range // 2)))
+
+
+def read_the_records_of_the_sibling(patch):
+    def with_sibling(asked, mechanism):
+        siblings = asked._sums[np.arange(len(asked._sums)) ^ 1]
+        return replace(asked, _sums=asked._sums + siblings), mechanism
+
+    cells_selecting(patch, with_sibling)
+
+
+def select_in_cells_with_records_only(patch):
+    right = Asked.select_by_cell
+
+    def selected(self, *given):
+        return tuple(np.where(self._sums.any(axis=(1, 2, 3)), chosen, 0) for chosen in right(self, *given))
+
+    patch.setattr(Asked, "select_by_cell", selected)
+
+
+PLANTED_IN_CELLS = {
+    "half the range": select_in_cells_at_half_the_range,
+    "the sibling's records": read_the_records_of_the_sibling,
+    "none in empty cells": select_in_cells_with_records_only,
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED_IN_CELLS)
+def test_law_of_a_planted_bug_in_cells_is_caught(bug, monkeypatch):
+    PLANTED_IN_CELLS[bug](monkeypatch)
+    assert worst(1, ((), TWICE), PAIRS[1::3], **BY_CELL) > 0.25
 
 
 PLANTED = {

@@ -26,7 +26,7 @@ from hedgerow.audit import Grid
 from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Budget
+from hedgerow.mechanisms import Budget, RoundedNormal
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
@@ -79,6 +79,22 @@ def test_a_count_adds_as_much_as_the_norms_say_and_no_more(clip, count_weight, m
     assert channels[:, 1].max() == found.constant or found.cap > STEPS
 
 
+def test_outcomes_from_a_low_end_above_zero_are_logs_of_the_whole_outcome():
+    link = LogLink(OutcomeGrid(20, 80, STEPS))
+    found = replace(Poisson(STEPS // 3, 1.0, 0.9, 500, link).about(STEPS / 4), clip=STEPS // 3)
+    values, margins = np.array([0, 5, STEPS // 2, STEPS, -1]), np.array([-(2**31), -LOWEST, -700, -100, 0, 2**31 - 1])
+    labels, at = (np.array(part) for part in zip(*product(values, margins), strict=True))
+    channels, said = found(at[:, None].astype(np.int32), labels), link.expected(at)
+    assert link.grid.values(said) == pytest.approx(link.outcomes(at), rel=1e-4)
+    residual = np.clip(labels - said, -found.clip, found.clip)
+    known = labels >= 0
+    assert not channels[~known].any()
+    assert np.array_equal(channels[known, 0], np.trunc(residual * UNIT / found.clip).astype(np.int64)[known])
+    outcomes = np.minimum(said + STEPS // 3, found.cap)
+    assert np.array_equal(channels[known, 1], (outcomes * found.constant // found.cap)[known])
+    assert link.outcomes(np.array([link.margin(STEPS / 2)])) == pytest.approx(50, rel=1e-2)
+
+
 def test_a_step_of_counts_is_newtons():
     """In a cell where the model says 5 % of the range and outcomes are twice that, the step is that of a log link."""
     loss, labels = counts(STEPS, 500, STEPS / 40), np.full(100, STEPS // 10)
@@ -116,7 +132,12 @@ def test_a_log_of_outcomes_is_that_of_each_outcome():
 
 @pytest.mark.parametrize(
     ("link", "low", "match"),
-    [(LogOutcome, 0, "above 0"), (LogOutcome, 1e-4, "times its low"), (LogLink, 1, "start at 0")],
+    [
+        (LogOutcome, 0, "above 0"),
+        (LogOutcome, 1e-4, "times its low"),
+        (LogLink, -1, "starts at 0 or above"),
+        (LogLink, 60, "twice its low"),
+    ],
 )
 def test_a_range_that_has_no_logs_is_refused(link, low, match):
     with pytest.raises(ConfigurationError, match=match):
@@ -158,7 +179,7 @@ def law(labels, one_loss):
     def fit(source):
         table = MemoryTable(codes, np.array(labels, dtype=np.int32), np.array([2, 2]), 0)
         curator = Queryable(table, cost(one.event), source)
-        state = Fit(Encoder(schema, 2), np.array([4.0]), np.array([1]))
+        state = Fit(encoder := Encoder(schema, 2), np.ones(encoder.n_codes.sum()), np.array([4.0]), np.array([1]))
         opened = curator.open_round(one.loss, state.pending_terms())
         chosen = opened.select(one.selection, np.zeros((1, 2), dtype=np.int64))
         return chosen.feature, tuple(opened.sums(chosen, one.noise).reshape(-1).tolist())
@@ -186,6 +207,10 @@ def test_noise_for_norms_without_the_count_loses_more_than_epsilon(one_loss):
     assert worst(one_loss) > 1
 
 
+def normal(deviation):
+    return RoundedNormal(Fraction(1, deviation**2))
+
+
 def histogram(values, rule):
     return rule(np.zeros((len(values), 1), dtype=np.int32), np.asarray(values)).sum(axis=0)
 
@@ -194,28 +219,66 @@ def test_the_mean_of_a_released_histogram_is_near_that_of_the_outcomes():
     rule = counts_of_outcomes(STEPS, 0)
     for scale in (STEPS // 2, STEPS // 50, STEPS // 5000):
         values = (np.random.default_rng(0).beta(2, 4, 50_000) * scale).astype(np.int64)
-        assert Spread.of(rule, histogram(values, rule), 10.0).mean == pytest.approx(values.mean(), rel=0.05)
+        assert Spread.of(rule, histogram(values, rule), normal(10)).mean == pytest.approx(values.mean(), rel=0.05)
 
 
 def test_bins_are_merged_where_the_noise_hides_them():
     rule = counts_of_outcomes(STEPS, 0)
     values = np.random.default_rng(0).normal(STEPS / 2, STEPS / 10, 4000).clip(0, STEPS).astype(np.int64)
-    noise = 150.0
     means = [
         Spread.of(
             rule,
-            np.rint(histogram(values, rule) + noise * np.random.default_rng(seed).normal(size=rule.channels)),
-            noise,
+            np.rint(histogram(values, rule) + 150 * np.random.default_rng(seed).normal(size=rule.channels)),
+            normal(150),
         )
         for seed in range(20)
     ]
     assert np.abs([spread.mean - STEPS / 2 for spread in means]).mean() < 0.06 * STEPS
 
 
+@pytest.mark.parametrize("kind", ["geometric", "normal"])
+def test_noise_alone_is_seldom_taken_for_records(kind):
+    rule = counts_of_outcomes(STEPS, 0)
+    noise = Budget(Fraction(1, 100)).noise() if kind == "geometric" else normal(150)
+    draws = np.random.default_rng(0).laplace if kind == "geometric" else np.random.default_rng(0).normal
+    scale = noise.deviation / (np.sqrt(2) if kind == "geometric" else 1)
+    released = np.rint(draws(0, scale, (200, rule.channels))).astype(np.int64)
+    assert np.mean([Spread.of(rule, counts, noise).clear > 0 for counts in released]) < 0.1
+
+
+@pytest.mark.parametrize(("center", "width", "error"), [(0.9, 0.02, 0.05), (0.5, 0.2, 0.1), (0.001, 0.001, 0.05)])
+def test_outcomes_that_noise_hides_are_found_by_laws(center, width, error):
+    """Few counts are above the noise, and the mean is right to some hundredths of the range, also near its ends."""
+    rule, noise = counts_of_outcomes(STEPS, 0), Budget(Fraction(1, 140)).noise()
+    generator = np.random.default_rng(0)
+    values = (generator.normal(center, width, 3000) * STEPS).clip(0, STEPS).astype(np.int64)
+    counts = histogram(values, rule)
+    spreads = [
+        Spread.of(rule, np.rint(counts + generator.laplace(0, 140, rule.channels)).astype(np.int64), noise)
+        for _ in range(40)
+    ]
+    errors = np.array([abs(spread.mean - values.mean()) for spread in spreads])
+    assert np.mean([spread.clear > 0 for spread in spreads]) > 0.9
+    assert np.quantile(errors, 0.9) < error * STEPS
+
+
+@pytest.mark.parametrize("noise", [1.0, 100.0, 10_000.0])
+def test_no_clip_is_far_below_the_residuals_and_a_wide_one_is_free(noise):
+    rule = counts_of_residuals(STEPS)
+    residuals = np.abs(np.random.default_rng(0).standard_cauchy(20_000) * 1000).clip(0, STEPS // 4).astype(np.int64)
+    spread = Spread.of(rule, histogram(residuals, rule), normal(1))
+    assert spread.with_best_clip(noise, 10.0, 0.2, loss(1)).clip >= 0.69 * spread.root_mean_square
+    wide = spread.wide_clip(noise)
+    assert wide >= min(0.02 * spread.root_mean_square * len(residuals) / noise, spread.edges[-1])
+    assert 1 <= wide <= spread.edges[-1]
+
+
 def test_the_clip_is_wider_where_noise_is_small_and_where_tails_are_heavy():
     rule, generator = counts_of_residuals(STEPS), np.random.default_rng(0)
-    even = Spread.of(rule, histogram(np.abs(generator.normal(0, 10_000, 20_000)).astype(np.int64), rule), 1.0)
-    heavy = Spread.of(rule, histogram(np.abs(generator.standard_t(2, 20_000) * 10_000).astype(np.int64), rule), 1.0)
+    even = Spread.of(rule, histogram(np.abs(generator.normal(0, 10_000, 20_000)).astype(np.int64), rule), normal(1))
+    heavy = Spread.of(
+        rule, histogram(np.abs(generator.standard_t(2, 20_000) * 10_000).astype(np.int64), rule), normal(1)
+    )
     chosen = [even.with_best_clip(noise, 10.0, 0.2, loss(1)).clip for noise in (1000.0, 100.0, 1.0)]
     assert chosen == sorted(chosen)
     assert chosen[0] < chosen[-1]
@@ -225,7 +288,7 @@ def test_the_clip_is_wider_where_noise_is_small_and_where_tails_are_heavy():
 
 def test_nothing_that_stands_out_is_told_as_what_it_is():
     rule = counts_of_residuals(STEPS)
-    spread = Spread.of(rule, np.zeros(rule.channels, dtype=np.int64), 100.0)
+    spread = Spread.of(rule, np.zeros(rule.channels, dtype=np.int64), normal(100))
     assert spread.clear == 0
     assert np.isfinite(spread.mean)
     assert 1 <= spread.with_best_clip(10.0, 10.0, 0.2, loss(1)).clip <= spread.edges[-1]
@@ -239,10 +302,10 @@ def test_a_histogram_by_which_residuals_grew_changes_no_clip(size, believed):
     rule, generator = opening.of_residuals, np.random.default_rng(0)
 
     def spread(size):
-        return Spread.of(rule, histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule), 1.0)
+        return Spread.of(rule, histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule), normal(1))
 
     released = histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule)
     curator = SimpleNamespace(open_round=lambda *_, whole: SimpleNamespace(whole_sums=lambda noise: released))
     before = spread(10_000)
-    found = opening.residuals(curator, SimpleNamespace(pending_terms=lambda: None), before)
+    found = opening.residuals(curator, SimpleNamespace(pending_terms=lambda: None), before, opening.loss.link)
     assert (found is not before) == believed

@@ -1,7 +1,9 @@
 """The plan of HedgerowClassifier: stages state what they ask, and the curator sees to it that no round costs more."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from hedgerow.additive.plan import (
     Rounds,
     RoundSchedule,
 )
-from hedgerow.additive.round import OneRound
+from hedgerow.additive.round import CellRound, OneRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded
@@ -71,9 +73,9 @@ def fitted(plan, **given):
     """Return a plan's model, its curator, and the rounds that it made: units, cuts at most, and the term."""
     made = []
 
-    def one(stage, units, cuts):
+    def one(stage, units, cuts, *kind):
         made.append((units, cuts))
-        return right(stage, units, cuts)
+        return right(stage, units, cuts, *kind)
 
     right, curator = Rounds.one, curator_of(plan, **given)
     with pytest.MonkeyPatch.context() as patch:
@@ -83,12 +85,34 @@ def fitted(plan, **given):
     return model, curator, [(*what, term) for what, term in zip(made, model.terms, strict=True)]
 
 
+def kind_of(term):
+    return OneRound if term.n_codes is None else CellRound
+
+
 # What is charged.
+
+GIVEN = [{}, {"rounds": 7}, {"most_cuts": 0}, {"bins": 5, "most_cuts": 2}]
+BY_CELL = replace(RULES, min_snr_for_cells=1e-3, cell_cuts=(2, 3))
+
+
+@pytest.fixture(autouse=True)
+def cells_after_one_round(monkeypatch):
+    """By these rules cells select features in all rounds but the first, whatever cuts add."""
+    right = RoundSchedule.next_cell_cuts
+    monkeypatch.setattr(
+        RoundSchedule,
+        "next_cell_cuts",
+        lambda self: self._cell_cuts if self._rules is BY_CELL and self._rounds else right(self),
+    )
+
+
+def ids_of(given):
+    return str({name: value if name != "rules" else "by cell" for name, value in given.items()})
 
 
 @of_both
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("given", [{}, {"rounds": 7}, {"most_cuts": 0}, {"bins": 5, "most_cuts": 2}], ids=str)
+@pytest.mark.parametrize("given", [*GIVEN, {"rules": BY_CELL}, {"rules": BY_CELL, "rounds": 7}], ids=ids_of)
 def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjacency, given):
     plan = plan_of(3, delta, adjacency, **given)
     planned = cost(plan.event)
@@ -96,7 +120,9 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     model, curator, made = fitted(plan)
     assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
     # Charged as it is stated, but for draws of merged bins; rounds with fewer cuts than they may have spend less.
-    asked = Sequence((plan._initial_queries.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
+    rounds = [plan._stage.one(units, cuts, kind_of(term)) for units, cuts, term in made]
+    assert any(kind_of(term) is CellRound for _, _, term in made) == ("rules" in given)
+    asked = Sequence((plan._initial_queries.event, *(one.event for one in rounds)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
     if not any(cuts for _, cuts, _ in made):
         assert curator.total.epsilon == cost(asked).epsilon
@@ -105,7 +131,7 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
 
 
 @of_both
-@pytest.mark.parametrize("most_cuts", [0, 1, 3, 5])
+@pytest.mark.parametrize("most_cuts", [0, 1, 3, 5, None])
 @pytest.mark.parametrize("classes", thinned([2, 3, 7], 2))
 def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
     """By every accountant with a delta; by epsilon without one, which is all that a pure ceiling limits."""
@@ -113,8 +139,9 @@ def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
     rounds = plan_of(1, delta, schema=schema, most_cuts=most_cuts)._stage
     unit = cost(rounds._unit.event)
     for units in (1, 2, 3, 4, 7, 16, 60, 119, 120, 239, 240):
-        for cuts in range(rounds.most_cuts + 1):
-            found, most = cost(rounds.one(units, cuts).event), unit.times(units)
+        kinds = (OneRound,) if most_cuts is not None else (OneRound, CellRound)
+        for cuts, kind in product(range(rounds.most_cuts + 1), kinds):
+            found, most = cost(rounds.one(units, cuts, kind).event), unit.times(units)
             if delta:
                 assert all(amount <= sums(most)[part] for part, amount in sums(found).items()), (units, cuts)
             else:
@@ -134,10 +161,10 @@ def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes
             units = size if left >= 2 * size else left
             rounds.append(units)
             left -= units
-        for cuts in (0, 1, stage.most_cuts):
+        for cuts, kind in ((0, OneRound), (1, OneRound), (stage.most_cuts, OneRound), (stage.most_cuts, CellRound)):
             asked = cost(plan._initial_queries.event)
             for units in set(rounds):
-                asked += cost(stage.one(units, cuts).event).times(rounds.count(units))
+                asked += cost(stage.one(units, cuts, kind).event).times(rounds.count(units))
             assert all(amount <= planned[part] for part, amount in sums(asked).items()), (size, cuts)
 
 
@@ -182,8 +209,8 @@ def test_the_plan_spends_all_of_its_claim(epsilon, delta, adjacency):
 def twice_the_budget(patch):
     right = Rounds.one
 
-    def one(self, units, cuts):
-        made = right(self, units, cuts)
+    def one(self, units, cuts, *kind):
+        made = right(self, units, cuts, *kind)
         return replace(made, budget=made.budget * 2)
 
     patch.setattr(Rounds, "one", one)
@@ -203,6 +230,11 @@ def a_selection_that_is_not_in_the_event(patch):
         return right(self, asked, *given)
 
     patch.setattr(OneRound, "_select", selected)
+
+
+def a_selection_in_cells_that_is_not_in_the_event(patch):
+    right = Asked.select_by_cell
+    patch.setattr(Asked, "select_by_cell", lambda *given: (right(*given), right(*given))[1])
 
 
 def sums_that_are_asked_twice(patch):
@@ -228,7 +260,9 @@ PLANTED = {
     "twice the budget": (twice_the_budget, {}),
     "a unit too many": (a_unit_too_many, {}),
     "a second selection": (a_selection_that_is_not_in_the_event, {}),
+    "a second selection in cells": (a_selection_in_cells_that_is_not_in_the_event, {"rules": BY_CELL}),
     "sums twice": (sums_that_are_asked_twice, {}),
+    "sums of cells twice": (sums_that_are_asked_twice, {"rules": BY_CELL}),
     "the opening twice": (an_opening_that_is_asked_twice, {}),
 }
 
@@ -294,6 +328,13 @@ def test_more_records_and_more_budget_have_more_rounds_and_bins():
     assert all(MIN_BINS / 2 <= n <= MAX_BINS + 1 for n in bins.values())
 
 
+@pytest.mark.parametrize("given", [{"most_cuts": 5}, {"most_cuts": 1}, {"signs": (1, 0, 0, 0)}, {}], ids=str)
+def test_cells_select_features_only_where_neither_cuts_nor_signs_are_constrained(given):
+    model, _, _ = fitted(plan_of(20, Fraction(1, 10**6), rules=BY_CELL, **given))
+    assert any(kind_of(term) is CellRound for term in model.terms) == (not given)
+    assert given or [kind_of(term) for term in model.terms[:2]] == [OneRound, CellRound]
+
+
 @pytest.mark.parametrize("limit", [0, 1, 2])
 def test_no_round_has_more_cuts_than_it_may(limit):
     model, _, made = fitted(plan_of(20, Fraction(1, 10**6), most_cuts=limit))
@@ -303,7 +344,7 @@ def test_no_round_has_more_cuts_than_it_may(limit):
 
 
 def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
-    _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
+    _, _, made = fitted(plan_of(20, Fraction(1, 10**6), rules=replace(RULES, min_snr_for_cells=math.inf)))
     cuts = [most for _, most, _ in made]
     first = next(number for number, most in enumerate(cuts) if most)
     assert 2 <= first <= RULES.rounds_before_cuts
@@ -320,9 +361,7 @@ def test_of_few_records_no_round_has_cuts(delta):
 
 
 def course_at(precision):
-    return RoundSchedule(
-        plan_of(20, Fraction(1, 10**6)), precision, BUDGET_UNITS, may_cut=precision >= RULES.min_snr_for_cuts
-    )
+    return RoundSchedule(plan_of(20, Fraction(1, 10**6)), precision, BUDGET_UNITS)
 
 
 def seen(*evidence):
@@ -331,7 +370,7 @@ def seen(*evidence):
 
 
 def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
-    course, clear = course_at(1e5), seen(40.0)
+    course, clear = course_at(1e4), seen(40.0)
     for _ in range(RULES.rounds_before_cuts):
         assert course.next_cuts() == 0
         course.record(clear, 0, offered=False)
@@ -345,8 +384,20 @@ def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
     assert course.next_cuts() == 3  # a round without cuts says nothing of them
 
 
+@pytest.mark.parametrize("snr", [RULES.min_snr_for_cells, RULES.min_snr_for_cells - 1])
+def test_cells_select_features_from_the_round_after_one_whose_second_cut_mattered(snr):
+    course, allowed = course_at(snr), snr >= RULES.min_snr_for_cells
+    for evidence in ([40.0], [1.0, 50.0]):
+        course.record(seen(*evidence), 0, offered=True)
+        assert course.next_cell_cuts() == 0
+    course.record(seen(1.0, 50.0, 60.0), 0, offered=False)  # a round without cuts says nothing of them
+    assert course.next_cell_cuts() == 0
+    course.record(seen(1.0, 50.0, 60.0), 0, offered=True)
+    assert (course.next_cell_cuts() > 0) == allowed
+
+
 def test_cuts_that_do_not_matter_are_offered_seldom():
-    course, offered = course_at(1e5), []
+    course, offered = course_at(1e4), []
     while len(offered) < 60:
         offered.append(course.next_cuts())
         course.record(seen(40.0, 0.0), 0, offered=offered[-1] > 0)
@@ -365,7 +416,7 @@ def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])
 def test_units_of_rounds_of_any_size_add_up(size):
-    course = RoundSchedule(plan_of(1), 100.0, BUDGET_UNITS, may_cut=False)
+    course = RoundSchedule(plan_of(1), 100.0, BUDGET_UNITS)
     course.size = size
     spent = []
     while units := course.next_units():
@@ -375,9 +426,10 @@ def test_units_of_rounds_of_any_size_add_up(size):
     assert course.next_units() == 0
 
 
-def test_scans_of_deep_rounds_stay_small(monkeypatch):
+@pytest.mark.parametrize("rules", [replace(RULES, min_snr_for_cells=math.inf), BY_CELL], ids=["shared", "by cell"])
+def test_scans_of_deep_rounds_stay_small(rules, monkeypatch):
     monkeypatch.setattr(plan_module, "MAX_SCAN_SUMS", 1)
-    _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
+    _, _, made = fitted(plan_of(20, Fraction(1, 10**6), rules=rules))
     assert max(cuts for _, cuts, _ in made) == 1
     alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
     assert plan_of(20, schema=alone)._most_cuts == 0
@@ -416,7 +468,7 @@ def test_a_plan_is_made_in_few_steps(monkeypatch):
 @pytest.mark.parametrize("found", [1.0, -0.5])
 def test_many_features_that_matter_ask_for_smaller_rounds(found):
     """After six rounds in a row on a new feature each that is likely to matter; at most to a quarter."""
-    course = RoundSchedule(plan_of(1, Fraction(1, 10**6)), 400.0, BUDGET_UNITS, may_cut=True)
+    course = RoundSchedule(plan_of(1, Fraction(1, 10**6)), 400.0, BUDGET_UNITS)
     sizes = []
     for feature in [*range(14), *range(14)]:
         sizes.append(course.next_units())

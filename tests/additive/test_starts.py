@@ -285,7 +285,7 @@ def test_what_adds_up_must_be_the_same():
 
 def test_a_plan_in_other_bins_refuses_no_start_that_the_plan_itself_takes():
     """Signs limit the cuts of this fit, not those of a start that keeps to them."""
-    start = model_of((2,))
+    start = model_of((2,), by_cell=())
     free = next(place for place in range(len(FEATURES)) if place not in start.terms[0].features)
     signs = tuple(int(place == free) for place in range(len(FEATURES)))
     plan = AdditivePlan(Rules(), schema_of(), Claim(Fraction(1)), rounds=None, bins=None, signs=signs, init=start)

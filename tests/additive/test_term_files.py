@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hand_built import model_of, records, term_of
+from hand_built import DEPTHS, model_of, records, term_of
 
 from hedgerow.additive.model import AdditiveModel, restored
 from hedgerow.additive.monotone import holds
@@ -19,21 +19,24 @@ def back(model, arrays=None, *, most=99, signs=()):
     return restored(model.to_arrays() if arrays is None else arrays, model.encoder, model.loss, most, signs)
 
 
+@pytest.mark.parametrize("by_cell", [(), (1, 2, 4)], ids=str)
 @pytest.mark.parametrize("released", [True, False])
 @pytest.mark.parametrize("classes", [1, 2, 3, 7])
-def test_terms_come_back_as_they_were(classes, released):
-    model = model_of(classes=classes, released=released)
+def test_terms_come_back_as_they_were(classes, released, by_cell):
+    model = model_of((0, 0) if by_cell else DEPTHS, classes, released=released, by_cell=by_cell)
     found, arrays = back(model), model.to_arrays()
     for name, array in found.to_arrays().items():
         assert array.dtype == arrays[name].dtype
         np.testing.assert_array_equal(array, arrays[name])
     for mine, theirs in zip(found.terms, model.terms, strict=True):
-        assert (mine.feature, mine.noise, len(mine.cuts)) == (theirs.feature, theirs.noise, len(theirs.cuts))
+        assert (mine.key, mine.noise) == (theirs.key, theirs.noise)
+        assert np.array_equal(mine.n_codes, theirs.n_codes)
         assert all(np.array_equal(one.side, other.side) for one, other in zip(mine.cuts, theirs.cuts, strict=True))
         np.testing.assert_array_equal(mine.votes, theirs.votes)
         assert (mine.sums is None) == (theirs.sums is None) == (not released)
     np.testing.assert_array_equal(found.probabilities(records()), model.probabilities(records()))
-    assert format_of(arrays) == 3
+    assert format_of(arrays) == (5 if by_cell else 3)
+    assert format_of({f"init_{name}": array for name, array in arrays.items()}) == (5 if by_cell else 4)
 
 
 def test_terms_come_back_with_the_basis_of_their_sums():
@@ -89,7 +92,14 @@ DAMAGES = {
         lambda cuts: changed(cuts, (0, 0), -1),
         lambda cuts: changed(cuts, (0, 1), 99),
         lambda cuts: changed(cuts, (0, 1), -1),
-        lambda cuts: changed(cuts, (2, 0), cuts[1, 0]),  # one feature twice
+    ],
+    "features": [
+        lambda features: features[:-1],
+        lambda features: np.append(features, 0),
+        lambda features: features.astype(np.int32),
+        lambda features: changed(features, -1, 6),
+        lambda features: changed(features, -1, -1),
+        lambda features: changed(features, 0, (features[0] + 2) % 4),  # another than ``terms`` names
     ],
     "votes": [
         lambda votes: votes[:-1],

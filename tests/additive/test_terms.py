@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hand_built import DEPTHS, by_hand, model_of, records
+from hand_built import by_hand, model_of, records
 
 from hedgerow.additive.model import joined
 from hedgerow.parameters import VOTE_STEPS
@@ -20,7 +20,7 @@ def test_margins_are_the_start_and_the_terms_added_up(classes):
     assert decision.shape == ((500,) if classes == 2 else (500, classes))
     np.testing.assert_array_equal(decision.reshape(500, -1), expected / VOTE_STEPS)
     stages = list(model.staged_decision(records()))
-    assert len(stages) == len(DEPTHS)
+    assert len(stages) == len(model.terms)
     np.testing.assert_array_equal(stages[-1], decision)
     probabilities = model.probabilities(records())
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
@@ -57,7 +57,7 @@ def test_means_go_from_all_records_to_each_cell():
 
 
 def test_importances_count_cuts_for_the_feature_that_is_cut():
-    model = model_of((1,))
+    model = model_of((1,), by_cell=())
     (term,) = model.terms
     apart = np.zeros_like(term.votes)
     apart[1] = 100  # on whichever side of the cut, whatever the code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hedgerow.additive import regression
 from hedgerow.additive.regression import OutcomeQueries
 from hedgerow.additive.squared import Counts, Spread
 from hedgerow.audit import Grid, exact_loss
+from hedgerow.mechanisms import Budget
 from hedgerow.parameters import UNIT
 from hedgerow.systems import hedgerow
 
@@ -32,7 +34,7 @@ def few_bins(monkeypatch):
     )
     monkeypatch.setattr(regression, "counts_of_residuals", lambda steps, link: Counts((0, steps + 1), True, link))
     for rules in ("OUTCOME_RULES", "COUNTS"):
-        few = replace(getattr(hedgerow, rules), min_snr=0.0, max_residual_queries=1, curve_sample=2.0**40)
+        few = replace(getattr(hedgerow, rules), mean_noise=math.inf, max_residual_queries=1, curve_sample=2.0**40)
         monkeypatch.setattr(hedgerow, rules, few)
 
 
@@ -69,7 +71,7 @@ def test_a_start_at_the_mean_of_raw_outcomes_is_caught(monkeypatch):
         asked(self, curator)
         labels = curator._table._labels
         exact = self.of_outcomes(np.zeros((len(labels), 1), dtype=np.int32), labels).sum(axis=0)
-        return Spread.of(self.of_outcomes, exact, 0.0)
+        return Spread.of(self.of_outcomes, exact, Budget(Fraction(10**6)).noise())
 
     monkeypatch.setattr(OutcomeQueries, "outcome", planted)
     assert loss_of([LOW], [LOW, HIGH]) == math.inf

@@ -1,5 +1,6 @@
 """The counts of the regression benchmark follow from its rows, and the page holds the counts of the rows that it prints."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,3 +98,32 @@ def test_a_peer_is_told_what_is_public(name, small, monkeypatch):
     monkeypatch.setattr(PeerEnvironment, "run", run)
     table = regression.scores(small, [name], [1.0], 2)
     assert table.index == [name]
+
+
+def test_no_group_is_in_both_parts_and_parts_have_one_size(small):
+    groups = np.repeat(np.arange(24), [1, 4] * 12)
+    grouped = replace(small, groups=groups)
+    sizes = set()
+    for seed in range(10):
+        train, test = regression_sets.split(grouped, seed)
+        assert not set(groups[train]) & set(groups[test])
+        assert not set(train) & set(test)
+        sizes.add((len(train), len(test)))
+    assert sizes == {(42, 15)}
+    order = np.random.RandomState(3).permutation(60)
+    assert [part.tolist() for part in regression_sets.split(small, 3)] == [order[15:].tolist(), order[:15].tolist()]
+
+
+def test_records_of_a_person_are_those_a_year_or_a_few_apart():
+    frame = pd.DataFrame({"age": [30.25, 31.25, 33.25, 34.25, 12.5, 13.5, 13.5], "sex": [*"mmmfmmm"]})
+    assert regression_sets.persons(frame).tolist() == [0, 0, 0, 1, 2, 2, 3]
+
+
+def test_the_lowest_fit_is_that_of_all_sets():
+    rows = {OURS: {0.1: [0.5, -0.25], 1.0: [0.6, 0.7]}, BOOSTING: {0.1: [-9.0], 1.0: [-9.0]}}
+    others = {OURS: {0.1: [0.4, 0.3], 1.0: [0.1, 0.7]}}
+    fits = {name: pd.DataFrame(table).T for name, table in {"few": rows, "many": others}.items()}
+    assert list(regression.lowest(fits)) == [
+        f"{OURS}, epsilon 0.1: the lowest of 4 fits is -0.250, on few",
+        f"{OURS}, epsilon 1: the lowest of 4 fits is 0.100, on many",
+    ]

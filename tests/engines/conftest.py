@@ -1,8 +1,23 @@
 import os
 import sys
+from dataclasses import replace
 
 import pytest
+from helpers import select_by_cell
 from random_records import random_records
+
+from hedgerow.systems import hedgerow
+
+SMALL_SAMPLES = {"cut_sample": 50.0, "curve_sample": 20.0, "curve_sample_snr": 0.0}
+
+
+@pytest.fixture(params=[False, True], ids=["shared features", "features by cell"])
+def small_samples(request, monkeypatch):
+    """Selections read samples of few records, in rounds of either kind."""
+    for name in ("RULES", "OUTCOME_RULES"):
+        monkeypatch.setattr(hedgerow, name, replace(getattr(hedgerow, name), **SMALL_SAMPLES))
+    if request.param:
+        select_by_cell(monkeypatch)
 
 
 @pytest.fixture(params=[0, 1, 2], ids="seed {}".format)

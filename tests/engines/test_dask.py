@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,6 @@ from workers import KILLED, killed_at_every_question
 import hedgerow as hr
 from hedgerow.engines import store
 from hedgerow.engines.store import _TABLES
-from hedgerow.systems import hedgerow
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -46,10 +44,8 @@ def test_a_fit_is_the_same_bits(case, client, tmp_path):
     check_case(case, random_records(5), client, tmp_path)
 
 
-def test_a_sample_is_the_same_bits(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        hedgerow, "RULES", replace(hedgerow.RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0)
-    )
+@pytest.mark.usefixtures("small_samples")
+def test_a_sample_is_the_same_bits(client, tmp_path):
     check_case("hedgerow, delta", random_records(3, 2000), client, tmp_path)
 
 

@@ -23,7 +23,6 @@ from hedgerow.engines import local
 from hedgerow.engines.local import LocalSource, Spill
 from hedgerow.reading.streams import Files
 from hedgerow.schema import Encoder
-from hedgerow.systems import hedgerow
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -51,18 +50,6 @@ def test_every_private_system_writes_the_same_file(case, made, tmp_path, small_p
     records = hr.Records.from_batches(random_batches(X, y, generator), label="label")
     whole = saved(estimator(case, schema).fit(X, y), tmp_path / "whole")
     assert saved(estimator(case, schema).fit(records), tmp_path / "parts") == whole
-
-
-@pytest.fixture
-def small_samples(monkeypatch):
-    monkeypatch.setattr(
-        hedgerow, "RULES", replace(hedgerow.RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0)
-    )
-    monkeypatch.setattr(
-        hedgerow,
-        "OUTCOME_RULES",
-        replace(hedgerow.OUTCOME_RULES, cut_sample=50.0, curve_sample=20.0, curve_sample_snr=0.0),
-    )
 
 
 @pytest.mark.usefixtures("small_partitions", "small_samples")

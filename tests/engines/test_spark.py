@@ -44,6 +44,13 @@ def test_every_private_system_writes_the_same_file(case, spark, tmp_path):
     assert saved(estimator(case, schema).fit(records), tmp_path / "spark") == whole
 
 
+@pytest.mark.usefixtures("small_samples")
+def test_a_sample_is_the_same_bits(spark, tmp_path):
+    schema, X, y, records = on_spark(spark, random_records(3, 2000), tmp_path / "frame")
+    whole = saved(estimator("hedgerow, delta", schema).fit(X, y), tmp_path / "whole")
+    assert saved(estimator("hedgerow, delta", schema).fit(records), tmp_path / "spark") == whole
+
+
 def test_schemas_report_cards_and_searches_are_the_same_bits(spark, tmp_path):
     schema, X, y, records = on_spark(spark, random_records(5), tmp_path / "frame")
     assert asked(schema, records) == asked(schema, X, y)

@@ -1,12 +1,23 @@
 """What a filter has charged: sums along paths, the largest of siblings, what is approximate once and of all nodes."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Thresholded, amplified, cost
+from hedgerow.privacy.accounting import (
+    BoundedRange,
+    Gaussian,
+    Parallel,
+    Pure,
+    SelectAndMeasure,
+    Sequence,
+    Thresholded,
+    amplified,
+    cost,
+)
 from hedgerow.privacy.filter import PrivacyFilter
 
 QUARTER, MILLIONTH = cost(Pure(Fraction(1, 4), "m", "p")), Fraction(1, 10**6)
@@ -107,3 +118,110 @@ def test_a_partitioned_node_is_closed_and_the_others_are_not():
     for closed in (nodes(0), nodes()):
         with pytest.raises(ConfigurationError, match="query its children"):
             whole.check_open(0, closed)
+
+
+SELECTION, MEASUREMENT = BoundedRange(Fraction(1, 5), "m", "p"), Gaussian(Fraction(3, 50), 8, "p")
+ROUND = SelectAndMeasure((SELECTION, SELECTION, MEASUREMENT))
+LEAF = Gaussian(Fraction(1, 10), 8, "p")
+TREE = Parallel((Sequence((LEAF,)), SelectAndMeasure((SELECTION, MEASUREMENT)), ROUND))
+ROOMY = PrivacyFilter(cost(Sequence((ROUND, ROUND, ROUND, LEAF))))
+of_both = pytest.mark.parametrize("where", [(), (0, nodes(0))], ids=["records", "node"])
+
+
+def reserved(where=(), event=ROUND):
+    """Return a filter that reserved a round for all records, or for one of two roots."""
+    return (ROOMY.assigned(None, 1, 2) if where else ROOMY).reserving(event, *where)
+
+
+def taken(begun, where, *steps):
+    """Return the filter after steps, and for each whether it was charged again."""
+    again = []
+    for step in steps:
+        after = begun.charged(cost(step), *where, step=step)
+        again.append(after.total.epsilon > begun.total.epsilon or after.total.mu_squared > begun.total.mu_squared)
+        begun = after
+    return begun, again
+
+
+@of_both
+def test_reserved_steps_are_charged_once_together_and_each_is_taken_once(where):
+    begun = reserved(where)
+    assert begun.total == replace(cost(ROUND), draws=0)
+    after, again = taken(begun, where, SELECTION, SELECTION, MEASUREMENT)
+    assert after.total == cost(ROUND)
+    assert again == [False] * 3
+    assert taken(after, where, MEASUREMENT)[1] == [True]
+    assert taken(begun, where, SELECTION, SELECTION, SELECTION)[1] == [False, False, True]
+    assert begun.reserving(ROUND, *where).total == replace(cost(Sequence((ROUND, ROUND))), draws=0)
+
+
+@of_both
+def test_no_selection_is_taken_after_the_measurement(where):
+    assert taken(reserved(where), where, SELECTION, MEASUREMENT, SELECTION)[1] == [False, False, True]
+    assert taken(reserved(where), where, MEASUREMENT, SELECTION)[1] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        BoundedRange(Fraction(21, 100), "m", "p"),
+        Pure(Fraction(1, 5), "permute-and-flip", "p"),
+        Pure(Fraction(1, 20), "permute-and-flip", "p"),
+        Gaussian(Fraction(7, 100), 8, "p"),
+        Sequence((SELECTION,)),
+    ],
+    ids=str,
+)
+@of_both
+def test_a_step_that_was_not_reserved_is_charged_and_gives_up_the_others(step, where):
+    assert taken(reserved(where), where, step, MEASUREMENT)[1] == [True, True]
+
+
+@of_both
+def test_a_step_that_costs_less_than_a_reserved_one_is_taken(where):
+    less = BoundedRange(Fraction(1, 6), "m", "p"), Gaussian(Fraction(1, 50), 7, "p")
+    assert taken(reserved(where), where, *less)[1] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("steps", "again"),
+    [
+        ([LEAF], [False]),
+        ([SELECTION, MEASUREMENT], [False, False]),
+        ([SELECTION, SELECTION, MEASUREMENT], [False] * 3),
+        ([SELECTION, LEAF], [False, True]),  # a leaf of the root costs more than one below its test
+        ([SELECTION, MEASUREMENT, SELECTION], [False, False, True]),
+        ([SELECTION, SELECTION, SELECTION], [False, False, True]),
+    ],
+)
+def test_one_of_the_reserved_courses_runs(steps, again):
+    assert taken(reserved((0, nodes(0)), TREE), (0, nodes(0)), *steps)[1] == again
+
+
+def test_children_go_on_with_what_their_parent_reserved_and_other_nodes_have_none():
+    begun = taken(reserved((0, nodes(0))), (0, nodes(0)), SELECTION)[0]
+    parted = begun.partitioned(0, nodes(0), np.array([2]))
+    for child in (0, 1):
+        assert taken(parted, (1, nodes(child)), SELECTION, MEASUREMENT)[1] == [False, False]
+    assert (
+        parted.charged(cost(SELECTION), 0, nodes(1), step=SELECTION).total == begun.total
+    )  # another path, no costlier
+    several = taken(parted, (0, nodes(1)), SELECTION, SELECTION, SELECTION)[0]
+    assert several.total.epsilon == begun.total.epsilon + SELECTION.epsilon
+
+
+def test_another_query_gives_up_what_was_reserved():
+    begun = ROOMY.assigned(None, 1, 1).reserving(ROUND)
+    for where in ((), (0, nodes(0))):
+        other = begun.charged(cost(SELECTION), *where)
+        assert taken(other, (), MEASUREMENT)[1] == [True]
+
+
+def test_a_reservation_above_the_ceiling_is_refused():
+    with pytest.raises(BudgetExceeded):
+        PrivacyFilter(cost(ROUND)).reserving(TREE)
+    with pytest.raises(BudgetExceeded):
+        ONE.reserving(ROUND)
+    begun = PrivacyFilter(replace(cost(ROUND), draws=7)).reserving(ROUND)
+    with pytest.raises(BudgetExceeded):  # draws are charged step by step
+        begun.charged(cost(MEASUREMENT), step=MEASUREMENT)

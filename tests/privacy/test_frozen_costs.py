@@ -11,6 +11,7 @@ from hedgerow.privacy.accounting import (
     Parallel,
     PerRecordAssignment,
     Pure,
+    SelectAndMeasure,
     Sequence,
     Subsampled,
     Unprotected,
@@ -65,6 +66,7 @@ EVENTS = {
     "many ranged": Sequence((ranged("1/10"),) * 50),
     "many gaussian": Sequence((gaussian("1/5000", 100),) * 50),
     "rounds": rounds(40, ranged("1/40"), gaussian("1/3000", 60)),
+    "joint rounds": Sequence((SelectAndMeasure((ranged("1/40"), gaussian("1/2000", 60))),) * 40),
     "rounds after a survey": row(
         gaussian("1/700", 1), gaussian("1/900", 255), rounds(30, ranged("1/30"), pure("1/70"))
     ),
@@ -116,6 +118,8 @@ many pure | 5 0 0 yes 0.2497918750392 0.7851174278576 | 0.3098149981 0.088084193
 many ranged | 5 0 0 yes 0.06249132143548 0.1963319867384 | 0.13656716682 0.0012924571922 0 0.088195089863
 many gaussian | 0 1/100 5000 yes 0.005 0.01 | 0.0087517681458 4.0313692365e-15 3.2330453278e-12 1.754633735e-08
 rounds | 1 1/75 2400 yes 0.009791639543432 0.02315075552031 | 0.024516386345 9.7678598004e-14 1.5518617573e-12 6.6613911993e-05
+joint rounds |
+    1 1/50 2400 yes 0.01312497287677 0.02659375 | 0.02824960771 1.8057821678e-11 1.5518617573e-12 0.00016055141399
 rounds after a survey |
     10/7 4/1575 256 yes 0.008497616074129 0.02524657207224 | 0.026807397226 1.911240799e-15 1.6553192078e-13 2.5323724644e-05
 paths | 2/3 1/9 14 yes 0.1106023599188 0.2849552390509 | 0.1727206508 0.010141617546 9.0525269179e-15 0.15130132847

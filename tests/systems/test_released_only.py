@@ -11,13 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import select_by_cell
 from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 
+from hedgerow.additive import round as round_module
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
-from hedgerow.curator import Cut, Round
+from hedgerow.curator import Cut, Queryable, Round
 from hedgerow.curator.rounds import cut_scores
 from hedgerow.parameters import rules_of
 from hedgerow.systems import hedgerow, system_class
@@ -91,6 +93,8 @@ THRESHOLDS = {
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": BETWEEN},
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": np.inf},
     ),
+    "cells": ({"min_snr_for_cells": BETWEEN}, {"min_snr_for_cells": np.inf}),
+    "cuts of cells": ({"cell_cuts_below": np.log2(BETWEEN) - 2, "cell_cuts": (1, 3)}, {"cell_cuts": (0, 0)}),
     "rounds": (
         {"rounds_by_snr": (12 / BETWEEN, 1.0), "pure_rounds_by_snr": (12 / BETWEEN, 1.0)},
         {"rounds_by_snr": (2.0, 0), "pure_rounds_by_snr": (2.0, 0)},
@@ -107,6 +111,8 @@ THRESHOLDS = {
 def test_what_kind_of_round_there_is_follows_from_what_is_released(threshold, delta, monkeypatch):
     """With each threshold between two worlds: the released numbers are the same, so what follows from them must be."""
     between, other = THRESHOLDS[threshold]
+    if "cells" in threshold:
+        select_by_cell(monkeypatch)
     estimator = build("hedgerow", "private", **({"delta": delta} if delta else {}))
     monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **between))
     asked = same_everywhere(estimator, 0)
@@ -131,6 +137,20 @@ def test_deep_rounds_follow_from_what_is_released(delta, seed):
     assert {"select_cut", "select", "sums"} <= {question for question, _ in asked}
 
 
+@pytest.fixture
+def by_cell(monkeypatch):
+    """All rounds but the first let each cell select a feature."""
+    select_by_cell(monkeypatch)
+
+
+@pytest.mark.usefixtures("by_cell")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("delta", [0, DELTA])
+def test_rounds_by_cell_follow_from_what_is_released(delta, seed):
+    asked = same_everywhere(small("hedgerow", **({"delta": delta} if delta else {})), seed)
+    assert [question for question, _ in asked].count("select_by_cell") == SIZES["n_estimators"] - 1
+
+
 CHOICES = [(name, choice, value) for name, variant, choice, value in EVERY_CHOICE if variant == "private"]
 
 
@@ -146,6 +166,8 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
         asked |= {question for question, _ in fit_in(ONE, small(name), 0)[1]}
     with monkeypatch.context() as patch:
         patch.setattr(RoundSchedule, "next_cuts", lambda self: self._most)
+        asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
+        select_by_cell(patch)
         asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
     for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
         for name in PRIVATE:
@@ -223,8 +245,8 @@ def cut_as_often_as_the_exact_number_allows(plant):
         records.append(len(curator._table))
         return fit(self, curator)
 
-    def began(self, *given, may_cut):
-        begin(self, *given, may_cut=may_cut)
+    def began(self, *given):
+        begin(self, *given)
         self._may_cut = self._cutting = records[-1] > 100
 
     plant.setattr(AdditivePlan, "fit", boosted)
@@ -283,6 +305,59 @@ def test_a_plan_that_looks_at_the_records_is_noticed(bug, monkeypatch):
     plant(monkeypatch)
     with pytest.raises(AssertionError, match=r"is another one|questions"):
         same_everywhere(small(name), 0)
+
+
+def select_in_cells_with_records_only(plant):
+    select = Round.select_by_cell
+
+    def selected(self, *given):
+        return tuple(np.where(self._sums.any(axis=(1, 2, 3)), chosen, 0) for chosen in select(self, *given))
+
+    plant.setattr(Round, "select_by_cell", selected)
+
+
+def offer_in_cells_what_their_records_tell_apart(plant):
+    select = Round.select_by_cell
+
+    def selected(self, mechanism, group, penalty, offered):
+        codes = (self._sums[:, 0] != 0).any(axis=2)
+        several = np.add.reduceat(codes, self._offsets[:-1], axis=1) > 1
+        return select(self, mechanism, group, penalty, np.where(several.any(axis=1, keepdims=True), several, offered))
+
+    plant.setattr(Round, "select_by_cell", selected)
+
+
+def measure_groups_of_as_many_records(plant):
+    """The groups of a number in a cell hold about as many of its records, by raw sums."""
+    groups = round_module.groupings
+
+    def grouped(fit, cuts):
+        fit.mass = fit.mass + counts[-1]
+        return groups(fit, cuts)
+
+    merge, counts = Queryable.merge, [0]
+
+    def merged(self, into):
+        merge(self, into)
+        counts.append(len(self._table) * np.arange(self._table.offsets[-1]))
+
+    plant.setattr(Queryable, "merge", merged)
+    plant.setattr(round_module, "groupings", grouped)
+
+
+IN_CELLS = {
+    "no selection in a cell without records": select_in_cells_with_records_only,
+    "features by what records of a cell tell apart": offer_in_cells_what_their_records_tell_apart,
+    "groups by the records": measure_groups_of_as_many_records,
+}
+
+
+@pytest.mark.usefixtures("by_cell")
+@pytest.mark.parametrize("bug", IN_CELLS)
+def test_a_round_by_cell_that_looks_at_the_records_is_noticed(bug, monkeypatch):
+    IN_CELLS[bug](monkeypatch)
+    with pytest.raises(AssertionError, match=r"is another one|questions"):
+        same_everywhere(small("hedgerow", n_estimators=4), 0)
 
 
 DEEP = {

@@ -14,6 +14,7 @@ from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.scores import binary, multiway
 from hedgerow.table import (
     Cache,
+    CellBins,
     CellCounts,
     Cells,
     ClassCounts,
@@ -39,8 +40,9 @@ LAYOUTS = (
     Layout(groups=GROUPS),
     Layout(CUTS),
     Layout(CUTS, GROUPS),
-    Layout(CUTS, feature=np.full(CUTS.n_cells, 1)),
-    Layout(feature=np.array([2])),
+    Layout(CUTS, bins=CellBins(np.full(4, 1), np.tile(np.arange(5), (4, 1)))),
+    Layout(bins=CellBins(np.array([2]), np.array([[0, 1]]))),
+    Layout(CUTS, bins=CellBins(np.arange(4) % 3, np.arange(20).reshape(4, 5) * 7 % 4)),
 )
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)
@@ -438,7 +440,7 @@ def test_answers_have_as_many_cells_as_their_questions_say():
         (Sums(Channels()), 10 * 3, True),
         *(
             (Sums(Channels(), None, own), size, True)
-            for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6), strict=True)
+            for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6, 48), strict=True)
         ),
     ):
         assert np.prod(query.shape(N_CODES, 3)) == size

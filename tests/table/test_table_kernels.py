@@ -150,10 +150,13 @@ def packed_by(pack, given, said, used, cells, groups, n_groups):
     return packed
 
 
-def packed_of_one(pack_one, given, said, used, cells, feature):
+def packed_of_one(pack_one, given, said, used, cells, feature, group):
     cut_by, side, pairs = np.array(cells[0], dtype=np.int64), cells[1], (used + 1) // 2
-    packed = given.array((1 << len(cut_by), int(np.diff(given.offsets)[feature]), pairs))
-    pack_one(given.codes, said, used, feature, cut_by, side, given.array((len(given.codes),), np.uint64), packed)
+    packed, part = (
+        given.array((1 << len(cut_by), int(group.max()) + 1, pairs)),
+        given.array((len(given.codes),), np.uint64),
+    )
+    pack_one(given.codes, said, used, feature, group, cut_by, side, part, packed)
     return packed
 
 
@@ -202,16 +205,22 @@ def test_two_channels_are_halves_of_one_integer_in_every_group_of_every_cell(
 
 @cases
 @pytest.mark.parametrize("channels", range(1, 5))
-def test_the_codes_of_one_feature_are_summed_as_those_of_all(count, n_codes, n_classes, n_nodes, channels):
+def test_groups_of_the_codes_of_one_feature_of_each_cell_are_summed_as_all_codes(
+    count, n_codes, n_classes, n_nodes, channels
+):
     for pack_one in ways(kernels.pack_one):
         given = Given(count, n_codes, n_classes, n_nodes)
         said = given.generator.integers(-9, 10, (count, channels))
-        for feature, cut_by in product(range(len(n_codes)), ([], [0], [len(n_codes) - 1, 0])):
+        for first, cut_by in product(range(len(n_codes)), ([], [0], [len(n_codes) - 1, 0], [0, 0])):
             cells = cut_by, given.generator.integers(0, 2, (len(cut_by), max(n_codes)))
-            found = packed_of_one(pack_one, given, said, channels, cells, feature)
+            feature = (first + np.arange(1 << len(cut_by))) % len(n_codes)
+            group = given.generator.integers(0, 3, (len(feature), max(n_codes)))
+            found = packed_of_one(pack_one, given, said, channels, cells, feature, group)
+            expected = np.zeros_like(found)
             of_all = packed_plainly(given, said, channels, cells, ([], []), 1)
-            first, last = given.offsets[feature : feature + 2]
-            assert np.array_equal(found, of_all[:, first:last])
+            for own, every, j, into in zip(expected, of_all, feature.tolist(), group, strict=True):
+                np.add.at(own, into[: n_codes[j]], every[given.offsets[j] : given.offsets[j + 1]])
+            assert np.array_equal(found, expected)
 
 
 @cases

@@ -237,6 +237,12 @@ def parts_of(term: Term, feature: int) -> tuple[Integers, Integers]:
     return at, place
 
 
+def digits_of(term: Term, feature: int, codes: Integers) -> tuple[int, Integers]:
+    """Return the binary digits of cells that a feature's cuts set, and those that are 1 for some of its codes, (codes,)."""
+    own = [(1 << k, cut.side[codes]) for k, cut in enumerate(reversed(term.cuts)) if cut.by == feature]
+    return sum(digit for digit, _ in own), sum((digit * side for digit, side in own), np.zeros_like(codes))
+
+
 def averages(term: Term, features: tuple[int, ...], values: Floats) -> Floats:
     """Return the averages of ``values`` (cells, codes, columns) over all features but ``features``, (parts of these, columns)."""
     # Cells and codes weigh by their released masses. A mass goes to the cell on the sides of the part: there it keeps its code if
@@ -246,15 +252,8 @@ def averages(term: Term, features: tuple[int, ...], values: Floats) -> Floats:
     means = np.einsum("cb,cbk->ck", mass, values) / held[:, None]
     at = [parts_of(term, feature)[0] for feature in features]
     out = np.zeros((*map(len, at), values.shape[2]))
-    digits = [[k for k, cut in enumerate(reversed(term.cuts)) if cut.by == feature] for feature in features]
-    sides = [
-        np.stack(
-            [np.zeros(len(codes), dtype=np.int64), *(term.cuts[len(term.cuts) - 1 - k].side[codes] << k for k in own)]
-        )
-        for codes, own in zip(at, digits, strict=True)
-    ]
-    of_parts = [own.sum(axis=0) for own in sides]  # the binary digits that a part sets
-    fixed = sum(1 << k for own in digits for k in own)
+    digits, of_parts = zip(*(digits_of(term, *each) for each in zip(features, at, strict=True)), strict=True)
+    fixed = sum(digits)
     for setting in product(*(np.unique(own).tolist() for own in of_parts)):
         target = (cells & ~fixed) | sum(setting)
         block = np.ix_(*(np.flatnonzero(own == one) for own, one in zip(of_parts, setting, strict=True)))
@@ -283,10 +282,10 @@ def held_by(term: Term, feature: int) -> Floats:
     at = parts_of(term, feature)[0]
     if feature in term.feature:
         return np.asarray(term.mass[term.feature == feature].sum(axis=0)[: len(at)])
-    level, cut = next((level, cut) for level, cut in enumerate(term.cuts) if cut.by == feature)
-    of_sides = np.moveaxis(term.mass.sum(axis=1).reshape(*(2 for _ in term.cuts)), level, 0).reshape(2, -1).sum(axis=1)
-    side = cut.side[at]
-    return np.asarray(of_sides[side] / np.bincount(side, minlength=2)[side])
+    digits, of_parts = digits_of(term, feature, at)
+    return np.asarray(
+        np.bincount(np.arange(len(term.mass)) & digits, term.mass.sum(axis=1))[of_parts], dtype=np.float64
+    )
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:

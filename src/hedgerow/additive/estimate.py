@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
-from hedgerow.arrays import Floats, Integers, Truth, for_slices
+from hedgerow.arrays import Floats, Truth, for_slices
 
 # Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
 STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # of the prior of a step, in log-odds, equally likely (one: .032 on categories)
@@ -183,39 +183,32 @@ LEVEL_SPREADS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 LEAST_CURVATURE = 0.05  # of a code, as a share of the mean of all codes of all cells
 
 
-def steps_by_cell(measured: Measured, used: Truth, feature: Integers, prior: Prior = LOG_ODDS) -> Floats:
-    """Return posterior means of steps, (cells, codes, columns), where each cell has a feature of its own, (cells,).
+def steps_by_cell(measured: Measured, used: Truth, prior: Prior = LOG_ODDS) -> Floats:
+    """Return posterior means of steps, (cells, groups, columns), where each cell has groups of its own.
 
-    ``used`` (cells, codes) marks the codes that a cell's feature has; other steps are 0. All cells share the likeliest prior of
-    a grid. A step is a level plus a part of its own. Levels are either of a code of a feature, wherever that was selected, or of
-    a cell.
+    ``used`` (cells, groups) marks those that a cell has; other steps are 0. A step is a level of its cell plus a part of its own.
+    All cells share the likeliest prior of a grid.
     """
     at, gradient, curvature, noise = used[..., None], measured.gradient, measured.curvature, measured.noise
     known = curvature[used]
     mean, spread = np.maximum(known.mean(axis=0), TINY), np.maximum(known.var(axis=0) - measured.curvature_noise**2, 0)
     trust = spread / (spread + measured.curvature_noise**2 + TINY)
-    curvature = np.maximum(mean + (curvature - mean) * trust, np.maximum(LEAST_CURVATURE * mean, TINY))
+    curvature = np.maximum(mean + (curvature - mean) * trust, LEAST_CURVATURE * mean)
     sampling = curvature + noise**2
-    distinct, place = np.unique(feature, return_inverse=True)
     best, chosen = -np.inf, (0.0, curvature, curvature)
     for own in CELL_SPREADS:
         variance = (prior.common * own * curvature) ** 2 + sampling
-        precision, pull = np.where(at, curvature**2 / variance, 0), np.where(at, curvature * gradient / variance, 0)
+        held = np.where(at, curvature**2 / variance, 0).sum(axis=1, keepdims=True)
+        pulled = np.where(at, curvature * gradient / variance, 0).sum(axis=1, keepdims=True)
         likely = -0.5 * float((np.log(variance) + gradient**2 / variance)[used].sum())
-        by_code = np.zeros((2, len(distinct), *gradient.shape[1:]))
-        np.add.at(by_code[0], place, precision)
-        np.add.at(by_code[1], place, pull)
-        by_cell = np.stack([precision.sum(axis=1, keepdims=True), pull.sum(axis=1, keepdims=True)])
-        for shared, (held, pulled) in ((True, by_code), (False, by_cell)):
-            for level in LEVEL_SPREADS:
-                square = (prior.common * level) ** 2
-                gain = 1 + square * held
-                evidence = likely + float((0.5 * (pulled**2 * square / gain - np.log(gain))).sum())
-                if evidence > best:
-                    means = square * pulled / gain
-                    best, chosen = evidence, (own, variance, means[place] if shared else means)
-    own, variance, means = chosen
-    steps = means + (prior.common * own) ** 2 * curvature * (gradient - curvature * means) / variance
+        for level in LEVEL_SPREADS:
+            square = (prior.common * level) ** 2
+            gain = 1 + square * held
+            evidence = likely + 0.5 * float((pulled**2 * square / gain - np.log(gain)).sum())
+            if evidence > best:
+                best, chosen = evidence, (own, variance, square * pulled / gain)
+    own, variance, levels = chosen
+    steps = levels + (prior.common * own) ** 2 * curvature * (gradient - curvature * levels) / variance
     return np.asarray(np.where(at, steps, 0.0))
 
 

@@ -75,6 +75,10 @@ class Loss(ABC):
         rule: ChannelRule = replace(cast(Any, self), measures=False)
         return rule
 
+    def in_cells(self) -> Loss:
+        """Return the loss of rounds with small cells, which may weigh curvatures less."""
+        return self
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
         return measured
@@ -108,6 +112,7 @@ class Logistic(Loss):
     normal: bool  # whether the noise will be normal
     tenths: int = 8  # cap = 1 - tenths / (10 K); files of version 0.2 may hold 5
     measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
+    halved: bool = field(default=False, kw_only=True)  # whether curvatures weigh half as much
 
     cap: int = field(init=False, repr=False, compare=False)  # the largest absolute gradient of a record, in units
     thousandths: int = field(init=False, repr=False, compare=False)  # c, in thousandths
@@ -123,7 +128,7 @@ class Logistic(Loss):
 
     def __post_init__(self) -> None:
         two = self.n_classes == 2
-        columns, multiple = 1 if two else self.n_classes, MULTIPLES[two, self.normal]
+        columns, multiple = 1 if two else self.n_classes, MULTIPLES[two, self.normal] // (1 + self.halved)
         cap = UNIT - -(-self.tenths * UNIT // (10 * self.n_classes))
         by_share = self.n_classes > 2 and not self.normal
         curvature, above = -(-multiple * cap * (UNIT - cap) // (1000 * UNIT)), cap + 1  # t unrounded is at most above
@@ -139,6 +144,9 @@ class Logistic(Loss):
         vars(self).update(norms, columns=columns, scored=columns, channels=2 * columns if self.measures else columns)
         vars(self).update(cap=cap, thousandths=multiple, curvature=multiple / 1000, by_share=by_share)
         vars(self).update(initial_counts=OnesByClass(self.n_classes), exported=Softmax(VOTE_STEPS, cap / UNIT))
+
+    def in_cells(self) -> Loss:
+        return replace(self, halved=True)
 
     def start(self, released: Integers, deviation: float) -> Start:
         """Return the start by noisy numbers of records, (classes,), whose shares are smoothed towards uniform."""

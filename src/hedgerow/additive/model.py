@@ -14,7 +14,7 @@ from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.monotone import holds
 from hedgerow.additive.round import Codes, Term
-from hedgerow.additive.squared import Squared
+from hedgerow.additive.squared import LogLink, Squared
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.curator import Cut
 from hedgerow.curator.survey import merged_encoder, merged_to_arrays
@@ -32,6 +32,7 @@ from hedgerow.trees import Forest
 
 OF_START = "init_"  # begins the names of the arrays of a start
 OF_CELLS = "features"  # the feature of each cell of all terms; no such array where those of a term have the same one
+LOG_LINK = "log_link"  # array of a model whose link the released outcome chose: 1 for the log
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
@@ -73,9 +74,8 @@ class Packed:
         steps, counts, votes, features = list[tuple[int, int, int]](), [], [], [np.empty(0, dtype=np.int64)]
         for term in self.terms:
             before = len(steps)
-            for (
-                cut
-            ) in term.cuts:  # steps turn a digit, side[0] at first, into the side of a code: last code before it, shift
+            # Steps turn a digit, side[0] at first, into the side of a code: last code before it, shift.
+            for cut in term.cuts:
                 turns = np.flatnonzero(np.diff(cut.side)).tolist() or [len(cut.side) - 1]
                 steps += [(cut.by, turn, int(place == 0)) for place, turn in enumerate(turns)]
             counts.append(len(steps) - before)
@@ -242,7 +242,7 @@ class AdditiveModel(Model):
         return trees.scoring(encoder, of_nodes, self.loss.exported)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the named arrays of format 3 of the model files, or 4 with a start, which ``restored`` reads."""
+        """Return the named arrays of format 3 of the model files, which ``restored`` reads; with a start 4, by cell 5."""
         if self.parts is not None:
             start, own = (part.to_arrays() for part in self.parts)
             return {**own, **{f"{OF_START}{name}": array for name, array in start.items()}}
@@ -251,6 +251,8 @@ class AdditiveModel(Model):
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
+            if self.loss.chosen:
+                loss[LOG_LINK] = np.array([isinstance(self.loss.link, LogLink)], dtype=np.int64)
         about = [(int(term.feature[0]), len(term.cuts), _kind_of_sums(term), term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes[term.used] for term in self.terms]
@@ -287,6 +289,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 MOST_CUTS = 16  # of a term in a file: its cells are two to that power
 OLD_CUTS = 2  # of a term of version 0.2
 OLD_TENTHS = 5  # ``Logistic.tenths`` of the files of version 0.2 that hold a cap
+LARGEST_TERM = 1 << 24  # cells times codes of a term in a file whose cells have features of their own
 LARGEST_VOTE = 1 << 40  # in a file: sums of 65 536 terms of it fit 64 bits
 DAMAGED = "the file's terms are damaged; fit the model again."
 
@@ -326,6 +329,8 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     if OF_CELLS in arrays:
         features = array_of(arrays, OF_CELLS, np.int64, features.shape, 0, len(encoder.n_codes) - 1)
     begins = np.cumsum([0, *cells])
+    if np.any(features[begins[:-1]] != feature):
+        raise FileFormatError(DAMAGED)
     rows = np.diff(np.cumsum([0, *encoder.n_codes[features]])[begins])
     votes = array_of(arrays, "votes", np.int64, (int(rows.sum()), loss.columns), -LARGEST_VOTE, LARGEST_VOTE)
     sums = array_of(arrays, "sums", np.int64, (int((rows * (measured > 0)).sum()), loss.channels))
@@ -340,6 +345,8 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     of_terms = np.stack([begins[:-1], begins[1:], cuts, rows, measured, noise], 1).tolist()
     for (first, end, count, many, known, deviation), (unit, gradient) in zip(of_terms, units, strict=True):
         widths = encoder.n_codes[features[first:end]]
+        if len(widths) * int(widths.max()) > max(many, LARGEST_TERM):
+            raise FileFormatError(DAMAGED)
         used = np.arange(widths.max()) < widths[:, None]
         own, of_cells = np.zeros((*used.shape, loss.columns), dtype=np.int64), None
         own[used], votes = votes[:many], votes[many:]

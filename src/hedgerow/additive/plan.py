@@ -64,11 +64,11 @@ class Rules:
     # From this signal-to-noise ratio on, rounds with cuts let each cell select a feature of its own (``CellRound``),
     min_snr_for_cells: float = 2.0**15
     # with log2(snr) less this as the number of cuts, in the range that follows,
-    cell_cuts_below: float = 11.0
+    cell_cuts_below: float = 10.0
     cell_cuts: tuple[int, int] = (2, 9)
     # after so many rounds without cuts. Their number is at most this, times (snr / 2**16) to a power, up to twice this.
     curves_before_cells: int = 6
-    cell_rounds_by_snr: tuple[float, float] = (60.0, 0.3)
+    cell_rounds_by_snr: tuple[float, float] = (42.0, 0.3)
     rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
     full_step_snr: float = 0.0  # below it a step is multiplied by the probability that there is an effect
     # Selections read a random sample of records, since the noise hides what more of them would add: this saves time. About so
@@ -165,7 +165,8 @@ class Rounds:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
             if not budget.concentrated:  # a pure round costs no more than its budget
                 budget = replace(budget, amount=min(budget.amount, most.epsilon))
-            made = kind(self._unit.loss, budget, cuts, self._unit.most_codes)
+            loss = self._unit.loss.in_cells() if kind is CellRound else self._unit.loss
+            made = kind(loss, budget, cuts, self._unit.most_codes)
             while not cost(made.event).at_most(most):  # by a rounding
                 budget *= 1 - ROUNDING
                 made = replace(made, budget=budget)
@@ -350,10 +351,15 @@ class AdditivePlan:
         others = {name: arrays[name] for name in arrays if not name.startswith(OF_START)}
         if bool(of_start) != self._started:
             raise FileFormatError(DAMAGED)
-        own = restored(others, self.encoder, self._loss, self._stage.units, self._signs)
+        loss = self._loss_in(others)
+        own = restored(others, self.encoder, loss, self._stage.units, self._signs)
         if not of_start:
             return own
-        return together(restored(of_start, self.encoder, self._loss, MOST_TERMS, self._signs), own)
+        return together(restored(of_start, self.encoder, loss, MOST_TERMS, self._signs), own)
+
+    def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Logistic | Squared:
+        """Return the loss of the model that ``to_arrays`` wrote."""
+        return self._loss
 
 
 class RoundSchedule:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.model import LOG_LINK, AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, InitialQueries, RoundSchedule, Rules
 from hedgerow.additive.round import Fit, OneRound
-from hedgerow.additive.squared import Link, Spread, Squared, counts_of_outcomes, counts_of_residuals
+from hedgerow.additive.squared import Link, LogLink, Spread, Squared, counts_of_outcomes, counts_of_residuals
 from hedgerow.additive.starts import StartVotes
 from hedgerow.curator import Queryable
 from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.curator.survey import Survey, too_few
+from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Budget
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, Sequence
@@ -47,7 +51,8 @@ class RegressionRules(Rules):
     rare_cuts: bool = False
     cell_cuts_below: float = 12.5
     cell_rounds_by_snr: tuple[float, float] = (120.0, 0.0)
-    min_snr: float = 20.0  # below it the model is the released mean
+    # The noise of the final mean, in clips: the final mean gets a larger share, up to everything, if it would be above this.
+    mean_noise: float = 0.08
     full_step_snr: float = 300.0
     # What a record adds to the count of its cell, in thousandths of the largest residual, with normal and with other noise.
     count_weight: int = 500
@@ -58,6 +63,11 @@ class RegressionRules(Rules):
     clip_skew: float = 0.2
     loss: type[Squared] = Squared  # or Poisson, with LogLink
     link: type[Link] = Link
+    # The released standard deviation of the outcome over its mean, from which a link that is chosen is the log
+    log_link_from: float = 0.9
+    # The signal-to-noise ratio from which it is the log without a delta: its curvatures have four times the noise of counts
+    pure_log_snr: float = 3000.0
+    chooses_link: bool = False
 
 
 class OutcomeQueries(InitialQueries):
@@ -95,7 +105,7 @@ class OutcomeQueries(InitialQueries):
         """Set the margins to ``votes``, the start model's."""
         # Return the released residual histogram, or None if noise dominates.
         released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
-        spread = Spread.of(self._of_start, released, self._start_noise.deviation)
+        spread = Spread.of(self._of_start, released, self._start_noise)
         return spread if spread.clear > outcome.records / 2 else None
 
     def outcome(self, curator: Queryable) -> Spread:
@@ -106,13 +116,14 @@ class OutcomeQueries(InitialQueries):
         edges = np.array(self.of_outcomes.edges)
         ends = schema.outcome_grid.values(edges[:-1]), schema.outcome_grid.values(edges[1:] - 1)
         curator.warnings += outcome_warnings(schema.outcome, ends, released, self._noise.deviation)
-        return Spread.of(self.of_outcomes, released, self._noise.deviation)
+        return Spread.of(self.of_outcomes, released, self._noise)
 
-    def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
+    def residuals(self, curator: Queryable, fit: Fit, before: Spread, link: Link) -> Spread:
         """Return the released histogram of absolute residuals; at most ``renewals`` times."""
         # Keep the previous histogram, ``before``, if noise dominates or its mean square grew (an artefact of merging).
-        released = curator.open_round(self.of_residuals, fit.pending_terms(), whole=True).whole_sums(self._watching)
-        spread = Spread.of(self.of_residuals, released, self._watching.deviation)
+        counts = replace(self.of_residuals, link=link)
+        released = curator.open_round(counts, fit.pending_terms(), whole=True).whole_sums(self._watching)
+        spread = Spread.of(counts, released, self._watching)
         smaller = spread.clipped(math.inf)[0] <= before.clipped(math.inf)[0]
         return spread if spread.clear > before.records / 2 and smaller else before
 
@@ -126,15 +137,41 @@ class RegressionPlan(AdditivePlan):
     def _queries(self, budget: Budget) -> OutcomeQueries:
         rules, grid = self._rules, self.encoder.schema.outcome_grid
         weight = rules.count_weight if budget.concentrated else rules.pure_count_weight
-        loss = rules.loss(1, 1.0, 1.0, weight, rules.link(grid))
+        loss = rules.loss(1, 1.0, 1.0, weight, rules.link(grid), chosen=rules.chooses_link)
         survey = Survey(budget, self.encoder, rules.survey_share)
         return OutcomeQueries(loss, budget, rules, survey, self._start_share, grid)
+
+    def _loss_by(self, outcome: Spread) -> Squared:
+        """Return the loss, with the link that the released histogram of the outcome chooses if the fit has no start."""
+        # Both links have the same channels and norms, so the choice changes no event.
+        loss, grid = self._initial_queries.loss, self.encoder.schema.outcome_grid
+        if not loss.chosen or self._start is not None or not LogLink.fits(grid):
+            return loss
+        enough = self._budget.concentrated or self._snr(outcome.clear) >= self._rules.pure_log_snr
+        wide = outcome.variation(-grid.low / grid.step) >= self._rules.log_link_from
+        return loss.with_log_link() if enough and wide else loss
+
+    def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Squared:
+        loss = self._initial_queries.loss
+        if not loss.chosen:
+            return loss
+        fits = int(LogLink.fits(self.encoder.schema.outcome_grid))
+        return loss.with_log_link() if array_of(arrays, LOG_LINK, np.int64, (1,), 0, fits)[0] else loss
+
+    def _final_share(self, outcome: Spread) -> float:
+        """Return the share of the units that the final mean gets; 1 if noise hides more than the mean."""
+        least = self._initial_queries.final_share
+        noise = self._stage.one(self._stage.units, 0).noise.deviation / UNIT / max(outcome.clear, 1.0)
+        needed = (noise / self._rules.mean_noise) ** (2 if self._budget.concentrated else 1)
+        if needed >= 1:
+            return 1.0
+        return least if self._rounds is not None else max(least, needed)
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         rules, initial = self._rules, self._initial_queries
         outcome = initial.outcome(curator)
         snr = self._snr(outcome.clear)
-        loss = initial.loss.about(outcome.mean)
+        loss = self._loss_by(outcome).about(outcome.mean)
         # The margin that every record begins with beyond the start's, and how absolute residuals spread then
         start, spread = loss.link.margin(outcome.mean), outcome.around(outcome.mean)
         if self._votes is not None:
@@ -145,9 +182,7 @@ class RegressionPlan(AdditivePlan):
         encoder, mass = initial.merge(curator, self._bins_for(snr), outcome.records)
         samples = self._draw_samples(curator, outcome.records)
         fit = Fit(encoder, mass, np.array([outcome.records]), np.array([start]), *samples)
-        units = self._stage.units - math.ceil(self._stage.units * initial.final_share)
-        if snr < rules.min_snr:
-            units = 0
+        units = self._stage.units - math.ceil(self._stage.units * self._final_share(outcome))
         schedule = RoundSchedule(self, snr, units)
         clip_noise = self._stage.one(schedule.size, 0).noise.deviation / UNIT
         clips = ResidualClip(rules, clip_noise, initial, spread, loss)
@@ -158,7 +193,7 @@ class RegressionPlan(AdditivePlan):
         self._boost(curator, fit, snr, schedule, clipped_round)
         # The final query measures the mean residual with the remaining units, under a wide clip: noise plus bias are least.
         noise = self._stage.one(self._stage.units - units, 0).noise
-        wide = initial.residuals(curator, fit, clips.spread).wide_clip(noise.deviation / UNIT)
+        wide = initial.residuals(curator, fit, clips.spread, loss.link).wide_clip(noise.deviation / UNIT)
         last = replace(clips.loss, clip=wide)
         total, mass = curator.open_round(last, whole=True).whole_sums(noise)
         start += last.shift(total / UNIT, max(max(mass, noise.deviation) / (UNIT * last.curvature), 1.0))
@@ -178,7 +213,7 @@ class ResidualClip:
     def renewed(self, curator: Queryable, fit: Fit) -> Squared:
         """Return the loss of the next round; ask for the residuals if it is time."""
         if self._left and self._rounds >= self._next:
-            self.spread, before = self._queries.residuals(curator, fit, self.spread), self.loss
+            self.spread, before = self._queries.residuals(curator, fit, self.spread, self.loss.link), self.loss
             self.loss = self.spread.with_best_clip(self._noise, self._rules.clip_cells, self._rules.clip_skew, before)
             fit.visits.rescale(before.unit / self.loss.unit)
             self._left -= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
 from hedgerow.mechanisms.basis import SCALE_BITS
 from hedgerow.parameters import UNIT, VOTE_STEPS
-from hedgerow.privacy.accounting import Event
+from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Encoder
 from hedgerow.table import CellBins, Cells
@@ -40,7 +40,8 @@ MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with miss
 # Keeps score minus penalty within int64; reached only near the samplers' largest noise
 LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
-CELL_GROUPS = 8  # of a number's codes in each cell of a ``CellRound``
+GROUP_SIZES = (2, 4, 8, 16, 32)  # of a number's codes in each cell of a ``CellRound``
+GROUP_PENALTY = 0.7  # of what noise alone adds to the score of a feature in groups
 LEAST_MASS = 1e-3  # of a code in groups of about the same mass, as a share of its feature's mean
 ALONE = Candidate(0)  # in a round that holds the codes of one feature in each cell
 
@@ -215,14 +216,16 @@ class OneRound:
     cuts: int  # K
     most_codes: int  # of any feature
 
-    @property
-    def selections(self) -> int:
-        return max(self.cuts, 1)
-
     @lazy
     def selection(self) -> Selection:
         # Permute-and-flip if pure; a rho budget uses the exponential mechanism
-        return (self.budget * SELECTION_SHARE / self.selections).selection(PermuteAndFlip, 2 * self.loss.scored_l1)
+        return self.selecting(SELECTION_SHARE / max(self.cuts, 1))
+
+    def selecting(self, share: Fraction) -> Selection:
+        budget = self.budget * share
+        if budget.concentrated:  # more is accounted apart, and selects hardly better
+            budget = replace(budget, amount=min(budget.amount, Fraction(LARGEST_JOINT_EPSILON**2, 8)))
+        return budget.selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
     @lazy
     def noise(self) -> Noise:
@@ -232,14 +235,25 @@ class OneRound:
         return noise
 
     @property
+    def draws(self) -> int:
+        """The most sums that it measures."""
+        return (1 << self.cuts) * self.most_codes * self.loss.channels
+
+    @property
     def event(self) -> Event:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
-        draws = (1 << self.cuts) * self.most_codes * self.loss.channels
-        measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=draws)
-        return InSequence((*((selected,) * self.selections), measured))
+        measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=self.draws)
+        kind = SelectAndMeasure if self.budget.concentrated else InSequence
+        return kind((*((selected,) * max(self.cuts, 1)), measured))
+
+    def reserve(self, curator: Queryable) -> None:
+        """Charge the round before its first selection, where its steps cost less together than apart."""
+        if isinstance(self.event, SelectAndMeasure):
+            curator.reserve(self.event)
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
@@ -263,7 +277,7 @@ class OneRound:
             selected, answers = ALONE, curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins)
         noise, basis = self.measurement(fit, feature)
         sums = answers.sums(selected, noise, basis)
-        self.warn(curator, fit, np.full(len(sums), feature), sums)
+        self.warn(curator, fit, feature, sums)
         measured, numeric = self.measured(fit, sums, basis), bool(fit.numeric[feature])
         if cuts:
             estimate = estimated(measured, numeric=numeric, prior=self.loss.prior)
@@ -281,14 +295,13 @@ class OneRound:
                 return self.noise.doubled(SCALE_BITS), basis
         return self.noise, None
 
-    def warn(self, curator: Queryable, fit: Fit, feature: Integers, sums: Integers) -> None:
-        """Warn of a category, a feature of cells (cells,), whose first sums show that almost no records had a declared value."""
+    def warn(self, curator: Queryable, fit: Fit, feature: int, sums: Integers) -> None:
+        """Warn of a category whose first sums, of all records, show that almost none of them had a declared value."""
         # Numeric features are checked on the survey histograms.
-        measured = {j for term in fit.terms for j in term.feature.tolist()}
-        for j in sorted(set(feature[~fit.numeric[feature]].tolist()) - measured):
-            own = sums[feature == j, : int(fit.encoder.n_codes[j]), self.loss.scored :]
+        if not fit.numeric[feature] and all((term.feature != feature).any() for term in fit.terms):
+            own = sums[..., self.loss.scored :]
             deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
-            curator.warnings += column_warnings(fit.encoder, {j: own.sum(axis=(0, 2))}, deviation, what="sums")
+            curator.warnings += column_warnings(fit.encoder, {feature: own.sum(axis=(0, 2))}, deviation, what="sums")
 
     def _select(self, answers: Round, fit: Fit, taken: list[int], splits: Splits | None) -> Candidate:
         """Select by score minus a penalty, which follows from public and released numbers alone."""
@@ -337,14 +350,30 @@ class CellRound(OneRound):
     """K cuts, shared by all cells, then in each cell a feature of its own: K + 1 selections, and one measurement.
 
     Cells are disjoint, so the selections of all cells cost what one costs, and their measurements are one
-    (docs/proofs/hedgerow.md). A number may be cut again, a category only once. A feature's codes are measured in groups.
+    (docs/proofs/hedgerow.md). A number may be cut again, a category only once. A feature's codes are measured in groups, and a
+    cell selects how many.
     """
 
+    @lazy
+    def selection(self) -> Selection:
+        """Return that of a cut: all of them get as much as the choice of what a cell measures."""
+        return self.selecting(SELECTION_SHARE / 2 / max(self.cuts, 1))
+
+    @lazy
+    def choice(self) -> Selection:
+        return self.selecting(SELECTION_SHARE / 2)
+
     @property
-    def selections(self) -> int:
-        return self.cuts + 1
+    def event(self) -> Event:
+        gradients = "absolute gradients summed over its cells"
+        cut = self.selection.event("cut of a round", gradients)
+        choice = self.choice.event("feature and groups of each cell", "absolute gradients summed over its groups")
+        measured = self.noise.event("gradients and curvatures of the groups of each cell", draws=self.draws)
+        kind = SelectAndMeasure if self.budget.concentrated else InSequence
+        return kind((*((cut,) * self.cuts), choice, measured))
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
+        self.reserve(curator)
         cuts: list[Cut] = []
         halvings, answers, rule = fit.halvings[self.cuts > 1], None, self.loss.scores
         for _ in range(self.cuts + 1):
@@ -354,58 +383,61 @@ class CellRound(OneRound):
                 break
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), offered))
         assert answers is not None
-        group, n_groups = grouped_codes(fit, cuts)
+        group, n_groups, possible = groupings(fit, cuts)
         sampling = UNIT * self.loss.gradient_sd * np.sqrt(np.maximum(fit.curvature, 0) / 2**halvings).sum()
-        one_group = self.noise.deviation * self.loss.scored + SAMPLING_PENALTY * sampling / math.sqrt(len(group))
-        penalty = np.minimum(np.rint(np.sqrt(2 / np.pi * n_groups) * one_group), LARGEST_PENALTY).astype(np.int64)
-        offered = (n_groups > 0) | (n_groups.max(axis=1, keepdims=True) == 0)  # no record can be in such a cell
-        feature = answers.select_by_cell(self.selection, group, penalty, offered)
+        of_noise = GROUP_PENALTY * self.noise.deviation * self.loss.scored * n_groups
+        of_sampling = SAMPLING_PENALTY * sampling * np.sqrt(n_groups / group.shape[1])
+        penalty = np.minimum(np.rint(np.sqrt(2 / np.pi) * (of_noise + of_sampling)), LARGEST_PENALTY).astype(np.int64)
+        may: Truth = np.greater(n_groups, 0)
+        may = may | ~np.any(may, axis=(0, 2), keepdims=True)  # no record can be in such a cell
+        size, feature = answers.select_by_cell(self.choice, group, penalty, may)
         n_codes, cells = fit.encoder.n_codes[feature], np.arange(len(feature))
         used = np.arange(n_codes.max()) < n_codes[:, None]
-        # For each cell the groups of its feature's codes, (cells, codes)
+        # For each cell the groups of its feature's codes, and which of them records can have there, (cells, codes)
         at = np.minimum(fit.offsets[feature][:, None] + np.arange(n_codes.max()), len(fit.mass) - 1)
-        own = np.where(used, group[cells[:, None], at], 0)
-        bins = CellBins(feature, own)
-        sums = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins).sums(ALONE, self.noise)
-        known = np.arange(sums.shape[1]) < n_groups[cells, feature][:, None]
+        own, held = np.where(used, group[size[:, None], cells[:, None], at], 0), used & possible[cells[:, None], at]
+        last = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=CellBins(feature, own))
+        sums = last.sums(ALONE, self.noise)
+        known = np.arange(sums.shape[1]) < n_groups[size, cells, feature][:, None]
         sums = sums * known[..., None]
-        steps = steps_by_cell(self.measured(fit, sums), known, feature, self.loss.prior)
-        # Each code gets its group's step, and an even part of its sums.
+        steps = steps_by_cell(self.measured(fit, sums), known, self.loss.prior)
+        # Each code gets its group's step, and those that records can have there an even part of its sums.
         members = np.zeros(sums.shape[:2], dtype=np.int64)
-        np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), used)
-        sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * used[..., None]
+        np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
+        sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
         return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes=n_codes), None
 
 
-def grouped_codes(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers]:
-    """Return the group of each code of each feature in each cell, (cells, codes), and how many there are, (cells, features).
+def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]:
+    """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
 
-    Codes that a cell's cuts leave out have no group of their own. A number has at most ``CELL_GROUPS`` groups of about the same
-    mass, and one for missing values where these stand out of the noise; of a category each value is one.
+    These are of shape (sizes, cells, codes), (sizes, cells, features) and (cells, codes). The second is 0 where a size gives the
+    groups of the one before. Codes that are left out have no group of their own. A number has at most ``GROUP_SIZES`` groups of
+    about the same mass, and one for missing values where these stand out of the noise; of a category each value is one.
     """
     cells = np.arange(1 << len(cuts))
     possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)
     for level, cut in enumerate(reversed(cuts)):
         possible[:, fit.offsets[cut.by] : fit.offsets[cut.by + 1]] &= cut.side == (cells >> level & 1)[:, None]
-    groups, n_groups = (
-        np.zeros(possible.shape, dtype=np.int64),
-        np.zeros((len(cells), len(fit.numeric)), dtype=np.int64),
-    )
+    groups = np.zeros((len(GROUP_SIZES), *possible.shape), dtype=np.int64)
+    n_groups = np.zeros((len(GROUP_SIZES), len(cells), len(fit.numeric)), dtype=np.int64)
     for j, (first, end) in enumerate(pairwise(fit.offsets.tolist())):
         inside, mass = possible[:, first:end], fit.mass[first:end]
-        begins = inside.copy()
-        if fit.numeric[j]:
-            weight = np.where(inside, np.maximum(mass, LEAST_MASS * mass.mean()), 0)[:, :-1]
-            total = weight.sum(axis=1, keepdims=True)
-            middle = (np.cumsum(weight, axis=1) - weight / 2) / np.where(total > 0, total, 1)
-            part = np.where(inside[:, :-1], np.minimum((middle * CELL_GROUPS).astype(np.int64), CELL_GROUPS - 1), -1)
-            before = np.maximum.accumulate(np.pad(part, ((0, 0), (1, 0)), constant_values=-1), axis=1)[:, :-1]
-            many = inside[:, :-1].sum(axis=1) > CELL_GROUPS
-            begins[many, :-1] = (part > before)[many]
-            begins[:, -1] &= (mass[-1] > 0) | ~inside[:, :-1].any(axis=1)
-        n_groups[:, j] = begins.sum(axis=1)
-        groups[:, first:end] = np.maximum(np.cumsum(begins, axis=1) - 1, 0)
-    return groups, n_groups
+        weight = np.where(inside, np.maximum(mass, LEAST_MASS * mass.mean()), 0)[:, :-1]
+        total = weight.sum(axis=1, keepdims=True)
+        middle = (np.cumsum(weight, axis=1) - weight / 2) / np.where(total > 0, total, 1)
+        for number, size in enumerate(GROUP_SIZES if fit.numeric[j] else GROUP_SIZES[:1]):
+            begins = inside.copy()
+            if fit.numeric[j]:
+                part = np.where(inside[:, :-1], np.minimum((middle * size).astype(np.int64), size - 1), -1)
+                before = np.maximum.accumulate(np.pad(part, ((0, 0), (1, 0)), constant_values=-1), axis=1)[:, :-1]
+                many = inside[:, :-1].sum(axis=1) > size
+                begins[many, :-1] = (part > before)[many]
+                begins[:, -1] &= (mass[-1] > 0) | ~inside[:, :-1].any(axis=1)
+            n_groups[number, :, j] = begins.sum(axis=1)
+            groups[number, :, first:end] = np.maximum(np.cumsum(begins, axis=1) - 1, 0)
+    n_groups[1:] *= n_groups[1:] > n_groups[:-1]  # as many groups are the same groups
+    return groups, n_groups, possible
 
 
 def cuts_offered(fit: Fit, cuts: Sequence[Cut], again: Truth | None = None) -> Truth:

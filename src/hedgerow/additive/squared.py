@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar, Literal, cast
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import logsumexp, ndtr, softmax
 
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import Prior
@@ -19,6 +20,7 @@ from hedgerow.additive.losses import Labels, Loss
 from hedgerow.arrays import Floats, Integers, check_shape, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeLog, OutcomeRange
+from hedgerow.mechanisms import Geometric, Noise
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema.types import STEPS, OutcomeGrid
 from hedgerow.table.table import Margins
@@ -105,31 +107,44 @@ class LogOutcome(Link):
 
 @dataclass(frozen=True)
 class LogLink(Link):
-    """A margin is the log of an expected count over the range's high end, in 1 / ``VOTE_STEPS``: from -14 to 0."""
+    """A margin is the log of an expected outcome over the range's high end, in 1 / ``VOTE_STEPS``: from -14 to 0."""
+
+    above_zero: int = field(init=False, repr=False, compare=False)  # the range's low end, in steps of the grid
 
     scale = "log outcome"
 
     def __post_init__(self) -> None:
-        if self.grid.low != 0:
+        low, high = float(self.grid.low), float(self.grid.high)
+        if not self.fits(self.grid):
             raise ConfigurationError(
-                f"loss='poisson' is for counts, which start at 0, but the outcome's range starts at {self.grid.low:g}. Pass a "
-                "range from 0, as in hr.Integer(0, 80), or loss='squared'."
+                "loss='poisson' needs a range that starts at 0 or above, and ends at twice its low end or above, but the "
+                f"outcome's range is {low:g} to {high:g}. Pass such a range, as in hr.Integer(0, 80), or loss='squared'."
             )
-        high = float(self.grid.high)
-        exported = OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, 0.0, high)
+        exported = OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, low, high)
         vars(self).update(vote_steps=VOTE_STEPS, origin=math.log(self.grid.high), exported=exported)
+        vars(self).update(above_zero=round(low / self.grid.step))
+
+    @staticmethod
+    def fits(grid: OutcomeGrid) -> bool:
+        """Return whether a range has logs that the grid tells apart."""
+        return 0 <= 2 * grid.low <= grid.high
+
+    @property
+    def _most(self) -> int:
+        return self.grid.steps + self.above_zero
 
     @lazy
     def table(self) -> Integers:
-        """The code that each margin from ``-LOWEST`` to 0 says, at least 1."""
-        counts = self.grid.steps * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
-        return np.asarray(np.maximum(np.rint(counts), 1).astype(np.int64))
+        """The outcome that each margin from ``-LOWEST`` to 0 says, in steps above zero, at least 1."""
+        outcomes = self._most * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
+        return np.asarray(np.maximum(np.rint(outcomes), max(self.above_zero, 1)).astype(np.int64))
 
     def expected(self, margins: Labels) -> Integers:
-        return np.asarray(self.table[np.clip(margins, -LOWEST, 0) + LOWEST])
+        return np.asarray(self.table[np.clip(margins, -LOWEST, 0) + LOWEST] - self.above_zero)
 
     def margin(self, mean: float) -> int:
-        return round(VOTE_STEPS * math.log(min(max(mean, 1.0), self.grid.steps) / self.grid.steps))
+        outcome = min(max(mean + self.above_zero, 1.0), self._most)
+        return round(VOTE_STEPS * math.log(outcome / self._most))
 
 
 LONGEST_STEP = 2.0  # in deviations of a residual: it limits what noise can do in a cell of few records
@@ -147,6 +162,14 @@ NARROWEST = 4  # the power of two of the first bin's end, in steps of the grid
 CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
 MIN_MERGED_BINS = 4  # bins that are left when bins are merged
 BELOW = 0.1  # records in bins that do not stand out, as a share of the others: with more, bins are merged
+LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the laws, in bins
+EVIDENCE = 2.0  # log of the likelihood ratio to no records, below which no record is taken for significant
+MIN_CLIP = (
+    0.7  # of the root mean square; a narrower clip gains little where the histogram is right, and ruins a fit where not
+)
+FREE_ERROR = (
+    0.03  # deviations of a residual: so much noise in the mean lowers R2 by a thousandth, so the clip may be as wide
+)
 
 
 PLAIN = Link(OutcomeGrid(0.0, 1.0, STEPS))
@@ -167,12 +190,14 @@ class Squared(Loss):
     count_weight: int  # c, in thousandths
     link: Link = PLAIN  # what margins say
     measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
+    chosen: bool = field(default=False, kw_only=True)  # whether the released outcome chose the link
 
     constant: int = field(init=False, repr=False, compare=False)  # c UNIT
     longest: float = field(init=False, repr=False, compare=False)  # votes of a step
 
     cap: ClassVar[int] = 0  # M of ``Poisson``
-    expected: ClassVar[Integers] = np.empty(0, dtype=np.int64)  # its table of expected counts
+    expected: ClassVar[Integers] = np.empty(0, dtype=np.int64)  # its table of expected outcomes, in steps above zero
+    above_zero: ClassVar[int] = 0  # the range's low end in these steps
 
     columns = scored = 1
     scored_l1 = UNIT
@@ -196,12 +221,21 @@ class Squared(Loss):
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
         known, c = self.link.read(labels), self.constant
+        if self.above_zero:
+            known = np.where(known < 0, known, known + self.above_zero)
         kernels.residual_channels(margins, known, self.expected, self.clip, self.cap, UNIT, c, out)
         return out
 
     def about(self, mean: float) -> Squared:
         """Return the loss of outcomes with this mean, in steps of the grid: a released number."""
         return self
+
+    def with_log_link(self) -> Poisson:
+        """Return the loss of the same norms whose margins are logs of expected outcomes."""
+        link = LogLink(self.link.grid)
+        return Poisson(
+            self.clip, self.spread, self.inside, self.count_weight, link, measures=self.measures, chosen=self.chosen
+        )
 
     def shift(self, total: float, mass: float) -> int:
         """Return the constant correction of all margins, in votes: the clip times the mean clipped residual, at most one clip."""
@@ -211,14 +245,14 @@ class Squared(Loss):
 
 @dataclass(frozen=True)
 class Poisson(Squared):
-    """The channels of a round for counts with a log link: a residual clipped at C, as a share of C, and the expected count.
+    """The channels of a round with a log link: a residual clipped at C, as a share of C, and the expected outcome.
 
     With mu the exponential of the margin, from a table, and M four times the released mean of the outcome, a record adds
     trunc(clip(y - mu, -C, C) UNIT / C) and trunc(min(mu, M) c UNIT / M). Its norms are those of ``Squared`` for all C and M.
-    Curvatures are expected counts in units of the mean.
+    Curvatures are expected outcomes in units of the mean.
     """
 
-    mean: float = 1.0  # the released mean of the outcome, in steps of the grid; others as in ``Squared``
+    mean: float = 1.0  # the released mean of the outcome, in steps of the grid above zero; others as in ``Squared``
 
     linear = False
 
@@ -226,10 +260,11 @@ class Poisson(Squared):
         super().__post_init__()
         unit = VOTE_STEPS * self.spread / (self.mean * self.inside)
         vars(self).update(curvature=self.constant / UNIT / REACH, unit=unit, longest=LONGEST_LOG)
-        vars(self).update(cap=max(round(REACH * self.mean), 1), expected=cast(LogLink, self.link).table)
+        link = cast(LogLink, self.link)
+        vars(self).update(cap=max(round(REACH * self.mean), 1), expected=link.table, above_zero=link.above_zero)
 
     def about(self, mean: float) -> Poisson:
-        return replace(self, mean=max(mean, 1.0))
+        return replace(self, mean=max(mean + self.above_zero, 1.0))
 
     def shift(self, total: float, mass: float) -> int:
         factor = max(1 + total * self.clip / (mass * self.mean), math.exp(-1))
@@ -284,32 +319,57 @@ def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
     return Counts((0, *map(int, inner), steps + 1), False, link)
 
 
+@lru_cache(maxsize=16)
+def laws(bins: int) -> Floats:
+    """Return the shares of bins under normal laws over the bins' numbers, (laws, bins)."""
+    # Bins are narrower near zero, so there these laws have long tails, and where bins have one width they are normal.
+    edges, centers = np.arange(bins + 1), np.arange(2 * bins + 1) / 2
+    below = ndtr((edges - centers[:, None, None]) / np.array(LAW_DEVIATIONS)[:, None]).reshape(-1, bins + 1)
+    shares = np.diff(below, axis=1)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def expected_by_laws(released: Integers, noise: Noise) -> tuple[Floats, float]:
+    """Return the posterior mean of counts under equally likely laws, and the log of their likelihood ratio to no records."""
+    shares = laws(len(released))
+    records = np.maximum(shares @ released / (shares**2).sum(axis=1), 1.0)
+    misfit = released - records[:, None] * shares
+    if isinstance(noise, Geometric):
+        likely = (np.abs(released).sum() - np.abs(misfit).sum(axis=1)) * float(noise.rate.fraction)
+    else:
+        likely = ((released.astype(np.float64) ** 2).sum() - (misfit**2).sum(axis=1)) / (2 * noise.deviation**2)
+    return (softmax(likely) * records) @ shares, float(logsumexp(likely)) - math.log(len(likely))
+
+
 @dataclass(frozen=True, eq=False)
 class Spread:
     """How distances spread, by a released histogram."""
 
     edges: Integers  # (bins + 1,): the ends of the bins, in steps of the grid
-    # (bins,): Records of each bin. Counts below the noise become 0. If none is significant, all records, or as many as
-    # their noise, are spread evenly
+    # (bins,): Records of each bin. Counts below the noise become 0. If no residual is significant, all records, or as many
+    # as their noise, are spread evenly
     counts: Floats
-    clear: float  # how many records are in bins that stand out of the noise
+    clear: float  # how many records are in bins that stand out of the noise, or by significant laws
 
     @classmethod
-    def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
-        """Return the estimate from released counts with noise of this standard deviation."""
+    def of(cls, rule: Counts, released: Integers, noise: Noise) -> Spread:
+        """Return the estimate from released counts with this noise. Outcomes that noise hides are estimated by laws."""
         # Neighboring bins are merged until most records are in bins that stand out of the noise.
         merge, edges = 1, np.array(rule.edges)
         while True:
             starts = np.arange(0, len(released), merge)
             counts = np.add.reduceat(released, starts).astype(np.float64)
-            least = float(norm.isf(CHANCE / len(starts))) * noise * math.sqrt(merge)
+            least = noise.quantile(CHANCE / len(starts)) * math.sqrt(merge)
             clear = counts > least
             kept, others = counts[clear].sum(), counts[~clear].sum()
-            unsure = noise * math.sqrt(merge * np.count_nonzero(~clear))
+            unsure = noise.deviation * math.sqrt(merge * np.count_nonzero(~clear))
             if (kept > 0 and others - unsure <= BELOW * kept) or len(starts) <= MIN_MERGED_BINS:
                 break
             merge *= 2
-        ends, total = np.append(edges[starts], edges[-1]), noise * math.sqrt(len(released))
+        if not rule.residuals and len(starts) <= MIN_MERGED_BINS:
+            by_laws, evidence = expected_by_laws(released, noise)
+            return cls(edges, by_laws, float(by_laws.sum()) if evidence > EVIDENCE else 0.0)
+        ends, total = np.append(edges[starts], edges[-1]), noise.deviation * math.sqrt(len(released))
         held = np.where(clear, counts, 0)
         if kept <= 0:
             held = max(float(released.sum()), total) * np.diff(ends) / (ends[-1] - ends[0])
@@ -326,6 +386,14 @@ class Spread:
     @property
     def mean(self) -> float:
         return float(self.share @ (self.edges[:-1] + self.edges[1:])) / 2
+
+    def variation(self, zero: float) -> float:
+        """Return the standard deviation over the mean, both from ``zero``, below the mean."""
+        return self.around(self.mean).root_mean_square / (self.mean - zero)
+
+    @property
+    def root_mean_square(self) -> float:
+        return math.sqrt(self.clipped(math.inf)[0])
 
     def around(self, center: float) -> Spread:
         """Return how absolute distances from a value spread; each bin is even."""
@@ -349,15 +417,18 @@ class Spread:
     def wide_clip(self, noise: float) -> int:
         """Return the clip with the least squared error of an overall mean (noise plus bias)."""
         # ``noise`` is the deviation of a sum, in units of the clip.
+        # A wider clip is free while its noise is negligible: it counts the tail that the histogram does not show.
         error = [(clip * noise / self.records) ** 2 + self.cut_off(clip) ** 2 for clip in self.edges[1:]]
-        return int(self.edges[1 + int(np.argmin(error))])
+        free = FREE_ERROR * self.root_mean_square * self.records / noise
+        return max(int(self.edges[1 + int(np.argmin(error))]), int(min(free, self.edges[-1])))
 
     def with_best_clip(self, noise: float, cells: float, skew: float, loss: Squared) -> Squared:
-        """Return a loss with the clip that minimizes the squared error of a step in a cell."""
+        """Return a loss with the clip that minimizes the squared error of a step in a cell; it is not below a least one."""
         # The cell holds 1 / ``cells`` of the records. A share ``skew`` of the clipped amount counts as bias. ``noise`` is
         # the deviation of a sum, in units of the clip.
         records, least, best = self.records / cells, math.inf, (1, 1.0, 1.0)
-        for clip in self.edges[1:].tolist():
+        floor = min(MIN_CLIP * self.root_mean_square, float(self.edges[-1]))
+        for clip in self.edges[1:][self.edges[1:] >= floor].tolist():
             square, inside = self.clipped(clip)
             bias = skew * self.cut_off(clip)
             error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + bias**2

@@ -105,6 +105,24 @@ class Queryable:
         self._charge(event)
         return Queryable(self._table.fresh(), cost(event), self._randomness)
 
+    @without_sizes()
+    def reserve(self, event: Event, nodes: Nodes | None = None) -> None:
+        """Charge selections and the measurement after them together, or raise BudgetExceeded.
+
+        ``event`` is a ``SelectAndMeasure`` about all records, or the paths that may start at each of the ``nodes``. Of the next
+        queries its steps, in its order, are charged for draws only. Another query gives up what is left.
+        """
+
+        def reserved(state: _State) -> _State:
+            if nodes is None:
+                return replace(state, filter=state.filter.reserving(event))
+            state.check_open(nodes)
+            return replace(state, filter=state.filter.reserving(event, nodes.generation, nodes.index))
+
+        with self._lock:
+            self._check_answers()
+            self._state.update(reserved)
+
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
         texts = list(self.warnings)
@@ -335,9 +353,9 @@ class Queryable:
 
         def charged(state: _State) -> _State:
             if nodes is None:
-                return replace(state, filter=state.filter.charged(amount))
+                return replace(state, filter=state.filter.charged(amount, step=event))
             state.check_open(nodes)
-            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index))
+            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index, step=event))
 
         with self._lock:
             self._check_answers()

@@ -224,22 +224,33 @@ class Round:
             return Candidate(feature)
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
 
-    def select_by_cell(self, mechanism: Selection, group: Integers, penalty: Integers, offered: Truth) -> Integers:
-        """Return a feature for each cell, (cells,), chosen by its absolute scored sums there minus a public penalty.
+    def select_by_cell(
+        self, mechanism: Selection, group: Integers, penalty: Integers, offered: Truth
+    ) -> tuple[Integers, Integers]:
+        """Return a way to group codes and a feature for each cell, (cells,) both, by absolute scored sums there less a penalty.
 
-        ``group`` (cells, codes of all features) is the group of each code of a feature, by which its records are summed;
-        ``penalty`` and ``offered`` are of shape (cells, features), and every cell is offered one. A record moves the scores of
-        one cell only, so the selections of all cells together cost what one costs. Every cell selects, also one without records.
+        ``group`` (ways, cells, codes of all features) is the group of each code of a feature, by which its records are summed;
+        ``penalty`` and ``offered`` are public, of shape (ways, cells, features), and every cell is offered something. A record
+        moves the scores of one cell only, so the selections of all cells together cost what one costs. Every cell selects, also
+        one without records.
         """
+        by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, np.int64)
+        if group.shape[1:] != by_code.shape[:2] or len(group) != len(penalty) or group.min() < 0:
+            raise ConfigurationError(
+                "each code of each feature needs a group in each cell, from 0 on; build them anew."
+            )
         self._check(mechanism)
-        by_code = self._by_code[..., : self._rule.scored]
-        cells, channels, width = len(by_code), by_code.shape[2], int(group.max()) + 1
-        feature = np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets))
-        place = ((np.arange(cells)[:, None] * len(penalty[0]) + feature) * width + group).reshape(-1)
-        sums = np.zeros((cells * len(penalty[0]) * width, channels), dtype=np.int64)
-        np.add.at(sums, place, by_code.reshape(-1, channels))
-        scores = np.abs(sums).reshape(cells, len(penalty[0]), -1).sum(axis=2) - penalty
-        return np.asarray(self._randomness.draw(mechanism, scores, offered))
+        by_code = by_code.reshape(-1, self._rule.scored)
+        _, cells, features = penalty.shape
+        width, feature = int(group.max()) + 1, np.repeat(np.arange(features), np.diff(self._offsets))
+        scores = -penalty
+        for way, own in enumerate(group):
+            sums = np.zeros((cells * features * width, self._rule.scored), dtype=np.int64)
+            np.add.at(sums, ((np.arange(cells)[:, None] * features + feature) * width + own).reshape(-1), by_code)
+            scores[way] += np.abs(sums).reshape(cells, features, -1).sum(axis=2)
+        by_cell = (np.ascontiguousarray(np.moveaxis(each, 0, 1)).reshape(cells, -1) for each in (scores, offered))
+        chosen: Integers = self._randomness.draw(mechanism, *by_cell)
+        return chosen // features, chosen % features
 
     def _check(self, mechanism: Selection) -> None:
         if not self._rule.scored:

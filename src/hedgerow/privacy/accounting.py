@@ -10,13 +10,13 @@ is the conversion to (epsilon, delta), which uses the best accountant (docs/proo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby
 from operator import add
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -102,6 +102,35 @@ class Sequence(Event):
 
 
 @dataclass(frozen=True, repr=False)
+class SelectAndMeasure(Sequence):
+    """Selections of bounded range and, after the last, one Gaussian measurement: charged together before the first runs.
+
+    By Gaussian DP they cost less together than apart (docs/proofs/joint.md). Any may be left out; their order stays. ``ratio``
+    chooses a bound of ``JOINT_FACTORS``. No selection has an epsilon above ``LARGEST_JOINT_EPSILON``.
+    """
+
+    ratio: int = 3
+
+    def __post_init__(self) -> None:
+        *selections, measurement = self.parts or (None,)
+        ordered = selections and all(isinstance(part, BoundedRange) for part in selections)
+        if not (ordered and isinstance(measurement, Gaussian)) or self.ratio not in JOINT_FACTORS:
+            raise ValueError("selections of bounded range come before one Gaussian measurement.")
+        if max(part.epsilon for part in selections if isinstance(part, BoundedRange)) > LARGEST_JOINT_EPSILON:
+            raise ValueError("no joint account is proved for a selection of so large an epsilon.")
+
+    @property
+    def selected(self) -> Fraction:
+        """A quarter of the sum of the selections' squared epsilons."""
+        return sum((part.epsilon**2 for part in self.parts if isinstance(part, BoundedRange)), NONE) / 4
+
+    @property
+    def measured(self) -> Fraction:
+        """The squared mu of the measurement."""
+        return cast(Gaussian, self.parts[-1]).mu_squared
+
+
+@dataclass(frozen=True, repr=False)
 class Parallel(Event):
     """Parts that read disjoint records by released tests: the largest cost counts.
 
@@ -152,7 +181,8 @@ class Unprotected(Event):
 
 _STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Unprotected)
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind for kind in (*_STEPS, Sequence, Parallel, OneOf, PerRecordAssignment, Subsampled)
+    kind.__name__: kind
+    for kind in (*_STEPS, Sequence, SelectAndMeasure, Parallel, OneOf, PerRecordAssignment, Subsampled)
 }
 
 
@@ -208,7 +238,7 @@ class _Reader:
             for before, part in zip([None, *value], value, strict=False):
                 parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
             return tuple(parts)
-        if name in ("level", "draws", "count", "records") and type(value) is int and value < LARGEST_INTEGER:
+        if name in ("level", "draws", "count", "records", "ratio") and type(value) is int and value < LARGEST_INTEGER:
             return value
         longest = math.inf if name == "reason" else LONGEST_WORDS  # a reason may name all features
         if name in ("reason", "mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= longest:
@@ -223,6 +253,11 @@ EXPONENT_GUARD = 1e-15  # relative, for each unit of an exponent
 AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are accurate to a few units in the 53rd bit
 CONCENTRATED_GUARD = 1e-9  # relative, of logarithms and quantiles
 HALF_PI = Fraction(15707963268, 10**10)  # rounded up
+# By ratio: what a selection adds to the squared mu of a joint account, in units of epsilon**2 / 4, if the squared mu of the
+# measurement is at least the ratio times those units, and is counted as such (docs/proofs/joint.md)
+JOINT_FACTORS = {3: Fraction(211, 200), 1: Fraction(57, 50)}
+LARGEST_JOINT_EPSILON = 2  # of a selection, up to which this is proved
+RATIO_GUARD = Fraction(1, 2**10)  # relative: by so much amounts are rounded down at most
 SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
 NONE = Fraction(0)
@@ -261,6 +296,37 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
     if e > 30:  # the quantile of a float near 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
         return Fraction(math.ceil(8 * e))
     return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
+
+
+def joint_mu_squared(event: SelectAndMeasure) -> Fraction:
+    """Return the squared mu of selections and a measurement together."""
+    return JOINT_FACTORS[event.ratio] * event.selected + max(event.measured, event.ratio * event.selected)
+
+
+def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
+    """Return courses of steps as events, of which one runs: as joint ones where each measurement is large enough.
+
+    Selections choose the course, so one ratio is for all (docs/proofs/joint.md).
+    """
+    apart = tuple(map(Sequence, courses))
+    for ratio in JOINT_FACTORS:
+        try:
+            together = tuple(
+                SelectAndMeasure(course.parts, ratio) if len(course.parts) > 1 else course for course in apart
+            )
+        except ValueError:  # other steps, or too large ones
+            return apart
+        joint = [event for event in together if isinstance(event, SelectAndMeasure)]
+        if all(event.measured * (1 + RATIO_GUARD) >= ratio * event.selected for event in joint):
+            return together
+    return apart
+
+
+def covers(paid: Event, step: Event | None) -> bool:
+    """Return whether a step is of the kind of one that was paid, and costs no more; draws are paid by themselves."""
+    if isinstance(paid, BoundedRange) and isinstance(step, BoundedRange):
+        return step.epsilon <= paid.epsilon
+    return isinstance(paid, Gaussian) and isinstance(step, Gaussian) and step.mu_squared <= paid.mu_squared
 
 
 @lru_cache(maxsize=4096)
@@ -470,6 +536,8 @@ def cost(event: Event) -> Cost:
             for part, run in groupby(parts):  # rounds are equal, and there may be many
                 count = len(list(run))
                 total += cost(part).times(count) if count > 1 else cost(part)
+            if isinstance(event, SelectAndMeasure):
+                return replace(total, total_mu_squared=joint_mu_squared(event))
             return total
         case Parallel(parts):
             largest, draws, thresholds = Cost(), 0, NONE

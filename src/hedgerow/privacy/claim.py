@@ -21,7 +21,7 @@ from hedgerow.texts import counted
 SEARCH_PLACES = 1 << 20  # between an amount and twice as much
 TINY, HUGE = 1e-300, 1e300  # deltas whose logarithms can be compared
 RHO_GUARD = Fraction(1, 2**24)  # relative: what the search for an order, and logarithms, may miss
-NEARER, SECANTS = Fraction(101, 100), 3
+NEARER, SECANTS, LONGEST_STEP = Fraction(101, 100), 3, 0.2  # the last in the logarithm of rho
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
 NO_AMOUNT = (
     "no plan of this kind keeps to delta {} at epsilon {}. Either epsilon is so large that the samplers' own error, times "
@@ -89,7 +89,8 @@ class Claim:
                 slope = (above[-1] - above[-2]) / math.log(tried[-1] / tried[-2])
                 if not slope > 0:
                     break
-                tried.append(tried[-1] * Fraction(math.exp(-above[-1] / slope)) * (1 - RHO_GUARD))
+                change = min(max(-above[-1] / slope, -LONGEST_STEP), LONGEST_STEP)
+                tried.append(tried[-1] * Fraction(math.exp(change)) * (1 - RHO_GUARD))
             delta = cost(build(tried[step])).under(self.adjacency, self.records_per_person).delta(self.epsilon)
             above.append(math.log(max(delta, TINY)) - math.log(float(self.delta)))
             if step >= 2 and delta <= self.delta:

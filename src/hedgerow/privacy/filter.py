@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import NONE, Cost
+from hedgerow.privacy.accounting import NONE, Cost, Event, Parallel, Sequence, cost, covers
 
 Index = npt.NDArray[np.intp]
 
@@ -35,16 +35,38 @@ class Roots:
     before: Cost = field(default_factory=Cost)
 
 
+Courses = tuple[tuple[Event, ...], ...]
+
+
+@dataclass(frozen=True)
+class Path:
+    """What a path from a root has cost, and courses of steps that it has paid for: one of them may still run, in its order."""
+
+    cost: Cost = field(default_factory=Cost)
+    reserved: Courses = ()
+
+    def after(self, amount: Cost, step: Event | None = None) -> Path:
+        """Return the path after a step that was reserved, or else after a charge, which gives up what was reserved.
+
+        A step gives up the steps before it: a selection after the measurement would not be what was paid.
+        """
+        rests: list[tuple[Event, ...]] = []
+        for course in self.reserved:
+            places = [place for place, paid in enumerate(course) if covers(paid, step)]
+            rests += [course[place + 1 :] for place in places[:1]]
+        return Path(self.cost, tuple(rests)) if rests else Path(self.cost + amount)
+
+
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The charges of the nodes of one generation: node i, on its path from the root, has ``costs[path[i]]``.
+    """The charges of the nodes of one generation: node i, on its path from the root, has ``known[path[i]]``.
 
     ``unit`` is the largest weight of a record in them.
     """
 
     assignment: int
     unit: int
-    costs: tuple[Cost, ...]
+    known: tuple[Path, ...]
     path: Index
 
 
@@ -68,6 +90,7 @@ class PrivacyFilter:
     assignments: tuple[Roots, ...] = (Roots(),)  # the first is of the queries about all records
     together: Cost = field(default_factory=Cost)  # of the costliest path of each assignment
     approximate: Cost = field(default_factory=Cost)
+    reserved: Courses = ()  # of steps about all records
 
     @property
     def total(self) -> Cost:
@@ -76,7 +99,7 @@ class PrivacyFilter:
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
-        paths = Paths(len(self.assignments), unit, (Cost(),), np.zeros(roots, dtype=np.intp))
+        paths = Paths(len(self.assignments), unit, (Path(),), np.zeros(roots, dtype=np.intp))
         return replace(
             self,
             assignments=(*self.assignments, Roots(inclusion, before=self.together)),
@@ -105,18 +128,44 @@ class PrivacyFilter:
         if paths is None or (paths.path[index] == PARTITIONED).any():
             raise ConfigurationError("a node that was partitioned is closed; query its children.")
 
-    def charged(self, amount: Cost, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
-        """Return the filter after a query about some nodes of a generation, or about all records; or raise BudgetExceeded."""
+    def reserving(self, event: Event, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
+        """Return the filter after steps were charged together, a ``SelectAndMeasure`` or alternatives; or raise BudgetExceeded.
+
+        Draws are charged step by step.
+        """
+        courses = tuple(
+            part.parts if isinstance(part, Sequence) else (part,)
+            for part in (event.parts if isinstance(event, Parallel) else (event,))
+        )
+        return self.charged(replace(cost(event), draws=0), generation, index, courses=courses)
+
+    def charged(
+        self,
+        amount: Cost,
+        generation: int | None = None,
+        index: Index | None = None,
+        *,
+        step: Event | None = None,
+        courses: Courses = (),
+    ) -> PrivacyFilter:
+        """Return the filter after a query about some nodes of a generation, or about all records; or raise BudgetExceeded.
+
+        A ``step`` that was reserved adds its draws only. ``courses`` are reserved by the amount.
+        """
         of_path, number, generations = replace(amount, draws=0, thresholds=NONE), 0, self.generations
+        reserved: Courses = ()
         if generation is None or index is None:
-            costs = [self.assignments[0].costliest + of_path]
+            root = Path(self.assignments[0].costliest, self.reserved).after(of_path, step)
+            costs, reserved = [root.cost], courses or root.reserved
         else:
             paths = self.generations[generation]
             number, of_nodes, path = paths.assignment, paths.path[index], paths.path.copy()
             old = np.flatnonzero(np.bincount(of_nodes)).tolist()  # few: the charge of a path depends on its level alone
-            costs = [paths.costs[i] + of_path for i in old]
-            path[index] = len(paths.costs) + np.searchsorted(old, of_nodes)
-            generations = {**self.generations, generation: replace(paths, costs=(*paths.costs, *costs), path=path)}
+            after = [paths.known[i].after(of_path, step) for i in old]
+            after = [replace(one, reserved=courses) for one in after] if courses else after
+            costs = [one.cost for one in after]
+            path[index] = len(paths.known) + np.searchsorted(old, of_nodes)
+            generations = {**self.generations, generation: replace(paths, known=(*paths.known, *after), path=path)}
         assignments, before = list(self.assignments), self.assignments[number].before
         for place in range(number, len(assignments)):
             roots = assignments[place]
@@ -125,13 +174,13 @@ class PrivacyFilter:
             # Amplified where a record may be in no root.
             before += costliest if roots.inclusion is None else costliest.sampled(roots.inclusion)
         approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
-        after = PrivacyFilter(self.ceiling, generations, self.made, tuple(assignments), before, approximate)
-        if not after.total.at_most(self.ceiling):
+        result = PrivacyFilter(self.ceiling, generations, self.made, tuple(assignments), before, approximate, reserved)
+        if not result.total.at_most(self.ceiling):
             raise BudgetExceeded(
                 "this query would take a path of the tree above the curator's budget; it was not answered and nothing was "
                 "drawn."
             )
-        return after
+        return result
 
 
 Value = TypeVar("Value")

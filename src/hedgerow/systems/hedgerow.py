@@ -98,8 +98,8 @@ class StartingEstimator(PrivateEstimator):
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.
 
-        What the feature adds in cells of cuts is not included. With ``loss="poisson"`` or ``outcome_transform="log"``, curves
-        add up to the log of the outcome.
+        What the feature adds in cells of cuts is not included. If ``loss_`` of a regressor is "poisson", or with
+        ``outcome_transform="log"``, curves add up to the log of the outcome.
         """
         model, names = self._model, self._model.encoder.schema.names
         if feature not in names:
@@ -142,13 +142,17 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     delta : float, default 0.0
         The delta of the guarantee, at least 0 and below 1. A small delta, far below one over the number of records, makes the
         model markedly more accurate.
-    loss : {"squared", "poisson"}, default "squared"
-        The loss to minimize. "poisson" is for counts, from 0 to a public upper limit. The model is then additive in the log of
-        the expected count, so effects multiply and predictions are positive. Both losses predict a mean.
+    loss : {"auto", "squared", "poisson"}, default "auto"
+        The loss to minimize. With "poisson" the model is additive in the log of the expected outcome, so effects multiply and
+        predictions are positive. It is for counts, prices and other outcomes whose range starts at 0 or above, and ends at twice
+        its low end or above. Both losses predict a mean. "auto" is "poisson" if the range permits it and the released standard
+        deviation of the outcome is at least .9 of its released mean. It is "squared" otherwise, and without a delta also if the
+        noise is large for the number of records. With ``init`` it is the loss of that model. The choice costs nothing;
+        ``loss_`` is what was chosen.
     outcome_transform : {"log"} or None
         "log": the model learns the log of the outcome, and predictions are its exponential. The range of the outcome must be
         above 0. Predictions are then near the *median* of records with these features, which is below the mean if outcomes have
-        a long tail. It requires the squared loss.
+        a long tail. It requires the squared loss, which "auto" then is.
     n_estimators : int or None
         Number of rounds. None: from 2 to 120, by the budget and the noisy number of records.
     max_bins : int or None
@@ -175,7 +179,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     True
     """
 
-    loss: str = parameter(Choice(("squared", "poisson")), default="squared")
+    loss: str = parameter(Choice(("auto", "squared", "poisson")), default="auto")
     outcome_transform: str | None = parameter(Choice(("log",), or_none=True), default=None)
     delta: float = parameter(ARGUMENTS["delta"], default=0.0)
     n_estimators: int | None = parameter(WholeNumber(1, 1_000, or_none=True), default=None)
@@ -186,18 +190,31 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.loss == "poisson" and self.outcome_transform is not None:
             raise ConfigurationError("loss='poisson' has a log link of its own; pass outcome_transform=None with it.")
-        rules = COUNTS if self.loss == "poisson" else OUTCOME_RULES if self.outcome_transform is None else LOGS
+        init = self._initial()
         return RegressionPlan(
-            rules,
+            self._loss_rules(schema, init),
             schema,
             claim,
             rounds=self.n_estimators,
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
             signs=() if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
-            init=self._initial(),
+            init=init,
             started=coins == STARTED,
         )
+
+    def _loss_rules(self, schema: Schema, init: AdditiveModel | None) -> RegressionRules:
+        if self.outcome_transform is not None:
+            return LOGS
+        if self.loss != "auto":
+            return COUNTS if self.loss == "poisson" else OUTCOME_RULES
+        started_in_log = init is not None and isinstance(init.loss, Poisson) and LogLink.fits(schema.outcome_grid)
+        return replace(COUNTS if started_in_log else OUTCOME_RULES, chooses_link=True)
+
+    @property
+    def loss_(self) -> str:
+        """The loss of the fitted model, "squared" or "poisson": with ``loss="auto"`` the one that was chosen."""
+        return "poisson" if isinstance(self._model.loss, Poisson) else "squared"
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict`` after the first round, after the second, and so on; each includes the final mean of residuals."""

@@ -23,7 +23,7 @@ from hedgerow.estimator import Model
 from hedgerow.export import Link, Mean, ScoringForm, Trees
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
-from hedgerow.privacy.accounting import Event, Parallel, Sequence
+from hedgerow.privacy.accounting import Event, Parallel, SelectAndMeasure, Sequence, joined
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates, multiway
 from hedgerow.table import RecordRule, WeightRule
@@ -66,7 +66,8 @@ class Schedule:
     candidates: Candidates
     sampling: Sampling
     levels: tuple[Level, ...]
-    event: Event
+    tree: Parallel  # the paths of one tree
+    event: Event  # of all trees
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Recipe:
                 'values, or a system whose tests have two branches, such as ForestClassifier(candidates="binary").'
             )
         levels: list[Level] = []
-        paths: list[Event] = []
+        paths: list[tuple[Event, ...]] = []
         steps: list[Event] = []
         remaining = sampling.budget
         for number, part in enumerate(self.levels.budgets(sampling.budget, max_depth + 1), start=1):
@@ -131,16 +132,16 @@ class Recipe:
             levels.append(Level(number, leaf, stopped_leaf, split, stop))
             leaves = min(self.allowance + 1, widest ** (number - 1)) * sampling.coin.parts
             draws = MOST_DRAWS if n_classes is None else leaves * n_classes
-            paths.append(Sequence((*steps, leaf.event(number, draws))))
+            paths.append((*steps, leaf.event(number, draws)))
             if stop is not None:
                 steps.append(stop.event(number))
-                paths.append(Sequence((*steps, stopped_leaf.event(number, draws))))
+                paths.append((*steps, stopped_leaf.event(number, draws)))
             if split is not None:
                 steps += split.events(number, candidates)
             remaining -= part
         rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
-        event = sampling.event(Parallel(tuple(paths), rule))
-        return Schedule(self, candidates, sampling, tuple(levels), event)
+        tree = Parallel(joined(paths), rule)
+        return Schedule(self, candidates, sampling, tuple(levels), tree, sampling.event(tree))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +195,8 @@ class Grower:
         recipe, sampling, roots = self._schedule.recipe, self._schedule.sampling, []
         for _ in range(sampling.rounds):
             nodes = self._curator.assign(sampling.coin, self._rule, self._weights)
+            if any(isinstance(path, SelectAndMeasure) for path in self._schedule.tree.parts):
+                self._curator.reserve(self._schedule.tree, nodes)
             every_code = np.ones((len(nodes), int(self._candidates.offsets[-1])), dtype=np.bool_)
             frontier = self._opened(nodes, every_code, np.full(len(nodes), recipe.allowance))
             roots.append(frontier.layer.start + frontier.row)

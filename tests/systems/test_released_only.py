@@ -311,7 +311,7 @@ def select_in_cells_with_records_only(plant):
     select = Round.select_by_cell
 
     def selected(self, *given):
-        return np.where(self._sums.any(axis=(1, 2, 3)), select(self, *given), 0)
+        return tuple(np.where(self._sums.any(axis=(1, 2, 3)), chosen, 0) for chosen in select(self, *given))
 
     plant.setattr(Round, "select_by_cell", selected)
 
@@ -329,7 +329,7 @@ def offer_in_cells_what_their_records_tell_apart(plant):
 
 def measure_groups_of_as_many_records(plant):
     """The groups of a number in a cell hold about as many of its records, by raw sums."""
-    groups = round_module.grouped_codes
+    groups = round_module.groupings
 
     def grouped(fit, cuts):
         fit.mass = fit.mass + counts[-1]
@@ -342,8 +342,7 @@ def measure_groups_of_as_many_records(plant):
         counts.append(len(self._table) * np.arange(self._table.offsets[-1]))
 
     plant.setattr(Queryable, "merge", merged)
-    plant.setattr(round_module, "CELL_GROUPS", 3)
-    plant.setattr(round_module, "grouped_codes", grouped)
+    plant.setattr(round_module, "groupings", grouped)
 
 
 IN_CELLS = {

@@ -40,9 +40,6 @@ MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with miss
 # Keeps score minus penalty within int64; reached only near the samplers' largest noise
 LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
-CELL_SELECTION_SHARE = Fraction(
-    1, 2
-)  # of the budget of a ``CellRound``: half of it for cuts, half for what cells measure
 GROUP_SIZES = (2, 4, 8, 16, 32)  # of a number's codes in each cell of a ``CellRound``
 GROUP_PENALTY = 0.7  # of what noise alone adds to the score of a feature in groups
 LEAST_MASS = 1e-3  # of a code in groups of about the same mass, as a share of its feature's mean
@@ -235,10 +232,14 @@ class OneRound:
         return (self.budget * (1 - SELECTION_SHARE)).noise_for(self.loss.l1, self.loss.l2_squared)
 
     @property
+    def draws(self) -> int:
+        """The most sums that it measures."""
+        return (1 << self.cuts) * self.most_codes * self.loss.channels
+
+    @property
     def event(self) -> Event:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
-        draws = (1 << self.cuts) * self.most_codes * self.loss.channels
-        measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=draws)
+        measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=self.draws)
         kind = SelectAndMeasure if self.budget.concentrated else InSequence
         return kind((*((selected,) * max(self.cuts, 1)), measured))
 
@@ -364,8 +365,7 @@ class CellRound(OneRound):
         gradients = "absolute gradients summed over its cells"
         cut = self.selection.event("cut of a round", gradients)
         choice = self.choice.event("feature and groups of each cell", "absolute gradients summed over its groups")
-        draws = (1 << self.cuts) * self.most_codes * self.loss.channels
-        measured = self.noise.event("gradients and curvatures of the groups of each cell", draws=draws)
+        measured = self.noise.event("gradients and curvatures of the groups of each cell", draws=self.draws)
         kind = SelectAndMeasure if self.budget.concentrated else InSequence
         return kind((*((cut,) * self.cuts), choice, measured))
 

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rounds
-from hedgerow.additive.round import Term
+from hedgerow.additive.round import CellRound, OneRound, Term
 from hedgerow.estimator import Model, Plan
 from hedgerow.mechanisms import Noise
 from hedgerow.systems.cells import CellsModel, CellsPlan
@@ -102,8 +102,11 @@ def _rounds(model: AdditiveModel, plan: AdditivePlan) -> Iterator[str]:
             yield f"round {number} has noise of deviation {term.noise}, less than the plan's whole budget buys"
             return
         spent += units
-        unread = 1 if numeric[term.feature] else 2  # codes of missing and undeclared cells: in most data there are few
-        empty.append((term.sums[:, -unread:] / term.noise).ravel())
+        if term.n_codes is None:  # else codes hold parts of the sums of their groups
+            unread = (
+                1 if numeric[term.feature[0]] else 2
+            )  # codes of missing and undeclared cells: in most data there are few
+            empty.append((term.sums[:, -unread:] / term.noise).ravel())
     if spent > stage.units:
         yield f"the noise of the rounds costs {spent} parts of the budget of all rounds, of which there are {stage.units}"
     if empty:
@@ -115,12 +118,12 @@ def _rounds(model: AdditiveModel, plan: AdditivePlan) -> Iterator[str]:
 
 def _units(term: Term, stage: Rounds) -> int | None:
     """Return the fewest parts of the budget that buy a term's noise, or None if all together do not."""
-    low, high = 0, stage.units
+    low, high, kind = 0, stage.units, OneRound if term.n_codes is None else CellRound
     limit = term.noise * (1 + TOLERANCE) + 1
-    if stage.one(high, len(term.cuts)).noise.deviation > limit:
+    if stage.one(high, len(term.cuts), kind).noise.deviation > limit:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        enough = stage.one(middle, len(term.cuts)).noise.deviation <= limit
+        enough = stage.one(middle, len(term.cuts), kind).noise.deviation <= limit
         low, high = (low, middle) if enough else (middle, high)
     return high

@@ -310,6 +310,8 @@ def certify(
     if schema is not None and (inferred := schema.inferred):
         reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = Sequence((Unprotected(reason), event))
+    reasons = {} if schema is None else schema.reasons
+    public = [f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in reasons.items()]
     certificate = Certificate(
         system,
         variant,
@@ -323,18 +325,13 @@ def certify(
         claim.records_per_person,
         person,
         starts=starts,
-        public=() if schema is None else tuple(why_public(schema)),
+        public=tuple(public[:MOST_LISTED]),
     )
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
         )
     return certificate
-
-
-def why_public(schema: Schema) -> list[str]:
-    """Return the reasons of a schema's entries, each with its name."""
-    return [f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in schema.reasons.items()][:MOST_LISTED]
 
 
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from hedgerow.arrays import for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, TextCodes
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, Cells, TextCodes
 from hedgerow.reading.columns import Columns, read_columns, read_labels
-from hedgerow.reading.formats import PLAIN
+from hedgerow.reading.formats import PLAIN, NumberFormat
 from hedgerow.reading.kernels import bin_columns
 from hedgerow.reading.text_cells import CodedTexts, Texts, numbers_of
 from hedgerow.schema.features import Categorical, Numeric
@@ -72,7 +72,7 @@ class Encoder:
             for feature in schema.features.values()
         ]
         self._classes = CategoryReader(schema.classes, schema.missing)
-        self._text_codes = TextCodes([reader for reader in self._readers if reader is not None])
+        self._text_codes = TextCodes(list(filter(None, self._readers)))
 
     @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
@@ -155,31 +155,44 @@ class _Pass:
     """One pass over records: how each column is read, and the caches, which last for the pass."""
 
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
-        self._encoder, self._columns = encoder, columns
-        self._codes = [None if reader is None else reader.cached() for reader in encoder._readers]
-        features, missing = encoder.schema.features.values(), encoder.schema.missing
-        self._forms = [feature.number_format if isinstance(feature, Numeric) else PLAIN for feature in features]
-        self._markers = {form: form.markers(missing) for form in self._forms}
-        self._own = [
-            feature.reader(missing) if isinstance(feature, Numeric) and feature.reads_text and form == PLAIN else None
-            for feature, form in zip(features, self._forms, strict=True)
-        ]  # of dates, which are no numbers
-        read = range(len(columns.names)) if reads is None else reads
-        none = {i: columns.cells(i, 0, 0) for i in read}
-        self._objects = [
-            i for i in read if not isinstance(none[i], Texts) and none[i].dtype.kind not in MACHINE_NUMBERS
-        ]
-        plain = {i for i in read if self._own[i] is None and self._codes[i] is None}
-        together = [i for i in sorted(plain) if columns.matrix is not None and self._forms[i] == PLAIN]
+        self._encoder, self._columns, missing = encoder, columns, encoder.schema.missing
+        self._codes: list[Callable[[Cells], npt.NDArray[np.int32]] | None] = []
+        self._own: list[Callable[[Cells], npt.NDArray[np.float64]] | None] = []  # of dates, which are no numbers
+        self._forms: list[NumberFormat] = []
+        self._place: list[int] = []  # of each feature among the categorical ones
+        self._markers = {PLAIN: PLAIN.markers(missing)}
+        n_categorical = 0
+        for feature, reader in zip(encoder.schema.features.values(), encoder._readers, strict=True):
+            form, own = PLAIN, None
+            if isinstance(feature, Numeric) and feature.reads_text:
+                form = feature.number_format
+                own = feature.reader(missing) if form == PLAIN else None
+            if form not in self._markers:
+                self._markers[form] = form.markers(missing)
+            self._own.append(own)
+            self._forms.append(form)
+            self._codes.append(None if reader is None else reader.cached())
+            self._place.append(n_categorical)
+            n_categorical += reader is not None
+        # How the columns are read: one by one as objects, or on several threads: all at once from a matrix or a table of text,
+        # or one by one.
+        self._objects, self._single, together = list[int](), list[int](), list[int]()
+        self._numbers, self._categories = list[int](), list[int]()
+        for i in sorted(range(len(columns.names)) if reads is None else {*reads}):
+            none = columns.cells(i, 0, 0)
+            is_number = self._own[i] is None and self._codes[i] is None
+            if not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS:
+                self._objects.append(i)
+            elif columns.matrix is not None and is_number and self._forms[i] == PLAIN:
+                together.append(i)
+            elif isinstance(none, Texts) and not isinstance(none, CodedTexts) and self._own[i] is None:
+                (self._numbers if is_number else self._categories).append(i)
+            else:
+                self._single.append(i)
         self._together = np.array(together, dtype=np.int64)
-        text = {i for i in read if isinstance(none[i], Texts) and not isinstance(none[i], CodedTexts)}
-        self._numbers = [i for i in read if i in text & plain]
-        self._categories = [i for i in read if i in text and self._codes[i] is not None]
-        self._single = sorted({*read} - {*self._objects, *together, *self._numbers, *self._categories})
-        self.n_parallel = len(none) - len(self._objects)
+        self.n_parallel = len(together) + len(self._single) + len(self._numbers) + len(self._categories)
         self._reading_objects = Lock()
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
-        self._place = np.cumsum([0, *(codes is not None for codes in self._codes)])  # among columns of categories
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait

@@ -169,10 +169,9 @@ class Schema:
     def releases(self) -> dict[str, list[str]]:
         """The names of the released entries by the hash of the certificate; "classes" or "outcome" is last."""
         found: dict[str, list[str]] = {}
-        entries = [(name, feature.release) for name, feature in self.features.items()]
-        for name, release in [*entries, (self._labels_name, self.labels.release)]:
-            if release is not None:
-                found.setdefault(release, []).append(name)
+        for name, entry in [*self.features.items(), (self._labels_name, self.labels)]:
+            if entry.release is not None:
+                found.setdefault(entry.release, []).append(name)
         return found
 
     @property
@@ -184,8 +183,8 @@ class Schema:
     @property
     def inferred(self) -> list[str]:
         """The names of the entries that were read off the records; "classes" or "outcome" is last."""
-        names = [name for name, feature in self.features.items() if feature.origin == "inferred"]
-        return names + [self._labels_name] * (self.labels.origin == "inferred")
+        entries = [*self.features.items(), (self._labels_name, self.labels)]
+        return [name for name, entry in entries if entry.origin == "inferred"]
 
     @property
     def is_given(self) -> bool:

@@ -76,8 +76,8 @@ class Size:
 
     def of(self, system: Any) -> Size:
         """Return the size with the values that a system's own parameters give."""
-        own = {name: getattr(system, name, None) for name in vars(self)}
-        return replace(self, **{name: value for name, value in own.items() if value is not None})
+        own = {name: value for name in vars(self) if (value := getattr(system, name, None)) is not None}
+        return replace(self, **own)
 
 
 class TreeSystem(PrivateClassifier):

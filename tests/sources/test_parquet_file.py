@@ -124,6 +124,7 @@ def test_a_model_from_either_file_reads_the_other(drafts, folder, run, labels):
             "random_state=1",
             "--out",
             "t.hedgerow",
+            "--allow-inferred",
         ]
         assert run("train", data, *options).exit_code == 0
         predictions += [run("predict", "t.hedgerow", other, "--proba").stdout for other in ("t.csv", "t.parquet")]

@@ -21,6 +21,7 @@ from hedgerow.table import Layout, MemoryTable, Sums
 
 margins_of = st.integers(-40 * VOTE_STEPS, 40 * VOTE_STEPS)
 TENTHS = [8, 5]  # of this version's cap, and of the one that some files of version 0.2 hold
+of_either_weight = pytest.mark.parametrize("halved", [False, True])  # of curvatures: in cells half as much
 KINDS = [(k, normal, tenths) for k in (1, 2, 3, 5, 40) for normal in (True, False) for tenths in TENTHS]
 of_every_kind = pytest.mark.parametrize(("n_classes", "normal", "tenths"), KINDS)
 
@@ -40,13 +41,16 @@ def test_a_cap_is_that_of_the_proof_rounded_down(n_classes):
     assert cap_of(n_classes, 5) == math.floor(UNIT * (1 - Fraction(1, 2 * n_classes)))
 
 
+@of_either_weight
 @of_every_kind
-def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, normal, tenths):
-    rule = Logistic(n_classes, normal, tenths)
+def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, normal, tenths, halved):
+    rule = Logistic(n_classes, normal, tenths, halved=halved)
     c, cap = Fraction(rule.curvature), Fraction(rule.cap, UNIT)
     above = cap + Fraction(1, UNIT)  # where a record of more than two classes may be before t is rounded down
     curvature = math.ceil(UNIT * c * cap * (1 - cap))
-    assert c == {(True, True): 1.5, (True, False): 1, (False, True): 1.5, (False, False): 0.5}[n_classes == 2, normal]
+    whole = {(True, True): 1.5, (True, False): 1, (False, True): 1.5, (False, False): 0.5}[n_classes == 2, normal]
+    assert c == whole / (1 + halved)
+    assert rule == (Logistic(n_classes, normal, tenths).in_cells() if halved else Logistic(n_classes, normal, tenths))
     if n_classes == 2:
         assert (rule.columns, rule.scored, rule.channels, rule.scored_l1) == (1, 1, 2, rule.cap)
         assert rule.l1 == rule.cap + curvature
@@ -63,11 +67,12 @@ def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, norma
         assert rule.l1 == 2 * rule.cap + math.ceil(UNIT * c * above * (2 - above))
 
 
+@of_either_weight
 @of_every_kind
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_no_record_adds_more_than_its_norms(n_classes, normal, tenths, data):
-    rule = Logistic(n_classes, normal, tenths)
+def test_no_record_adds_more_than_its_norms(n_classes, normal, tenths, data, halved):
+    rule = Logistic(n_classes, normal, tenths, halved=halved)
     margins = np.array([data.draw(st.lists(margins_of, min_size=rule.columns, max_size=rule.columns))])
     label = data.draw(st.integers(0, n_classes - 1))
     channels = rule(margins, np.array([label], dtype=np.int16))[0]
@@ -77,11 +82,12 @@ def test_no_record_adds_more_than_its_norms(n_classes, normal, tenths, data):
     assert np.abs(channels).sum() <= rule.l1
 
 
+@of_either_weight
 @pytest.mark.parametrize("tenths", TENTHS)
 @pytest.mark.parametrize("normal", [True, False])
-def test_no_lead_of_two_classes_is_beyond_the_norms(normal, tenths):
+def test_no_lead_of_two_classes_is_beyond_the_norms(normal, tenths, halved):
     """All that two classes can add: every lead that the table tells apart, and one beyond each end."""
-    rule = Logistic(2, normal, tenths)
+    rule = Logistic(2, normal, tenths, halved=halved)
     leads = np.arange(-14 * VOTE_STEPS - 1, 14 * VOTE_STEPS + 2)[:, None]
     for label in (0, 1):
         channels = rule(leads, np.full(len(leads), label, dtype=np.int16))
@@ -90,10 +96,11 @@ def test_no_lead_of_two_classes_is_beyond_the_norms(normal, tenths):
         assert (channels**2).sum(axis=1).max() <= rule.l2_squared
 
 
+@of_either_weight
 @pytest.mark.parametrize("normal", [True, False])
-def test_no_margins_of_three_classes_are_beyond_the_norms(normal):
+def test_no_margins_of_three_classes_are_beyond_the_norms(normal, halved):
     """All leads on a grid that is finest around the cap: of labels by symmetry one is enough."""
-    rule = Logistic(3, normal)
+    rule = Logistic(3, normal, halved=halved)
     steps = np.unique(np.concatenate([np.arange(-14, 15) * VOTE_STEPS, np.arange(-1200, 1201, 24)]))
     behind = np.stack(np.meshgrid(steps, steps), axis=2).reshape(-1, 2)
     margins = np.concatenate([np.zeros((len(behind), 1), dtype=np.int64), behind], axis=1)
@@ -103,11 +110,12 @@ def test_no_margins_of_three_classes_are_beyond_the_norms(normal):
     assert (channels**2).sum(axis=1).max() <= rule.l2_squared
 
 
+@of_either_weight
 @pytest.mark.parametrize("tenths", TENTHS)
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal, tenths):
-    rule = Logistic(n_classes, normal, tenths)
+def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal, tenths, halved):
+    rule = Logistic(n_classes, normal, tenths, halved=halved)
     steps = np.arange(-16 * VOTE_STEPS, 16 * VOTE_STEPS, 4)
     spread, narrow = np.zeros((2, len(steps), rule.columns), dtype=np.int64)
     spread[:, 0] = narrow[:, 0] = steps

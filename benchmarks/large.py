@@ -57,7 +57,7 @@ def flights(records: int) -> Split | None:
         "distance": (0, 5000),
     }
     X = table[list(ranges)].astype(float)
-    X["weekday"] = pd.to_datetime(table[["year", "month", "day"]]).dt.dayofweek.astype(str)
+    X["weekday"] = pd.to_datetime(table[["year", "month", "day"]]).dt.day_of_week.astype(str)
     X["carrier"], X["origin"] = table.carrier.astype(str), table.origin.astype(str)
     kinds = {name: hr.Numeric(*ranges[name]) if name in ranges else hr.Categorical(sorted(set(X[name]))) for name in X}
     return split(hr.Schema(kinds, classes=[0, 1]), X, (table.arr_delay > 15).astype(int).to_numpy())

@@ -126,6 +126,14 @@ def test_a_round_in_another_basis_is_charged_what_it_states(cuts):
     assert spent == stated
 
 
+def test_a_budget_too_small_for_the_noise_of_an_answer_is_refused_before_anything_is_read():
+    loss, small = Logistic(2, normal=True), Budget(Fraction(1, 1 << 50), concentrated=True)
+    assert (small * Fraction(3, 4)).noise_for(loss.l1, loss.l2_squared).sigma
+    with pytest.raises(ConfigurationError, match="more than the sampler draws"):
+        _ = OneRound(loss, small, 0, 9).event
+    assert OneRound(loss, small * 2**20, 0, 9).event
+
+
 def test_without_a_delta_and_for_categories_sums_are_measured_as_they_are():
     for normal, numeric in ((False, True), (True, False)):
         one = OneRound(Logistic(2, normal=normal), Budget(Fraction(1), concentrated=normal), 0, 9)

@@ -361,3 +361,15 @@ def test_what_is_not_bounded_has_no_value(model):
         assert card.to_dict()["figures"][name]["value"] is None
     assert card.too_few
     assert [line.split()[1] for line in str(card).splitlines() if line.startswith("  r2")] == ["-"]
+
+
+def test_cards_of_version_0_3_are_read_by_their_own_bins(model):
+    card = evaluate(model, *sample(500, 3), epsilon=1)
+    old = ResidualGrid.old(0, 100, 64)
+    assert ResidualGrid.from_dict({"outcome": [0, 100], "bins": 64}) == old
+    values = {**card.to_dict(), "certificate": card.certificate_.to_dict(), "counts": np.ones(old.n_codes[0]).tolist()}
+    for name in ("predictions", "centers", "variances"):
+        del values[name]
+    again = hr.RegressionCard.from_dict(values)
+    assert again.grid == old
+    assert "Report card" in str(again)

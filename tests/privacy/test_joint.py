@@ -1,8 +1,9 @@
 """Selections and one measurement cost together what docs/proofs/joint.md says: the proof's inequality, by intervals."""
 
 import math
+from collections import Counter
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 import pytest
@@ -271,13 +272,14 @@ def steps_of(event):
 def worst_delta(plan, epsilon):
     """Return the exact delta of a plan if each selection has two outcomes of losses e/2 and -e/2 beside what is measured."""
     steps = steps_of(plan.event)
-    (e,) = {float(step.epsilon) for step in steps if isinstance(step, BoundedRange)}
-    selections = sum(isinstance(step, BoundedRange) for step in steps)
     mu = math.sqrt(sum(step.mu_squared for step in steps if isinstance(step, Gaussian)))
-    up = np.arange(selections + 1)
-    left = epsilon - (2 * up - selections) * e / 2
+    laws = []  # of the losses of all selections with one epsilon
+    for e, number in Counter(float(step.epsilon) for step in steps if isinstance(step, BoundedRange)).items():
+        up = np.arange(number + 1)
+        laws.append(((2 * up - number) * e / 2, binom.pmf(up, number, 1 / (1 + math.exp(-e / 2)))))
+    left = epsilon - reduce(np.add.outer, [loss for loss, _ in laws])
     after = ndtr(-left / mu + mu / 2) - np.exp(left + log_ndtr(-left / mu - mu / 2))
-    return float(binom.pmf(up, selections, 1 / (1 + math.exp(-e / 2))) @ after)
+    return float((reduce(np.multiply.outer, [law for _, law in laws]) * after).sum())
 
 
 def plan_of(epsilon, **given):
@@ -292,7 +294,7 @@ def test_what_a_plan_may_lose_is_within_its_claim_and_near_it(epsilon, given):
     total = cost(plan.event)
     assert total.within(Fraction(epsilon), MILLIONTH)
     delta = worst_delta(plan, float(Fraction(epsilon)))
-    assert 0.6e-6 < delta < MILLIONTH
+    assert 0.4e-6 < delta < MILLIONTH
     # Zero-concentrated DP allows less.
     assert total.rho > 1.08 * concentrated_rho(float(Fraction(epsilon)), float(MILLIONTH))
 

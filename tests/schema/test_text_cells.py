@@ -196,6 +196,7 @@ def test_parts_that_share_their_bytes_share_them_when_joined():
 def test_rows_and_arrays_are_taken_as_of_an_array():
     column = texts(["a", None, "c"])
     assert column[1:].tolist() == [None, "c"]
+    assert column[:0].tolist() == [] == column[0:0].tolist()
     assert column[np.array([True, False, True])].tolist() == list(column[[0, 2]]) == ["a", "c"]
     assert np.asarray(column).tolist() == ["a", None, "c"]
     assert len(column) == column.shape[0] == 3

@@ -124,6 +124,7 @@ def test_a_model_from_either_file_reads_the_other(drafts, folder, run, labels):
             "random_state=1",
             "--out",
             "t.hedgerow",
+            "--allow-inferred",
         ]
         assert run("train", data, *options).exit_code == 0
         predictions += [run("predict", "t.hedgerow", other, "--proba").stdout for other in ("t.csv", "t.parquet")]
@@ -265,3 +266,25 @@ def test_kept_cells_stay_what_they_are(parquet, train, run):
         ",",  # a year that Python lacks
         "0,",
     ]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.binary()], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"use_dictionary": False}, {"dictionary_pagesize_limit": 1, "data_page_size": 1}]
+)
+def test_categories_mean_the_same_however_a_file_keeps_their_text(tmp_path, monkeypatch, kind, options):
+    """Text of declared categories is read as a dictionary, in batches of a few rows over several row groups."""
+    cells = ["a", None, "b", " b", "1.0", "", "zz", "\u00e9", "a"] * 30 + [f"other {place}" for place in range(90)]
+    schema = hr.Schema({"k": hr.Categorical(["a", "b", 1, "\u00e9"])}, classes=["a", "zz"], target="y")
+    text = pa.array(cells).cast(kind)
+    pq.write_table(pa.table({"k": text, "y": text, "z": text}), tmp_path / "t.parquet", row_group_size=100, **options)
+    monkeypatch.setattr("hedgerow.reading.table_file.BATCH_ROWS", 7)
+    encoder, codes, labels = Encoder(schema, 4), [], []
+    with open_table(tmp_path / "t.parquet", schema.file_form) as table:
+        for batch in table.batches():
+            assert pa.types.is_dictionary(batch["k"].type) == (kind in (pa.string(), pa.large_string()))
+            assert not pa.types.is_dictionary(batch["z"].type)  # is no category
+            codes += encoder.transform({"k": batch["k"]}).ravel().tolist()
+            labels += encoder.labels(batch["y"]).tolist()
+    assert codes == encoder.transform({"k": cells}).ravel().tolist()
+    assert labels == encoder.labels(cells).tolist()

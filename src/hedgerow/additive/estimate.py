@@ -51,9 +51,9 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Released sums, (cells, codes, columns), and the deviations of their noise.
+    """Released sums of a term, (cells, codes, columns), and the standard deviations of their noise, in units of one record.
 
-    All are scaled: gradients by the loss's ``gradient_sd``, curvatures by its multiple, ``curvature``.
+    Gradients are divided by the loss's ``gradient_sd``, curvatures by its multiple, ``curvature``.
     """
 
     gradient: Floats
@@ -113,18 +113,18 @@ class Information:
         return self.precision.ndim == 3
 
     @property
-    def standard(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """The information as data ``root * s + error`` of curves: root, data, correlations of errors, and more of no step.
+    def standard(self) -> tuple[Floats, Floats, Floats | None, Floats]:
+        """The information as data ``root * s + error`` of curves, with errors of variance 1.
 
-        The first two are of shape (columns * cells, codes), correlations (columns * cells, codes, codes), or (1, codes, codes)
-        where they are 0. The last, (columns * cells,), is what ``kernels.posteriors`` takes as ``without``.
+        These are root and data, (columns * cells, codes); correlations of errors, (columns * cells, codes, codes), or None if
+        errors are independent; and what ``kernels.posteriors`` takes as ``without``, (columns * cells,).
         """
         codes = self.pull.shape[2]
         pull = self.pull.reshape(-1, codes)
         if self.independent:
             root = np.sqrt(self.precision).reshape(-1, codes)
             data = pull / np.maximum(root, TINY)
-            return root, data, np.eye(codes)[None], (data**2).sum(axis=1)
+            return root, data, None, (data**2).sum(axis=1)
         precision = self.precision.reshape(-1, codes, codes)
         size = np.maximum(np.sqrt(np.diagonal(precision, axis1=1, axis2=2)), TINY)
         covariance, log_determinant = inverted(precision / _outer(size) + RIDGE * np.eye(codes))
@@ -273,11 +273,13 @@ def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[F
 
 
 def _dependent(
-    root: Floats, scaled: Floats, errors: Floats, without: Floats, prior: Prior = LOG_ODDS
+    root: Floats, scaled: Floats, errors: Floats | None, without: Floats, prior: Prior = LOG_ODDS
 ) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s."""
-    # The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1 and these correlations.
+    # See ``Information.standard``
     priors = _priors(root.shape[1], prior)
+    if errors is None:
+        errors = np.eye(root.shape[1])[None]
     likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
 
     def work(curves: slice) -> None:
@@ -408,7 +410,7 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
 def _likelihood(
     gradient: Floats, curvature: Floats, noise: float, covariance: Floats | None, numeric: bool, prior: Prior
 ) -> tuple[Floats, Floats]:
-    """Return log likelihoods by column and posterior means (codes, columns), for gradients whose noise has this variance."""
+    """Return log likelihoods (columns,) and posterior means (codes, columns) of gradients with noise of variance ``noise``."""
     above, means = _of_cells(Information.of(gradient[None], curvature[None], noise, covariance), numeric, prior)
     return above + _log_normal(gradient, curvature + TINY, noise, covariance), means[0]
 

@@ -65,6 +65,8 @@ class RegressionRules(Rules):
     link: type[Link] = Link
     # The released standard deviation of the outcome over its mean, from which a link that is chosen is the log
     log_link_from: float = 0.9
+    # The signal-to-noise ratio from which it is the log without a delta: its curvatures have four times the noise of counts
+    pure_log_snr: float = 3000.0
     chooses_link: bool = False
 
 
@@ -145,8 +147,9 @@ class RegressionPlan(AdditivePlan):
         loss, grid = self._initial_queries.loss, self.encoder.schema.outcome_grid
         if not loss.chosen or self._start is not None or not LogLink.fits(grid):
             return loss
+        enough = self._budget.concentrated or self._snr(outcome.clear) >= self._rules.pure_log_snr
         wide = outcome.variation(-grid.low / grid.step) >= self._rules.log_link_from
-        return loss.with_log_link() if wide else loss
+        return loss.with_log_link() if enough and wide else loss
 
     def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Squared:
         loss = self._initial_queries.loss

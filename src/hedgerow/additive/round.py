@@ -229,7 +229,10 @@ class OneRound:
 
     @lazy
     def noise(self) -> Noise:
-        return (self.budget * (1 - SELECTION_SHARE)).noise_for(self.loss.l1, self.loss.l2_squared)
+        noise = (self.budget * (1 - SELECTION_SHARE)).noise_for(self.loss.l1, self.loss.l2_squared)
+        if isinstance(noise, RoundedNormal):
+            _ = noise.doubled(SCALE_BITS).sigma  # a budget that is too small for it is refused when a fit is planned
+        return noise
 
     @property
     def draws(self) -> int:

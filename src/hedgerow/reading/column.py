@@ -101,8 +101,11 @@ def _other_column(series: nw.Series[Any]) -> Column:
     def objects(start: int, stop: int) -> Cells:
         return _python_objects(series[start:stop])
 
+    plain: Any = series.to_native() if series.implementation.is_polars() else series
+
     def arrays(start: int, stop: int) -> Cells:
-        return series[start:stop].to_numpy()
+        cells: Array = plain[start:stop].to_numpy()
+        return cells
 
     if isinstance(dtype, nw.Int128 | nw.UInt128 | nw.List | nw.Array | nw.Struct | nw.Duration | nw.Time):
         return unread(count)

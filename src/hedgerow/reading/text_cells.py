@@ -29,14 +29,13 @@ class Places:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
         self.data, self.starts, self.stops = (_fixed(array) for array in (data, starts, stops))
         self.decode = decode
-        self._last: tuple[slice, Places] = slice(0), self
+        self._last: tuple[slice, Places] | None = None
 
     def __getitem__(self, rows: slice) -> Places:
-        known, found = self._last  # columns of one table are read in the same slices, one after another
-        if known != rows:
-            found = Places(self.data, self.starts[rows], self.stops[rows], self.decode)
-            self._last = rows, found
-        return found
+        last = self._last  # columns of one table are read in the same slices, one after another
+        if last is None or last[0] != rows:
+            self._last = last = rows, Places(self.data, self.starts[rows], self.stops[rows], self.decode)
+        return last[1]
 
     @classmethod
     def joined(cls, parts: Sequence[Places]) -> Places:

@@ -146,8 +146,9 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         The loss to minimize. With "poisson" the model is additive in the log of the expected outcome, so effects multiply and
         predictions are positive. It is for counts, prices and other outcomes whose range starts at 0 or above, and ends at twice
         its low end or above. Both losses predict a mean. "auto" is "poisson" if the range permits it and the released standard
-        deviation of the outcome is at least .9 of its released mean, and "squared" otherwise. With ``init`` it is the loss of
-        that model. The choice costs nothing; ``loss_`` is what was chosen.
+        deviation of the outcome is at least .9 of its released mean. It is "squared" otherwise, and without a delta also if the
+        noise is large for the number of records. With ``init`` it is the loss of that model. The choice costs nothing;
+        ``loss_`` is what was chosen.
     outcome_transform : {"log"} or None
         "log": the model learns the log of the outcome, and predictions are its exponential. The range of the outcome must be
         above 0. Predictions are then near the *median* of records with these features, which is below the mean if outcomes have

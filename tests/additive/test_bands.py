@@ -161,7 +161,8 @@ def test_bands_of_a_regressor_are_in_its_unit_and_go_through_files(tmp_path):
     """One round of a category with many records: the step is a mean residual, and its error that of the two sums."""
     table, y = additive(50_000)
     schema = hr.Schema({"d": hr.Categorical(list("wxyz"))}, outcome=hr.Numeric(0, 1000))
-    fit = hr.HedgerowRegressor(1.0, schema=schema, n_estimators=1, random_state=0).fit({"d": table["d"]}, 1000 * y)
+    model = hr.HedgerowRegressor(1.0, loss="squared", schema=schema, n_estimators=1, random_state=0)
+    fit = model.fit({"d": table["d"]}, 1000 * y)
     model, (term,) = fit.model_, fit.model_.terms
     measured = term.measured(model.loss.curvature)
     curve = curve_of(model, 0)

@@ -182,9 +182,9 @@ class AdditiveModel(Model):
         """Return shares by what the first term of each feature released: there predictions, and weights, differ least."""
         shares = super().code_shares()
         for term in reversed(self.terms):
-            mass = term.mass.sum(axis=0)
-            if term.sums is not None:
-                shares[term.feature] = mass / mass.sum()
+            for feature in np.unique(term.feature).tolist() if term.sums is not None else ():
+                mass = term.mass[term.feature == feature, : len(shares[feature])].sum(axis=0)
+                shares[feature] = mass / mass.sum()
         return shares
 
     def staged_sums(self, X: Any) -> Iterator[Integers]:

@@ -54,7 +54,9 @@ class ReleasedSchema(Schema):
 
     Parameters
     ----------
-    features, classes, outcome, missing, target, person, records_per_person, delimiter, encoding, classes_origin, classes_release
+    features, classes, outcome, missing, target, person, records_per_person, delimiter, encoding
+        As for ``Schema``.
+    classes_origin, classes_release, classes_reason
         As for ``Schema``.
 
     Examples

@@ -181,10 +181,12 @@ class AdditiveModel(Model):
     def code_shares(self) -> list[Floats]:
         """Return shares by what the first term of each feature released: there predictions, and weights, differ least."""
         shares = super().code_shares()
-        for term in reversed(self.terms):
-            mass = term.mass.sum(axis=0)
-            if term.sums is not None:
-                shares[term.feature] = mass / mass.sum()
+        released = [term for term in reversed(self.terms) if term.sums is not None]
+        # A term with one feature in all cells says it of all records, and one with several of its cells' records only.
+        for term in sorted(released, key=lambda term: (term.feature == term.feature[0]).all()):
+            for feature in np.unique(term.feature).tolist():
+                mass = term.mass[term.feature == feature].sum(axis=0)[: len(shares[feature])]
+                shares[feature] = mass / mass.sum()
         return shares
 
     def staged_sums(self, X: Any) -> Iterator[Integers]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from helpers import select_by_cell
 
 import hedgerow as hr
 from hedgerow.analysis import classification_card, evaluate
@@ -83,6 +86,29 @@ def test_bins_hold_shares_of_the_records_by_what_the_model_released(n_classes):
         assert len(k) >= 12
     records = sum(card.grid.curve(card.counts, 1))
     assert records.max() < 0.3 * records.sum()
+
+
+def test_shares_follow_whole_terms_before_cells_that_have_features_of_their_own(monkeypatch):
+    select_by_cell(monkeypatch)
+    model = fitted()
+    inner = model.model_
+    several = [term for term in inner.terms if len(set(term.feature.tolist())) > 1]
+    assert several
+    whole = {int(t.feature[0]): t for t in reversed(inner.terms) if len(set(t.feature.tolist())) == 1}
+    shares = inner.code_shares()
+    for feature, share in enumerate(shares):
+        assert len(share) == inner.encoder.n_codes[feature]
+        assert share.sum() == pytest.approx(1)
+        if feature in whole:
+            mass = whole[feature].mass.sum(axis=0)
+            np.testing.assert_allclose(share, mass / mass.sum())
+    X, _, y = sample(500, 1)
+    evaluate(model, X, y, epsilon=1, random_state=0)
+    term, *_ = several
+    apart = replace(inner, terms=(term,))  # no other term says anything of its features
+    for feature in set(term.feature.tolist()):
+        mass = term.mass[term.feature == feature].sum(axis=0)[: inner.encoder.n_codes[feature]]
+        np.testing.assert_allclose(apart.code_shares()[feature], mass / mass.sum())
 
 
 def test_the_interval_is_narrower_than_with_bins_of_equal_width_and_holds(monkeypatch):

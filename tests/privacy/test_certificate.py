@@ -348,6 +348,8 @@ def test_the_summary_says_all_that_it_rests_on_for_one_person():
     evaluated = " ".join(str(replace(one, starts=(), assumptions=("the model being public: why", "X: b"))).split())
     assert "rests on the model being public; X; random bits of the operating system; column 'number of" in evaluated
     assert "..." not in evaluated.partition("rests on")[2]
+    assert "more certificate.details(), or hedgerow inspect MODEL --details: every step" in text
+    assert "more certificate.details(): every step" in evaluated  # a model's file has the certificate of its fit only
     assert "promise epsilon = 1, delta = 0, for one person" in " ".join(one.details().split())
 
 

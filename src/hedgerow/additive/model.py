@@ -181,9 +181,11 @@ class AdditiveModel(Model):
     def code_shares(self) -> list[Floats]:
         """Return shares by what the first term of each feature released: there predictions, and weights, differ least."""
         shares = super().code_shares()
-        for term in reversed(self.terms):
-            for feature in np.unique(term.feature).tolist() if term.sums is not None else ():
-                mass = term.mass[term.feature == feature, : len(shares[feature])].sum(axis=0)
+        released = [term for term in reversed(self.terms) if term.sums is not None]
+        # A term with one feature in all cells says it of all records, and one with several of its cells' records only.
+        for term in sorted(released, key=lambda term: (term.feature == term.feature[0]).all()):
+            for feature in np.unique(term.feature).tolist():
+                mass = term.mass[term.feature == feature].sum(axis=0)[: len(shares[feature])]
                 shares[feature] = mass / mass.sum()
         return shares
 

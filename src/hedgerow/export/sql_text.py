@@ -288,8 +288,8 @@ def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, k
     leaves = int((form.test < 0).sum()) * form.votes.shape[1]
     if leaves > MOST_LEAVES:
         raise ConfigurationError(
-            f"the model has {leaves} votes of leaves, and a statement holds {MOST_LEAVES}; fit fewer or smaller trees, or use "
-            "to_onnx."
+            f"the model has {leaves} votes of leaves, and a statement holds {MOST_LEAVES}; fit fewer or smaller trees "
+            "(HedgerowClassifier and HedgerowRegressor: interaction_cst='pairwise'), or use to_onnx."
         )
     return Writer(DIALECTS[dialect], form, tuple(keep)).statement([table] if isinstance(table, str) else list(table))
 

@@ -427,8 +427,8 @@ def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[st
         yield "rests on", textwrap.wrap(rests_on, width, max_lines=2, placeholder="...", break_on_hyphens=False)
     if warnings:
         yield "WARNING", [warnings[0] + (f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else "")]
-    page = "certificate.details(), or hedgerow inspect MODEL --details: every step, its cost, and what the guarantee rests on"
-    yield "more", [page]
+    page = "certificate.details()" + (", or hedgerow inspect MODEL --details" if not certificate.assumptions else "")
+    yield "more", [f"{page}: every step, its cost, and what the guarantee rests on"]
 
 
 def shared_in_words(certificate: Certificate) -> str | None:

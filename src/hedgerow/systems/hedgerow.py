@@ -356,7 +356,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         """Return what each code of a feature means, and what it adds to ``decision_function``. Released values: no cost.
 
         The second array is of shape (codes, classes), or (codes,) for two classes: the log-odds of ``classes_[1]``. It omits what
-        the feature adds in cells of cuts, which is in ``interactions_``. See docs/log-odds.md for the relation to
+        the feature adds in cells of cuts, which is in ``interactions_``, and is 0 for a feature that only these use:
+        ``hr.FeatureDisplay`` draws all that it adds. See docs/log-odds.md for the relation to
         ``predict_proba``.
         """
         labels, curve = super().feature_curve(feature)

@@ -19,14 +19,7 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.given import certified, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import (
-    ClassOrder,
-    Model,
-    PrivateClassifier,
-    PrivateEstimator,
-    PrivateRegressor,
-    model_digest,
-)
+from hedgerow.estimator import ClassOrder, Model, PrivateClassifier, PrivateEstimator, PrivateRegressor, model_digest
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
@@ -249,11 +242,9 @@ class Counted(Labelled):
         return list(np.concatenate(tables, axis=1))
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
-        own = self._own_codes(block, truth)
-        return own if self.by is None else own + self.by.of(block[self.by.name])[:, None] * self.grid.n_codes
-
-    def _own_codes(self, block: dict[str, Any], truth: Any) -> Integers:
         if isinstance(self.grid, ResidualGrid):
-            return self.grid.codes(self.model.predictions(block), truth)
-        order = ClassOrder.of(self.schema)
-        return self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
+            codes = self.grid.codes(self.model.predictions(block), truth)
+        else:
+            order = ClassOrder.of(self.schema)
+            codes = self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
+        return codes if self.by is None else codes + self.by.of(block[self.by.name])[:, None] * self.grid.n_codes

@@ -420,14 +420,11 @@ class RegressionCard(Card):
         counts = self._table[self._core]
         parts = [(float(counts.sum()), self.deviation * math.sqrt(len(counts)))]
         if name == "r2":
-            far = self._outcomes(counts.sum(), np.where(self._core, self._table, 0.0))[self._core] ** 2
-            parts.append((float(counts @ far), self.deviation * math.sqrt(float((far**2).sum()))))
+            outcomes = np.array(self.grid.centers)[:, None] + (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
+            mean = float(counts @ outcomes[self._core]) / max(float(counts.sum()), 1.0)
+            squares = (outcomes[self._core] - mean) ** 2  # distances of outcomes from their mean
+            parts.append((float(counts @ squares), self.deviation * math.sqrt(float((squares**2).sum()))))
         return parts
-
-    def _outcomes(self, total: float, table: Floats) -> Floats:
-        """Return how far the outcome of each cell is from the mean of all, (predictions, bins)."""
-        outcomes = np.array(self.grid.centers)[:, None] + (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
-        return np.asarray(outcomes - float((table * outcomes).sum()) / max(float(total), 1.0))
 
     def _residual_parts(self, name: str) -> tuple[Floats, Floats, Floats]:
         """Return what a record of each bin of residuals adds to a mean: about, at least and at most."""

@@ -307,9 +307,8 @@ class DaskEngine:
             futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=timeout.left)
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
-        self._asked = made = list(
-            futures
-        )  # lets go of the last query's futures; their release goes out with these tasks
+        # It releases the last query's futures, together with these tasks
+        self._asked = made = list(futures)
         try:
             workers = {future: {group.worker} - {None} for future, group in zip(futures, groups, strict=True)}
             cells = task.size

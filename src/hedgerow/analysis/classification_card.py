@@ -1,4 +1,4 @@
-"""A classifier's report card: the public bins of its probabilities, and what noisy counts by bin and label say."""
+"""A classifier's report card: the public bins of its probabilities, and figures from noisy counts by bin and label."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class ResidualGrid:
 
 
 def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats, chance: float) -> float:
-    """Return what a weighted sum of independent noise passes with at most this chance, which is at most 1/2.
+    """Return what a weighted sum of independent noise exceeds with at most this probability, which is at most 1/2.
 
     ``weights`` and ``draws`` (kinds,) are the weight of each kind of draw, and how many there are. Rounded normal noise is below
     a normal of variance sigma^2 + 1/4 in every exponential moment. Geometric noise has the rate sqrt(2) / ``deviation``.
@@ -155,11 +155,11 @@ def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats
 
 RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts
 GROUPS = 10
-SHOWN = 2.0  # deviations of their noise by which counts from a residual on must stand out, to be counted as they are
+SHOWN = 2.0  # deviations of its noise: the core reaches to the last bin from which on the sum of counts exceeds this
 FALL = 50.0  # the slope of a tail is that over the last fall of its counts by this factor
 MOST_RATIO = 1e9  # of R2 / (1 - R2)
 HALVINGS = 60
-LEAST = 0.5  # records, below which an expected number is none
+LEAST = 0.5  # records: a smaller expected number counts as none
 
 
 class OutcomeCalibration(NamedTuple):
@@ -238,7 +238,7 @@ class RegressionCard(Card):
 
     @lazy
     def _core(self) -> Truth:
-        """Which cells show records, (predictions, bins): on each side up to the last residual from which on counts stand out."""
+        """The core, (predictions, bins): on each side the cells up to the last residual from which on counts stand out."""
         possible = self.grid.possible
         core = np.zeros_like(possible)
         for side, table, cells in self._sides:
@@ -257,7 +257,7 @@ class RegressionCard(Card):
 
     @property
     def _significant(self) -> Floats:
-        """The counts of cells that show records; beyond them, what a tail that goes on falling as fast as before would hold.
+        """The counts of the core, and beyond it the expected counts of a tail that continues its slope.
 
         Otherwise the noise of many empty cells far from zero would outweigh the records, whose squares are small.
         """

@@ -154,12 +154,7 @@ class Queryable:
             self._table.update_margins(votes)
 
     @without_sizes()
-    def assign(
-        self,
-        coin: Coin,
-        rule: RecordRule | None = None,
-        weights: WeightRule | None = None,
-    ) -> Nodes:
+    def assign(self, coin: Coin, rule: RecordRule | None = None, weights: WeightRule | None = None) -> Nodes:
         """Send each record to a root, or to none, by its own coin, and return the roots.
 
         The roots of one assignment share no record, so they count in parallel. The assignments read the same records, so

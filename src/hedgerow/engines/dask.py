@@ -232,13 +232,7 @@ class DaskEngine:
     """
 
     def __init__(
-        self,
-        client: Any,
-        table: str,
-        shares: WorkerShares,
-        partitions: int,
-        timeout: float,
-        progress: Progress,
+        self, client: Any, table: str, shares: WorkerShares, partitions: int, timeout: float, progress: Progress
     ) -> None:
         self._client, self._table, self._shares, self._partitions = client, table, shares, partitions
         self._timeout, self._progress = timeout, progress

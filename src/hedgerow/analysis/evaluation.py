@@ -171,19 +171,15 @@ def evaluate(
     with booked, without_sizes(), table_of(columns, labels, reading, keep) as table:
         curator = Queryable(table, cost(event), randomness)
         counts = curator.answer(Histogram(curator.assign(PerRecordCoin(1))), noise)[0, :, 0]  # all histograms in a row
-    shared: dict[str, Any] = {
-        "deviation": noise.deviation,
-        "certificate_": certificate,
-        "model_unit": model.certificate_.unit,
-        "grid": grid,
-    }
     kind: type[ReportCard | RegressionCard] = ReportCard
+    own: dict[str, Any] = {"grid": grid, "model_unit": model.certificate_.unit}
     if isinstance(grid, ScoreGrid):
-        shared |= {"classes": ClassOrder.of(schema).classes}
+        own |= {"classes": ClassOrder.of(schema).classes}
     else:
         kind, normal = RegressionCard, isinstance(noise, RoundedNormal)
-        shared |= {"step": schema.outcome_grid.step, "normal": normal, "model_digest": model_digest(model.model_)}
-    cards = [kind(counts=part, **shared) for part in reading.by_group(counts.astype(np.float64))]
+        own |= {"step": schema.outcome_grid.step, "normal": normal, "model_digest": model_digest(model.model_)}
+    of_groups = reading.by_group(counts.astype(np.float64))
+    cards = [kind(each, noise.deviation, certificate, **own) for each in of_groups]
     card: ReportCard | RegressionCard | GroupCards = cards[0]
     if reading.by is not None:
         card = GroupCards(reading.by.name, dict(zip([*reading.by.values, None], cards, strict=True)))

@@ -85,10 +85,14 @@ class ResidualGrid:
         if "predictions" not in values:
             return cls.old(low, high, bins)
         ends, centers, variances = (tuple(map(float, values[name])) for name in ("predictions", "centers", "variances"))
-        within = len(centers) == len(variances) == len(ends) - 1 > 0 and low <= ends[0] and ends[-1] <= high
-        if not within or any(not a <= c <= b or not a < b for (a, b), c in zip(pairwise(ends), centers, strict=True)):
-            raise ValueError("no bins of a report card")
-        if not all(0 <= variance <= (high - low) ** 2 for variance in variances):
+        sound = (
+            len(centers) == len(variances) == len(ends) - 1 > 0
+            and low <= ends[0]
+            and ends[-1] <= high
+            and all(a < b and a <= c <= b for (a, b), c in zip(pairwise(ends), centers, strict=True))
+            and all(0 <= variance <= (high - low) ** 2 for variance in variances)
+        )
+        if not sound:
             raise ValueError("no bins of a report card")
         return cls(low, high, bins, ends, centers, variances)
 
@@ -427,7 +431,7 @@ class RegressionCard(Card):
         return parts
 
     def _residual_parts(self, name: str) -> tuple[Floats, Floats, Floats]:
-        """Return what a record of each bin of residuals adds to a mean: about, at least and at most."""
+        """Return what a record of each bin of residuals adds to a mean: about, at least and at most; squares for the others."""
         upper = self.grid.distances
         lower = np.concatenate([[0.0], upper[:-1]])
         inner, outer = (np.concatenate([part[::-1], part]) for part in (lower, upper))
@@ -463,7 +467,7 @@ class RegressionCard(Card):
         table = np.where(self.grid.possible, counts.reshape(self.grid.shape), 0.0)
         if table.sum() <= 0:
             return Figure(0.0, *self._bounds(name)), np.zeros(len(counts))
-        parts = self._residual_parts("mse" if name == "r2" else name)
+        parts = self._residual_parts(name)
         figure, slopes = mean_figure(table.ravel(), *(np.tile(part, len(table)) for part in parts))
         if name == "r2":
             gain, change = mean_figure(table.ravel(), *(part.ravel() for part in self._gain_parts(table)))
@@ -496,7 +500,7 @@ class RegressionCard(Card):
             return max(float(self._table[tail] @ each) + float(quantile(level, 0.0)) * noise, 0.0) / total
 
         more = at_most(np.ones(1))
-        _, least, most = self._residual_parts("mse" if name == "r2" else name)
+        _, least, most = self._residual_parts(name)
         if name != "r2":
             low, high = (
                 end if sign * end > 0 else end / (1 + more) for end, sign in ((figure.low, -1), (figure.high, 1))

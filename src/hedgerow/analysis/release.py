@@ -54,7 +54,8 @@ class ReleasedSchema(Schema):
 
     Parameters
     ----------
-    features, classes, outcome, missing, target, person, records_per_person, delimiter, encoding, classes_origin, classes_release
+    features, classes, outcome, missing, target, person, records_per_person, delimiter, encoding, classes_origin, classes_release,
+    classes_reason
         As for ``Schema``.
 
     Examples

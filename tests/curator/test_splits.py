@@ -15,7 +15,7 @@ from hedgerow.curator.rounds import cut_scores
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
 from hedgerow.schema import Encoder
-from hedgerow.table import MemoryTable
+from hedgerow.table import CellBins, MemoryTable
 
 SCHEMA = hr.Schema(
     {
@@ -381,7 +381,7 @@ def test_a_round_takes_no_answers_from_before_a_change(change):
         {"halvings": 1},
         {"votes": add_one},
         {"splits": SPLITS},
-        {"feature": 0},
+        {"bins": CellBins(np.zeros(4), np.zeros((4, 3)))},
     ],
     ids=["no cuts", "two other cuts", "three cuts", "another rule", "a sample", "votes", "splits", "one feature"],
 )

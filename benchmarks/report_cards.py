@@ -1,4 +1,4 @@
-"""How wide, how far off and how often right report cards are, on public sets and on outcomes with a heavy tail.
+"""Width, error and coverage of the intervals of report cards, on public sets and on outcomes with a heavy tail.
 
     python benchmarks/report_cards.py [--sets adult bank ...] [--cards 20] [--size 5000]
     python benchmarks/report_cards.py --coverage 400

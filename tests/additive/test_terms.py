@@ -67,3 +67,13 @@ def test_importances_count_cuts_for_the_feature_that_is_cut():
     flat = model.__class__(model.encoder, model.loss, model.start, (term.__class__((), 0, 0 * term.votes[:1]),))
     assert not flat.importances().any()
     assert model_of().importances().sum() == pytest.approx(1)
+
+
+def test_code_shares_are_the_released_masses_of_each_feature():
+    model = model_of(depths=())
+    shares = model.code_shares()
+    assert [len(share) for share in shares] == model.encoder.n_codes.tolist()
+    for feature, share in enumerate(shares):
+        masses = [term.mass[term.feature == feature].sum(axis=0) for term in model.terms if feature in term.feature]
+        expected = masses[0][: len(share)] / masses[0].sum() if masses else np.full(len(share), 1 / len(share))
+        np.testing.assert_allclose(share, expected)

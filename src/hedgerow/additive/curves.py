@@ -193,8 +193,8 @@ def of_centred_classes(variance: Floats) -> Floats:
 MOST_CELLS = 1024  # codes of a curve with a band; its covariances take the square of that
 SURE = 3  # standard deviations of its noise, above which a curvature shows that there are records; noise: one in 700
 RULE = (
-    "a feature adds what its codes say more than the mean of their cell, and where it is cut what its side says more than the "
-    "mean of both sides; means weigh cells by what was released of them"
+    "a feature adds the votes of its codes less the mean of their cell, and where it is cut the mean of its side less the mean "
+    "of both sides; means weigh cells by what was released of them"
 )
 
 
@@ -203,9 +203,7 @@ class Curve:
     """The contribution of a feature by itself: its partial dependence, averaged term by term over the other features."""
 
     values: Floats  # (codes, columns), in log-odds (of two classes the second's) or the outcome's unit, less their mean
-    deviation: (
-        Floats | None
-    )  # (codes, columns), the standard deviation of what noise adds; None where that is not known
+    deviation: Floats | None  # (codes, columns), the standard deviation of the effect of the noise; None if unknown
     mass: Floats  # (codes,), the share of each code in the mean: of the released curvatures, or even where none was released
     seen: Truth  # (codes,), whether records stand out of the noise; everywhere where nothing is known
 

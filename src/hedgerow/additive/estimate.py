@@ -80,7 +80,7 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """What noisy sums say of steps s in cells: their log likelihood, less that of no step, is pull's - s'(precision)s / 2."""
+    """The log likelihood of steps s in cells minus that of no step, given noisy sums: ``pull' s - s' precision s / 2``."""
 
     precision: Floats  # (columns, cells, codes), or (columns, cells, codes, codes) if the noise of codes is dependent
     pull: Floats  # (columns, cells, codes)
@@ -150,7 +150,7 @@ def inverted(matrices: Floats) -> tuple[Floats, Floats]:
 
 
 def weights_of(curvature: Floats, variance: float, covariance: Floats | None) -> Floats:
-    """Return what gradients count in ``Information.pull``: (columns, cells, codes), or with a covariance (..., codes, codes)."""
+    """Return the weights of gradients in ``Information.pull``: (columns, cells, codes), with a covariance (..., codes, codes)."""
     curvature = np.moveaxis(curvature, 2, 0)
     if covariance is None:
         return np.asarray(curvature / (variance + curvature + TINY))
@@ -177,7 +177,7 @@ def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> 
     return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence, deepest)
 
 
-# Spreads of steps in a cell, and of levels, of which the likeliest pair is taken: in units of the prior's common spread.
+# Standard deviations of steps within a cell, and of the levels of cells, in units of ``Prior.common``; the likeliest pair is used
 CELL_SPREADS = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
 LEVEL_SPREADS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 LEAST_CURVATURE = 0.05  # of a code, as a share of the mean of all codes of all cells
@@ -186,8 +186,8 @@ LEAST_CURVATURE = 0.05  # of a code, as a share of the mean of all codes of all 
 def steps_by_cell(measured: Measured, used: Truth, prior: Prior = LOG_ODDS) -> Floats:
     """Return posterior means of steps, (cells, groups, columns), where each cell has groups of its own.
 
-    ``used`` (cells, groups) marks those that a cell has; other steps are 0. A step is a level of its cell plus a part of its own.
-    All cells share the likeliest prior of a grid.
+    ``used`` (cells, groups) marks those that a cell has; other steps are 0. A step is the sum of its cell's level and a deviation
+    of its own. All cells have the same prior, the likeliest of a grid.
     """
     at, gradient, curvature, noise = used[..., None], measured.gradient, measured.curvature, measured.noise
     known = curvature[used]
@@ -240,7 +240,7 @@ def _log_likelihood_of_shared_curve(information: Information, numeric: bool, pri
 
 
 def _of_cells(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
-    """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns)."""
+    """Return log likelihoods (columns,) minus that of no step, and posterior means (cells, codes, columns)."""
     # All cells of a column share a prior.
     columns, cells, codes = information.pull.shape
     likely, means = _of_curves(information, numeric, prior)
@@ -273,7 +273,7 @@ def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[F
 
 
 def _dependent(
-    root: Floats, scaled: Floats, errors: Floats | None, without: Floats, prior: Prior = LOG_ODDS
+    root: Floats, scaled: Floats, errors: Floats | None, without: Floats, prior: Prior
 ) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s."""
     # See ``Information.standard``
@@ -291,7 +291,7 @@ def _dependent(
     return likely, means
 
 
-def _independent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
+def _independent(root: Floats, scaled: Floats, prior: Prior) -> tuple[Floats, Floats]:
     """Return the same where steps share a common part only, in time linear in the codes."""
     spread = np.array(prior.spreads)[:, None, None]
     total = 1 + (spread * root) ** 2
@@ -304,7 +304,7 @@ def _independent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple
 
 
 @lru_cache(maxsize=64)
-def _priors(codes: int, prior: Prior = LOG_ODDS) -> Floats:
+def _priors(codes: int, prior: Prior) -> Floats:
     """Return the prior covariances of a numeric feature's steps, (priors, codes, codes); the last code is of missing values."""
     # With d the distance of bins over the reach, correlations are exp(-d) where a curve may jump, and (1 + sqrt(3) d)
     # exp(-sqrt(3) d) where it is smooth: Matern's kernels of one and three halves.

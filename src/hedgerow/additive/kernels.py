@@ -206,10 +206,10 @@ def add_terms(codes, feature, cells, starts, by, at, shift, offsets, votes, marg
     The place is the code of the cell's feature, feature[cells[t] + cell]. The cell index is built bit by bit. Step s shifts it by
     shift[s], 0 or 1, compares the code of by[s] with the threshold at[s], and flips the last bit if the code is above. Records go
     tile by tile, term by term: all loops over a tile are without branches, and the votes of a term stay in the first cache.
-    IN codes (features, records), feature (all cells,), cells (terms + 1,): where those of a term begin, of which there is one if
-    all have the same feature; starts (terms + 1,) of steps, by shift (steps,), at (steps,) of the type of codes, offsets (terms,
-    2):
-    where its votes begin, and how many codes it has; votes (columns, all cells and codes).
+    IN codes (features, records), feature (entries,): an entry for each cell, or one for a term whose cells have the same feature;
+    cells (terms + 1,): where the entries of a term begin; starts (terms + 1,): where its steps begin; by shift (steps,),
+    at (steps,) of the type of codes; offsets (terms, 2): where its votes begin, and how many codes it has; votes (columns, all
+    cells and codes).
     INOUT margins (columns, records), of the type of votes.
     """
     place = np.empty(TILE, dtype=votes.dtype)

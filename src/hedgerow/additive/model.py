@@ -255,7 +255,8 @@ class AdditiveModel(Model):
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
             if self.loss.chosen:
                 loss[LOG_LINK] = np.array([isinstance(self.loss.link, LogLink)], dtype=np.int64)
-        about = [(int(term.feature[0]), len(term.cuts), _kind_of_sums(term), term.noise) for term in self.terms]
+        kinds = [0 if t.sums is None else AS_THEY_ARE if t.basis is None else IN_BASIS for t in self.terms]
+        about = [(int(t.feature[0]), len(t.cuts), kind, t.noise) for t, kind in zip(self.terms, kinds, strict=True)]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes[term.used] for term in self.terms]
         sums = [term.sums[term.used] for term in self.terms if term.sums is not None]
@@ -274,17 +275,8 @@ class AdditiveModel(Model):
         }
 
 
-AS_THEY_ARE, IN_BASIS = (
-    1,
-    2,
-)  # how a file says that a term keeps sums, and in which basis they were measured; 0: no sums
-
-
-def _kind_of_sums(term: Term) -> int:
-    if term.sums is None:
-        return 0
-    return AS_THEY_ARE if term.basis is None else IN_BASIS
-
+# In a file: a term keeps sums that were measured by code, or in another basis; 0: no sums
+AS_THEY_ARE, IN_BASIS = 1, 2
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

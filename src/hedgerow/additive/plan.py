@@ -216,7 +216,7 @@ class AdditivePlan:
         self.encoder = fine_encoder(schema) if fine is None else fine
         limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
-        # Whether rounds may let each cell select a feature: not where features that interact or signs are constrained.
+        # Cells may select features of their own unless interactions or signs are constrained.
         self._by_cell = most_cuts is None and not any(signs)
         # Cache: the budget search ends with the budget that is used.
         self._known: dict[Budget, tuple[InitialQueries, Rounds]] = {}
@@ -369,7 +369,7 @@ class AdditivePlan:
 
 
 class RoundSchedule:
-    """How a fit goes on: the units and the cuts of its next round, by what the last rounds found."""
+    """The units and the cuts of a fit's next round, which follow from what earlier rounds released."""
 
     def __init__(self, plan: AdditivePlan, snr: float, units: int, spread: float = 1.0) -> None:
         """``spread`` is the variance of the class, as a share of the largest that it could be."""
@@ -387,15 +387,14 @@ class RoundSchedule:
         self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
         self._smallest = max(self.size // 4, 1 if self._fixed else round(units / most))
-        may_cut = snr >= rules.min_snr_for_cuts
         self._new_in_a_row, self._features = 0, set[int]()
-        self._may_cut = may_cut
+        self._may_cut = snr >= rules.min_snr_for_cuts
         self._cutting = False
         self._depths: list[int] = []
         self._rounds = 0
 
     def next_units(self) -> int:
-        """Return what the next round spends, 0 where nothing is left."""
+        """Return the units of the next round, 0 if all are spent."""
         size = self.size if self._fixed or self._left >= 2 * self.size else self._left
         size = min(size, self._left)
         self._left -= size

@@ -1,4 +1,4 @@
-"""HedgerowRegressor's plan: a histogram of the outcome, rounds whose clip is released, and the mean of what is left."""
+"""HedgerowRegressor's plan: a histogram of the outcome, rounds whose clip is released, and the mean residual after them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.schema.types import OutcomeGrid
 
-LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the initial queries falls no more
+LEAST_NOISE = 0.05  # standard deviation of a count; the share of the initial queries is the same for all smaller ones
 OUTCOME = "an outcome that can be read"
 
 
@@ -51,7 +51,7 @@ class RegressionRules(Rules):
     rare_cuts: bool = False
     cell_cuts_below: float = 12.5
     cell_rounds_by_snr: tuple[float, float] = (120.0, 0.0)
-    # The noise of the final mean, in clips: the final mean gets a larger share, up to everything, if it would be above this.
+    # The most noise of the final mean, in clips. The final mean gets as large a share as this needs, up to everything.
     mean_noise: float = 0.08
     full_step_snr: float = 300.0
     # What a record adds to the count of its cell, in thousandths of the largest residual, with normal and with other noise.
@@ -63,9 +63,9 @@ class RegressionRules(Rules):
     clip_skew: float = 0.2
     loss: type[Squared] = Squared  # or Poisson, with LogLink
     link: type[Link] = Link
-    # The released standard deviation of the outcome over its mean, from which a link that is chosen is the log
+    # loss="auto" takes the log link if the outcome's released standard deviation over its released mean is at least this,
     log_link_from: float = 0.9
-    # The signal-to-noise ratio from which it is the log without a delta: its curvatures have four times the noise of counts
+    # and without a delta if the signal-to-noise ratio is at least this: curvatures have four times the noise of counts.
     pure_log_snr: float = 3000.0
     chooses_link: bool = False
 
@@ -101,7 +101,7 @@ class OutcomeQueries(InitialQueries):
         self.event = Sequence((*parts, *(watched,) * self.renewals))
         self.left = budget * (survey.left - share - start_share - self.renewals * rules.residual_share)
 
-    def left_by(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
+    def residuals_of_start(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
         """Set the margins to ``votes``, the start model's."""
         # Return the released residual histogram, or None if noise dominates.
         released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
@@ -175,7 +175,7 @@ class RegressionPlan(AdditivePlan):
         # The margin that every record begins with beyond the start's, and how absolute residuals spread then
         start, spread = loss.link.margin(outcome.mean), outcome.around(outcome.mean)
         if self._votes is not None:
-            start, left = 0, initial.left_by(curator, self._votes, outcome)
+            start, left = 0, initial.residuals_of_start(curator, self._votes, outcome)
             if left is not None:
                 steps = loss.link.grid.steps
                 start, spread = replace(loss, clip=steps).shift(left.mean / steps, 1.0), left.around(left.mean)
@@ -191,7 +191,7 @@ class RegressionPlan(AdditivePlan):
             return replace(self._stage.one(size, cuts, kind), loss=clips.renewed(curator, fit))
 
         self._boost(curator, fit, snr, schedule, clipped_round)
-        # The final query measures the mean residual with the remaining units, under a wide clip: noise plus bias are least.
+        # The final query measures the mean residual with the remaining units, under the clip with the least noise plus bias.
         noise = self._stage.one(self._stage.units - units, 0).noise
         wide = initial.residuals(curator, fit, clips.spread, loss.link).wide_clip(noise.deviation / UNIT)
         last = replace(clips.loss, clip=wide)
@@ -211,7 +211,7 @@ class ResidualClip:
         self.loss = spread.with_best_clip(noise, rules.clip_cells, rules.clip_skew, loss)
 
     def renewed(self, curator: Queryable, fit: Fit) -> Squared:
-        """Return the loss of the next round; ask for the residuals if it is time."""
+        """Return the loss of the next round, after a new histogram of residuals if one is due."""
         if self._left and self._rounds >= self._next:
             self.spread, before = self._queries.residuals(curator, fit, self.spread, self.loss.link), self.loss
             self.loss = self.spread.with_best_clip(self._noise, self._rules.clip_cells, self._rules.clip_skew, before)

@@ -41,9 +41,9 @@ MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with miss
 LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 GROUP_SIZES = (2, 4, 8, 16, 32)  # of a number's codes in each cell of a ``CellRound``
-GROUP_PENALTY = 0.7  # of what noise alone adds to the score of a feature in groups
+GROUP_PENALTY = 0.7  # as a share of what noise alone adds to the score of a feature in groups
 LEAST_MASS = 1e-3  # of a code in groups of about the same mass, as a share of its feature's mean
-ALONE = Candidate(0)  # in a round that holds the codes of one feature in each cell
+ALONE = Candidate(0)  # the only candidate of a round that measures one feature in each cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,11 +356,12 @@ class CellRound(OneRound):
 
     @lazy
     def selection(self) -> Selection:
-        """Return that of a cut: all of them get as much as the choice of what a cell measures."""
+        """The selection of one cut. All cuts together have the budget of ``choice``."""
         return self.selecting(SELECTION_SHARE / 2 / max(self.cuts, 1))
 
     @lazy
     def choice(self) -> Selection:
+        """The selection of a feature and its groups in each cell."""
         return self.selecting(SELECTION_SHARE / 2)
 
     @property
@@ -393,7 +394,7 @@ class CellRound(OneRound):
         size, feature = answers.select_by_cell(self.choice, group, penalty, may)
         n_codes, cells = fit.encoder.n_codes[feature], np.arange(len(feature))
         used = np.arange(n_codes.max()) < n_codes[:, None]
-        # For each cell the groups of its feature's codes, and which of them records can have there, (cells, codes)
+        # For each cell the groups of its feature's codes, and which codes records can have there, (cells, codes)
         at = np.minimum(fit.offsets[feature][:, None] + np.arange(n_codes.max()), len(fit.mass) - 1)
         own, held = np.where(used, group[size[:, None], cells[:, None], at], 0), used & possible[cells[:, None], at]
         last = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=CellBins(feature, own))
@@ -401,7 +402,7 @@ class CellRound(OneRound):
         known = np.arange(sums.shape[1]) < n_groups[size, cells, feature][:, None]
         sums = sums * known[..., None]
         steps = steps_by_cell(self.measured(fit, sums), known, self.loss.prior)
-        # Each code gets its group's step, and those that records can have there an even part of its sums.
+        # Each code gets its group's step; the group's sums are divided evenly among the codes that records can have there.
         members = np.zeros(sums.shape[:2], dtype=np.int64)
         np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
         sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
@@ -412,8 +413,9 @@ def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]
     """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
 
     These are of shape (sizes, cells, codes), (sizes, cells, features) and (cells, codes). The second is 0 where a size gives the
-    groups of the one before. Codes that are left out have no group of their own. A number has at most ``GROUP_SIZES`` groups of
-    about the same mass, and one for missing values where these stand out of the noise; of a category each value is one.
+    same groups as the size before it. Codes that the cuts exclude are in the group of the code before them. A number has at most
+    ``GROUP_SIZES`` groups of about the same mass, and one for missing values if their mass is significant. Each value of a
+    category is a group.
     """
     cells = np.arange(1 << len(cuts))
     possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)

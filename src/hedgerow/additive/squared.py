@@ -1,4 +1,4 @@
-"""The losses of regression: clipped residuals in units of the clip, and what is asked to set the clip.
+"""The losses of regression: clipped residuals in units of the clip, and the histograms that set the clip.
 
 Outcomes are whole steps of one public grid, from 0 at the low end of the outcome's range, and a link says what margins say of
 them (docs/proofs/regression.md).
@@ -147,10 +147,10 @@ class LogLink(Link):
         return round(VOTE_STEPS * math.log(outcome / self._most))
 
 
-LONGEST_STEP = 2.0  # in deviations of a residual: it limits what noise can do in a cell of few records
-RESIDUALS = Prior(
-    (0.03, 0.06, 0.12, 0.25, 0.5, 1.0), 0.25
-)  # in deviations of a residual: a term explains a few per cent of it
+# In standard deviations of a residual: the longest step limits what noise can do in a cell of few records; a term explains a few
+# per cent of the variance
+LONGEST_STEP = 2.0
+RESIDUALS = Prior((0.03, 0.06, 0.12, 0.25, 0.5, 1.0), 0.25)
 LARGEST_VOTE = 1 << 20  # of a round, in steps of the grid: 1000 rounds of it fit 32 bits
 LONGEST_LOG = VOTE_STEPS  # votes of a step of a log link: a factor of e
 REACH = 4  # times the mean, up to which expected counts are told apart in the curvature; more would raise its noise
@@ -161,15 +161,13 @@ EVEN = 32  # bins of one width of an outcome's range; narrower ones near zero co
 NARROWEST = 4  # the power of two of the first bin's end, in steps of the grid
 CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
 MIN_MERGED_BINS = 4  # bins that are left when bins are merged
-BELOW = 0.1  # records in bins that do not stand out, as a share of the others: with more, bins are merged
+BELOW = 0.1  # records in bins that are not significant, as a share of the others: with more, bins are merged
 LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the laws, in bins
 EVIDENCE = 2.0  # log of the likelihood ratio to no records, below which no record is taken for significant
-MIN_CLIP = (
-    0.7  # of the root mean square; a narrower clip gains little where the histogram is right, and ruins a fit where not
-)
-FREE_ERROR = (
-    0.03  # deviations of a residual: so much noise in the mean lowers R2 by a thousandth, so the clip may be as wide
-)
+# Of the root mean square: a narrower clip gains little if the histogram is right, and ruins a fit if it is wrong
+MIN_CLIP = 0.7
+# Noise in the mean, in standard deviations of a residual: it lowers R2 by a thousandth, so a clip that adds no more is free
+FREE_ERROR = 0.03
 
 
 PLAIN = Link(OutcomeGrid(0.0, 1.0, STEPS))

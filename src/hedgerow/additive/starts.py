@@ -6,7 +6,7 @@ a round stays as it is (docs/proofs/hedgerow.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -149,7 +149,7 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
     return whole((given.origin - link.origin) * link.vote_steps + model.start * scale), scale
 
 
-def moved_term(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Term:
+def moved_term(term: Term, codes: Sequence[Integers], place_of: Mapping[int, int] | Sequence[int]) -> Term:
     """Return a term on other codes and numbers of features; ``codes[j][new]`` is the old code."""
     # Cuts with all new codes on one side are dropped, with the cells of the other side.
     cuts: list[Cut] = []
@@ -160,34 +160,20 @@ def moved_term(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) 
             cells = cells[(cells >> digit & 1) == side[0]]
         else:
             cuts.insert(0, Cut(place_of[cut.by], side))
-    feature, (at, n_codes) = (
-        np.array([place_of[j] for j in term.feature[cells].tolist()]),
-        old_codes(term, codes, cells),
-    )
-    votes, sums = term.votes[cells[:, None], at], None if term.sums is None else term.sums[cells[:, None], at]
-    known = None if term.n_codes is None else n_codes
-    moved = replace(term, cuts=tuple(cuts), feature=feature, votes=votes, sums=sums, noise=0, n_codes=known, basis=None)
-    return cleared(moved)
-
-
-def old_codes(term: Term, codes: Sequence[Integers], cells: Integers) -> tuple[Integers, Integers]:
-    """Return the old code of each new one in some cells, (cells, codes), and how many new codes each cell's feature has."""
     features = term.feature[cells].tolist()
     n_codes = np.array([len(codes[j]) for j in features])
-    at = np.zeros((len(cells), int(n_codes.max())), dtype=np.int64)
+    used = np.arange(n_codes.max()) < n_codes[:, None]
+    at = np.zeros(used.shape, dtype=np.int64)
     for row, j in zip(at, features, strict=True):
         row[: len(codes[j])] = codes[j]
-    return at, n_codes
-
-
-def cleared(term: Term) -> Term:
-    """Return a term with zeros beyond the codes of each cell's feature."""
-    used = term.used[..., None]
-    return replace(term, votes=term.votes * used, sums=None if term.sums is None else term.sums * used)
+    place, known = (cells[:, None], at), used[..., None]
+    votes, sums = term.votes[place] * known, None if term.sums is None else term.sums[place] * known
+    feature, counts = np.array([place_of[j] for j in features]), None if term.n_codes is None else n_codes
+    return replace(term, cuts=tuple(cuts), feature=feature, votes=votes, sums=sums, noise=0, n_codes=counts, basis=None)
 
 
 def whole(votes: npt.NDArray[np.floating[Any]]) -> Integers:
-    """Return votes as whole numbers; those that are too many for a margin stay so, however many they are."""
+    """Return votes as whole numbers. Votes too large for a margin stay too large, without an overflow."""
     return np.asarray(np.rint(np.clip(votes, -2 * MOST_VOTES, 2 * MOST_VOTES)).astype(np.int64))
 
 
@@ -202,8 +188,8 @@ def codes_in(coarse: Encoder, fine: Encoder) -> list[Integers]:
 
 def together(start: AdditiveModel, own: AdditiveModel) -> AdditiveModel:
     """Return the sum of a start and of what a fit learned beyond it, in the cut points of both."""
-    # Terms keep their released sums as weights of averages alone, divided evenly among the codes that a bin falls apart into; how
-    # much noise they hold says ``own``.
+    # Terms keep their released sums only as weights of averages; the sums of a bin are divided evenly among its finer bins. The
+    # noise of sums is known from ``own``.
     fine, cuts = own.encoder, {}
     for name, old, new in zip(fine.schema.names, start.encoder.edges, own.encoder.edges, strict=True):
         if len(old):
@@ -213,16 +199,10 @@ def together(start: AdditiveModel, own: AdditiveModel) -> AdditiveModel:
     for model in (start, own):
         codes = codes_in(model.encoder, encoder)
         for term in model.terms:
-            of_cuts = tuple(Cut(cut.by, cut.side[codes[cut.by]]) for cut in term.cuts)
-            every = np.arange(len(term.votes))
-            (at, n_codes), sums = old_codes(term, codes, every), None
             if term.sums is not None:
                 shares = np.ones(term.votes.shape[:2], dtype=np.int64)
                 for row, j in zip(shares, term.feature.tolist(), strict=True):
                     row[: int(codes[j].max()) + 1] = np.bincount(codes[j])
-                sums = (term.sums // shares[..., None])[every[:, None], at]
-            known = None if term.n_codes is None else n_codes
-            votes = term.votes[every[:, None], at]
-            finer = replace(term, cuts=of_cuts, votes=votes, sums=sums, noise=0, n_codes=known, basis=None)
-            terms.append(cleared(finer))
+                term = replace(term, sums=term.sums // shares[..., None])
+            terms.append(moved_term(term, codes, range(len(codes))))
     return replace(own, encoder=encoder, start=start.start + own.start, terms=tuple(terms), parts=(start, own))

@@ -34,7 +34,7 @@ def quantile(level: float, kurtosis: Any) -> Any:
 
 
 def geometric_sum_bounds(rate: float, weights: Floats, draws: Any, chance: float) -> Any:
-    """Return what weighted sums of independent two-sided geometric draws pass with at most this chance.
+    """Return what weighted sums of independent two-sided geometric draws exceed with at most this probability.
 
     ``weights`` (kinds,) is the weight of each kind of draw, not all 0, and ``draws`` (..., kinds) their numbers. It is the
     exponential (Chernoff) bound: the chance that a sum S reaches s is at most ``E[exp(t S)] exp(-t s)`` for every t below the
@@ -47,7 +47,7 @@ def geometric_sum_bounds(rate: float, weights: Floats, draws: Any, chance: float
 
 
 class Figure(NamedTuple):
-    """A figure, and between which values it may lie by what bins leave open."""
+    """A figure, and the ends between which it lies wherever records are within their bins."""
 
     value: float
     low: float
@@ -136,7 +136,7 @@ class Card:
         return all(total > CLEAR * noise for total, noise in self._denominators(name))
 
     def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
-        """Return an interval that covers a figure with a probability of about ``level``, what bins leave open included.
+        """Return an interval that covers a figure with a probability of about ``level``, with the uncertainty from bins.
 
         Parameters
         ----------

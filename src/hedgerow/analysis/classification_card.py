@@ -1,4 +1,4 @@
-"""A classifier's report card: the public bins of its probabilities, and what noisy counts by bin and label say."""
+"""A classifier's report card: the public bins of its probabilities, and figures from noisy counts by bin and label."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ScoreGrid:
 
     def ends(self, k: int) -> tuple[Floats, Floats]:
         """Return the lower and the upper ends of the bins of class k's probability."""
-        cuts = self.cuts[self._curve(k)]
+        cuts = self.cuts[0 if self.n_classes == 2 else k]
         lower, upper = np.array([0.0, *cuts]), np.array([*cuts, 1.0])
         return (1 - upper[::-1], 1 - lower[::-1]) if self.n_classes == 2 and k == 0 else (lower, upper)
 
@@ -113,9 +113,6 @@ class ScoreGrid:
             return np.asarray(labels * bins[0] + sided)[:, None]
         own = (labels[:, None] == np.arange(self.n_classes)) * bins + places
         return np.column_stack([labels * self.n_classes + predicted, own])
-
-    def _curve(self, k: int) -> int:
-        return 0 if self.n_classes == 2 else k
 
     def cells_of(self, k: int) -> slice:
         """Return where the counts by bin of class k's probability are: those of other labels, then those with the label."""

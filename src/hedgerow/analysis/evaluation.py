@@ -19,14 +19,7 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.given import certified, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import (
-    ClassOrder,
-    Model,
-    PrivateClassifier,
-    PrivateEstimator,
-    PrivateRegressor,
-    model_digest,
-)
+from hedgerow.estimator import ClassOrder, Model, PrivateClassifier, PrivateEstimator, PrivateRegressor, model_digest
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
@@ -178,19 +171,15 @@ def evaluate(
     with booked, without_sizes(), table_of(columns, labels, reading, keep) as table:
         curator = Queryable(table, cost(event), randomness)
         counts = curator.answer(Histogram(curator.assign(PerRecordCoin(1))), noise)[0, :, 0]  # all histograms in a row
-    shared: dict[str, Any] = {
-        "deviation": noise.deviation,
-        "certificate_": certificate,
-        "model_unit": model.certificate_.unit,
-        "grid": grid,
-    }
     kind: type[ReportCard | RegressionCard] = ReportCard
+    own: dict[str, Any] = {"grid": grid, "model_unit": model.certificate_.unit}
     if isinstance(grid, ScoreGrid):
-        shared |= {"classes": ClassOrder.of(schema).classes}
+        own |= {"classes": ClassOrder.of(schema).classes}
     else:
         kind, normal = RegressionCard, isinstance(noise, RoundedNormal)
-        shared |= {"step": schema.outcome_grid.step, "normal": normal, "model_digest": model_digest(model.model_)}
-    cards = [kind(counts=part, **shared) for part in reading.by_group(counts.astype(np.float64))]
+        own |= {"step": schema.outcome_grid.step, "normal": normal, "model_digest": model_digest(model.model_)}
+    of_groups = reading.by_group(counts.astype(np.float64))
+    cards = [kind(each, noise.deviation, certificate, **own) for each in of_groups]
     card: ReportCard | RegressionCard | GroupCards = cards[0]
     if reading.by is not None:
         card = GroupCards(reading.by.name, dict(zip([*reading.by.values, None], cards, strict=True)))
@@ -249,11 +238,9 @@ class Counted(Labelled):
         return list(np.concatenate(tables, axis=1))
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
-        own = self._own_codes(block, truth)
-        return own if self.by is None else own + self.by.of(block[self.by.name])[:, None] * self.grid.n_codes
-
-    def _own_codes(self, block: dict[str, Any], truth: Any) -> Integers:
         if isinstance(self.grid, ResidualGrid):
-            return self.grid.codes(self.model.predictions(block), truth)
-        order = ClassOrder.of(self.schema)
-        return self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
+            codes = self.grid.codes(self.model.predictions(block), truth)
+        else:
+            order = ClassOrder.of(self.schema)
+            codes = self.grid.codes(order.columns(self.model.probabilities(block)), order.codes(truth))
+        return codes if self.by is None else codes + self.by.of(block[self.by.name])[:, None] * self.grid.n_codes

@@ -1,4 +1,4 @@
-"""Report cards of the groups of one feature's categories, which one query of disjoint records makes together."""
+"""Report cards of groups of records by the categories of one feature, from one query: groups are disjoint."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class GroupCards(Mapping[Value | None, Any]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which groups are too small for their noise, and what the released counts of others say against the labels."""
+        """A warning that names the groups that are too small for the noise, and the warnings of all other cards."""
         small = [self.name(group) for group, card in self.cards.items() if card.too_few and group is not None]
         texts = [
             f"{self.name(group)}: {text}"

@@ -1,4 +1,4 @@
-"""Records made up from what a model released, and bins at the quantiles of what the model says of them.
+"""Records made up from what a model released, and cut points at quantiles of the model's predictions for them.
 
 They are computed from the released model and its schema alone, so they are public and cost nothing.
 """

@@ -85,10 +85,14 @@ class ResidualGrid:
         if "predictions" not in values:
             return cls.old(low, high, bins)
         ends, centers, variances = (tuple(map(float, values[name])) for name in ("predictions", "centers", "variances"))
-        within = len(centers) == len(variances) == len(ends) - 1 > 0 and low <= ends[0] and ends[-1] <= high
-        if not within or any(not a <= c <= b or not a < b for (a, b), c in zip(pairwise(ends), centers, strict=True)):
-            raise ValueError("no bins of a report card")
-        if not all(0 <= variance <= (high - low) ** 2 for variance in variances):
+        sound = (
+            len(centers) == len(variances) == len(ends) - 1 > 0
+            and low <= ends[0]
+            and ends[-1] <= high
+            and all(a < b and a <= c <= b for (a, b), c in zip(pairwise(ends), centers, strict=True))
+            and all(0 <= variance <= (high - low) ** 2 for variance in variances)
+        )
+        if not sound:
             raise ValueError("no bins of a report card")
         return cls(low, high, bins, ends, centers, variances)
 
@@ -139,7 +143,7 @@ class ResidualGrid:
 
 
 def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats, chance: float) -> float:
-    """Return what a weighted sum of independent noise passes with at most this chance, which is at most 1/2.
+    """Return what a weighted sum of independent noise exceeds with at most this probability, which is at most 1/2.
 
     ``weights`` and ``draws`` (kinds,) are the weight of each kind of draw, and how many there are. Rounded normal noise is below
     a normal of variance sigma^2 + 1/4 in every exponential moment. Geometric noise has the rate sqrt(2) / ``deviation``.
@@ -155,11 +159,11 @@ def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats
 
 RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts
 GROUPS = 10
-SHOWN = 2.0  # deviations of their noise by which counts from a residual on must stand out, to be counted as they are
+SHOWN = 2.0  # deviations of its noise: the core reaches to the last bin from which on the sum of counts exceeds this
 FALL = 50.0  # the slope of a tail is that over the last fall of its counts by this factor
 MOST_RATIO = 1e9  # of R2 / (1 - R2)
 HALVINGS = 60
-LEAST = 0.5  # records, below which an expected number is none
+LEAST = 0.5  # records: a smaller expected number counts as none
 
 
 class OutcomeCalibration(NamedTuple):
@@ -238,7 +242,7 @@ class RegressionCard(Card):
 
     @lazy
     def _core(self) -> Truth:
-        """Which cells show records, (predictions, bins): on each side up to the last residual from which on counts stand out."""
+        """The core, (predictions, bins): on each side the cells up to the last residual from which on counts stand out."""
         possible = self.grid.possible
         core = np.zeros_like(possible)
         for side, table, cells in self._sides:
@@ -257,7 +261,7 @@ class RegressionCard(Card):
 
     @property
     def _significant(self) -> Floats:
-        """The counts of cells that show records; beyond them, what a tail that goes on falling as fast as before would hold.
+        """The counts of the core, and beyond it the expected counts of a tail that continues its slope.
 
         Otherwise the noise of many empty cells far from zero would outweigh the records, whose squares are small.
         """
@@ -420,17 +424,14 @@ class RegressionCard(Card):
         counts = self._table[self._core]
         parts = [(float(counts.sum()), self.deviation * math.sqrt(len(counts)))]
         if name == "r2":
-            far = self._outcomes(counts.sum(), np.where(self._core, self._table, 0.0))[self._core] ** 2
-            parts.append((float(counts @ far), self.deviation * math.sqrt(float((far**2).sum()))))
+            outcomes = np.array(self.grid.centers)[:, None] + (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
+            mean = float(counts @ outcomes[self._core]) / max(float(counts.sum()), 1.0)
+            squares = (outcomes[self._core] - mean) ** 2  # distances of outcomes from their mean
+            parts.append((float(counts @ squares), self.deviation * math.sqrt(float((squares**2).sum()))))
         return parts
 
-    def _outcomes(self, total: float, table: Floats) -> Floats:
-        """Return how far the outcome of each cell is from the mean of all, (predictions, bins)."""
-        outcomes = np.array(self.grid.centers)[:, None] + (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
-        return np.asarray(outcomes - float((table * outcomes).sum()) / max(float(total), 1.0))
-
     def _residual_parts(self, name: str) -> tuple[Floats, Floats, Floats]:
-        """Return what a record of each bin of residuals adds to a mean: about, at least and at most."""
+        """Return what a record of each bin of residuals adds to a mean: about, at least and at most; squares for the others."""
         upper = self.grid.distances
         lower = np.concatenate([[0.0], upper[:-1]])
         inner, outer = (np.concatenate([part[::-1], part]) for part in (lower, upper))
@@ -466,7 +467,7 @@ class RegressionCard(Card):
         table = np.where(self.grid.possible, counts.reshape(self.grid.shape), 0.0)
         if table.sum() <= 0:
             return Figure(0.0, *self._bounds(name)), np.zeros(len(counts))
-        parts = self._residual_parts("mse" if name == "r2" else name)
+        parts = self._residual_parts(name)
         figure, slopes = mean_figure(table.ravel(), *(np.tile(part, len(table)) for part in parts))
         if name == "r2":
             gain, change = mean_figure(table.ravel(), *(part.ravel() for part in self._gain_parts(table)))
@@ -499,7 +500,7 @@ class RegressionCard(Card):
             return max(float(self._table[tail] @ each) + float(quantile(level, 0.0)) * noise, 0.0) / total
 
         more = at_most(np.ones(1))
-        _, least, most = self._residual_parts("mse" if name == "r2" else name)
+        _, least, most = self._residual_parts(name)
         if name != "r2":
             low, high = (
                 end if sign * end > 0 else end / (1 + more) for end, sign in ((figure.low, -1), (figure.high, 1))

@@ -5,10 +5,4 @@ from hedgerow.audit.exact import Grid
 from hedgerow.audit.findings import Finding
 from hedgerow.audit.losses import exact_loss, exact_search
 
-__all__ = [
-    "Finding",
-    "Grid",
-    "check_model",
-    "exact_loss",
-    "exact_search",
-]
+__all__ = ["Finding", "Grid", "check_model", "exact_loss", "exact_search"]

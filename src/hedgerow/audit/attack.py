@@ -21,17 +21,7 @@ from hedgerow.audit.cases import case as case_named
 from hedgerow.audit.events import Columns, Sides, best_events, join_columns, look
 from hedgerow.audit.findings import CONFIDENCE, Finding, epsilon_bound, smallest_loss_seen
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import (
-    Model,
-    Plan,
-    PrivateRegressor,
-    PublicCoins,
-    RawPlan,
-    claim_of,
-    draw_coins,
-    plan_of,
-    run,
-)
+from hedgerow.estimator import Model, Plan, PrivateRegressor, PublicCoins, RawPlan, claim_of, draw_coins, plan_of, run
 from hedgerow.ledgers.ledger import uncounted
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import rules_of

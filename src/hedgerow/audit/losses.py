@@ -89,12 +89,7 @@ def exact_loss(
 
 
 def exact_search(
-    estimator: PrivateEstimator,
-    records: Sequence[Row],
-    *,
-    most: int = 2,
-    told: Told = "draws",
-    grid: Grid = Grid(),
+    estimator: PrivateEstimator, records: Sequence[Row], *, most: int = 2, told: Told = "draws", grid: Grid = Grid()
 ) -> Finding:
     """Return the worst finding of ``exact_loss`` over all data sets of at most so many of some records, and their neighbors.
 

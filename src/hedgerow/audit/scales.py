@@ -1,6 +1,6 @@
 """Whether the arrays of a model have the scale of the noise that its plan adds: rounds, bins, and counts near zero.
 
-Parameters and certificate of another fit agree with each other, but the arrays stay those of a fit of their own.
+Parameters and certificate can be copied from another fit. The arrays still show the noise that was added to them.
 """
 
 from __future__ import annotations
@@ -17,34 +17,21 @@ from hedgerow.additive.round import CellRound, OneRound, Term
 from hedgerow.estimator import Model, Plan
 from hedgerow.mechanisms import Noise
 from hedgerow.systems.cells import CellsModel, CellsPlan
-from hedgerow.trees import (
-    BoostingPlan,
-    ForestModel,
-    ForestPlan,
-    NoisyCounts,
-    SurveyedForestPlan,
-    TwoPhasePlan,
-)
+from hedgerow.trees import BoostingPlan, ForestModel, ForestPlan, NoisyCounts, SurveyedForestPlan, TwoPhasePlan
 
-NEAR = 0.25  # deviations of its noise: nearer to zero is a count more often than this noise leaves it, if noise was smaller
-CHANCE = 1e-6  # that a model as planned has so many such counts, whatever the records are
+NEAR = 0.25  # in deviations of the planned noise: with less noise, more counts are nearer to zero than this
+CHANCE = 1e-6  # that the planned noise leaves so many counts near zero, whatever the records are
 TOLERANCE = 1e-3  # of a deviation, which files hold rounded
-
-OF_TREES = (
-    BoostingPlan,
-    ForestPlan,
-    SurveyedForestPlan,
-    TwoPhasePlan,
-)  # plans whose ``schedules`` say how trees are grown
+MOST_PLACES = 1 << 20  # at which the law of the noise is added up; it is smooth where there are more
 
 UNTOLD = (
-    "A file cannot tell how exact the selections were: with which noise tests, features and labels were chosen. Nor can it tell "
-    "who fitted it: numbers made by hand with noise of the right scale pass."
+    "A file does not show with how much noise tests, features and labels were selected, or who fitted the model: invented "
+    "numbers with noise of the right scale pass."
 )
 
 
 def scale_findings(model: Model, plan: Plan) -> Iterator[str]:
-    """Yield in words where released numbers are more exact, or more, than the plan's budget buys."""
+    """Yield a sentence for each kind of released number that is more exact, or more frequent, than the plan's budget allows."""
     if isinstance(model, AdditiveModel) and isinstance(plan, AdditivePlan):
         yield from _rounds(model.own, plan)
         return
@@ -61,7 +48,8 @@ def _counts(model: Model, plan: Plan) -> Iterator[tuple[str, npt.NDArray[np.int6
     if isinstance(model, CellsModel) and isinstance(plan, CellsPlan):
         yield "counts of cells", model.counts.ravel(), plan.noise
     if isinstance(model, ForestModel) and model.forest.counts is not None:
-        schedules = plan.schedules if isinstance(plan, OF_TREES) else []
+        kinds = BoostingPlan | ForestPlan | SurveyedForestPlan | TwoPhasePlan
+        schedules = plan.schedules if isinstance(plan, kinds) else []
         leaves = [leaf for one in schedules for level in one.levels for leaf in (level.leaf, level.stopped_leaf)]
         noises = [leaf.noise for leaf in leaves if isinstance(leaf, NoisyCounts)]
         if noises and not any(one.recipe.prune for one in schedules):  # pruning makes counts that add up
@@ -72,19 +60,13 @@ def _counts(model: Model, plan: Plan) -> Iterator[tuple[str, npt.NDArray[np.int6
 def _too_exact(counts: npt.NDArray[np.int64], noise: Noise) -> bool:
     """Return whether more counts are near zero than noise leaves there, whatever the exact counts are.
 
-    The law of the noise is symmetric and falls away from zero, so an exact count of zero leaves the most noisy ones near zero.
+    The law of the noise is symmetric and falls away from zero, so no exact count is near zero more often than that of zero.
     """
     near = int(NEAR * noise.deviation)
-    chance = float(noise.law(0, np.arange(-near, near + 1)).sum()) if near < 1 << 20 else _share_of(noise)
-    found = int((np.abs(counts) <= near).sum())
-    return bool(binom.sf(found - 1, len(counts), min(chance, 1.0)) < CHANCE)
-
-
-def _share_of(noise: Noise) -> float:
-    """Return the chance of noise near zero, by its law at evenly spaced numbers; it is smooth where its deviation is large."""
-    near = int(NEAR * noise.deviation)
-    places = np.linspace(-near, near, 1001).astype(np.int64)
-    return float(noise.law(0, places).mean() * (2 * near + 1))
+    places = np.arange(-near, near + 1) if near < MOST_PLACES else np.linspace(-near, near, 1001).astype(np.int64)
+    chance = float(noise.law(0, places).mean()) * (2 * near + 1)
+    count = int((np.abs(counts) <= near).sum())
+    return bool(binom.sf(count - 1, len(counts), min(chance, 1.0)) < CHANCE)
 
 
 def _rounds(model: AdditiveModel, plan: AdditivePlan) -> Iterator[str]:
@@ -103,9 +85,7 @@ def _rounds(model: AdditiveModel, plan: AdditivePlan) -> Iterator[str]:
             return
         spent += units
         if term.n_codes is None:  # else codes hold parts of the sums of their groups
-            unread = (
-                1 if numeric[term.feature[0]] else 2
-            )  # codes of missing and undeclared cells: in most data there are few
+            unread = 1 if numeric[term.feature[0]] else 2  # codes of missing and undeclared cells, which most data lack
             empty.append((term.sums[:, -unread:] / term.noise).ravel())
     if spent > stage.units:
         yield f"the noise of the rounds costs {spent} parts of the budget of all rounds, of which there are {stage.units}"

@@ -28,14 +28,7 @@ from hedgerow.files import write_kept
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
 from hedgerow.reading.csv_file import Columns, FileForm
-from hedgerow.reading.table_file import (
-    TableFile,
-    check_header,
-    check_types,
-    is_parquet,
-    open_table,
-    read_table,
-)
+from hedgerow.reading.table_file import TableFile, check_header, check_types, is_parquet, open_table, read_table
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import bar_of, listed
 
@@ -120,11 +113,7 @@ def check_files(data: Sequence[Path], form: FileForm, check: Callable[[TableFile
 
 
 def given(
-    query: Query,
-    target: str,
-    form: FileForm,
-    check: Callable[[TableFile, Path], None],
-    person: str | None = None,
+    query: Query, target: str, form: FileForm, check: Callable[[TableFile, Path], None], person: str | None = None
 ) -> tuple[Any, Any, Columns | None]:
     """Return files as records that are read block by block, and nothing else.
 

@@ -257,10 +257,7 @@ def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 @out_option("The HTML file to write, completely or not at all.", required=True)
 @click.option("--title", help="The card's heading. [default: the model file's name]")
 @click.option(
-    "--report",
-    "report_path",
-    type=InputFile(),
-    help="A report card of this model from `hedgerow evaluate --out`.",
+    "--report", "report_path", type=InputFile(), help="A report card of this model from `hedgerow evaluate --out`."
 )
 @options("ledger", "dataset", "force")
 def card(

@@ -223,9 +223,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         "has more. [default: the schema's, or 1]",
     ),
     "allow-inferred": click.option(
-        "--allow-inferred",
-        is_flag=True,
-        help="Fit with a schema that was read off the records, without a guarantee.",
+        "--allow-inferred", is_flag=True, help="Fit with a schema that was read off the records, without a guarantee."
     ),
     "memory": click.option(
         "--memory",

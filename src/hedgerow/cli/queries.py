@@ -245,12 +245,7 @@ def search(
 @epsilon_option("The budget to plan for.", required=True)
 @delta_option("The delta, if the system has one.")
 def plan(
-    schema_path: Path,
-    system: str | None,
-    pairs: Sequence[str],
-    delta: float | None,
-    as_json: bool,
-    **claim: Any,
+    schema_path: Path, system: str | None, pairs: Sequence[str], delta: float | None, as_json: bool, **claim: Any
 ) -> None:
     """Show what a fit would cost and how large its noise would be, before anything is spent.
 

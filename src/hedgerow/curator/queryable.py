@@ -109,8 +109,8 @@ class Queryable:
     def reserve(self, event: Event, nodes: Nodes | None = None) -> None:
         """Charge selections and the measurement after them together, or raise BudgetExceeded.
 
-        ``event`` is a ``SelectAndMeasure`` about all records, or the paths that may start at each of the ``nodes``. Of the next
-        queries its steps, in its order, are charged for draws only. Another query gives up what is left.
+        ``event`` is a ``SelectAndMeasure`` about all records, or the paths that may start at each of the ``nodes``. Later queries
+        that are its steps, in its order, are charged for their draws only. Any other query gives up the remaining steps.
         """
 
         def reserved(state: _State) -> _State:
@@ -154,12 +154,7 @@ class Queryable:
             self._table.update_margins(votes)
 
     @without_sizes()
-    def assign(
-        self,
-        coin: Coin,
-        rule: RecordRule | None = None,
-        weights: WeightRule | None = None,
-    ) -> Nodes:
+    def assign(self, coin: Coin, rule: RecordRule | None = None, weights: WeightRule | None = None) -> Nodes:
         """Send each record to a root, or to none, by its own coin, and return the roots.
 
         The roots of one assignment share no record, so they count in parallel. The assignments read the same records, so
@@ -234,11 +229,11 @@ class Queryable:
         other side is the difference.
         """
         if (whole and cuts) or ((whole or bins is not None) and splits is not None):
-            raise ConfigurationError(
-                "a whole round takes no cuts, and it and that of one feature in each cell no splits."
-            )
+            raise ConfigurationError("a whole round takes no cuts; neither it nor a round with bins takes splits.")
         if before is not None and (whole or bins is not None or splits is not None or votes is not None):
-            raise ConfigurationError("with the round before there are no votes and no splits, and all features.")
+            raise ConfigurationError(
+                "a round with the round before it takes no votes, splits or bins, and is not whole."
+            )
         with self._lock:
             table = self._samples.get(halvings) if halvings else self._table
             if table is None:

@@ -232,13 +232,7 @@ class DaskEngine:
     """
 
     def __init__(
-        self,
-        client: Any,
-        table: str,
-        shares: WorkerShares,
-        partitions: int,
-        timeout: float,
-        progress: Progress,
+        self, client: Any, table: str, shares: WorkerShares, partitions: int, timeout: float, progress: Progress
     ) -> None:
         self._client, self._table, self._shares, self._partitions = client, table, shares, partitions
         self._timeout, self._progress = timeout, progress
@@ -307,9 +301,8 @@ class DaskEngine:
             futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=timeout.left)
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
-        self._asked = made = list(
-            futures
-        )  # lets go of the last query's futures; their release goes out with these tasks
+        # It releases the last query's futures, together with these tasks
+        self._asked = made = list(futures)
         try:
             workers = {future: {group.worker} - {None} for future, group in zip(futures, groups, strict=True)}
             cells = task.size

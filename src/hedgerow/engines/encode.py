@@ -135,9 +135,8 @@ def kind_of(column: Any) -> str:
 class PersonIds:
     """How the driver and every worker read ids."""
 
-    key: bytes = field(
-        repr=False
-    )  # of the source's checksums; ids are hashed by one that is made of it, the same in every pass
+    # Of the source's checksums; ids are hashed by one that is made of it, the same in every pass
+    key: bytes = field(repr=False)
     part: PersonPart | None = None  # of all persons: whose records may count
     kind: str | None = None  # what the frame declares its column of ids to be, if a partition may come otherwise
     version: str = field(default_factory=unicode_version)  # the driver's, of Unicode

@@ -18,15 +18,7 @@ from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.randomness import Draw
-from hedgerow.parameters import (
-    Instance,
-    RandomSource,
-    check_keywords,
-    check_parameters,
-    describe,
-    parameter,
-    rules_of,
-)
+from hedgerow.parameters import Instance, RandomSource, check_keywords, check_parameters, describe, parameter, rules_of
 from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
@@ -179,13 +171,7 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
 
 
 def certificate_of(
-    estimator: Planned,
-    schema: Schema,
-    claim: Claim,
-    plan: Plan | RawPlan,
-    *,
-    seeded: bool,
-    person: str | None = None,
+    estimator: Planned, schema: Schema, claim: Claim, plan: Plan | RawPlan, *, seeded: bool, person: str | None = None
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
     name, variant = type(estimator).__name__, estimator.variant

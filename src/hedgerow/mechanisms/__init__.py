@@ -14,12 +14,4 @@ from hedgerow.mechanisms.noise import (
     RoundedNormal,
     Selection,
 )
-from hedgerow.mechanisms.randomness import (
-    Coin,
-    Coins,
-    Draw,
-    PerRecordCoin,
-    RandomBits,
-    Randomness,
-    WeightedCoin,
-)
+from hedgerow.mechanisms.randomness import Coin, Coins, Draw, PerRecordCoin, RandomBits, Randomness, WeightedCoin

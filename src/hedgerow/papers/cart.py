@@ -12,13 +12,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Exponential, Randomness
-from hedgerow.papers.boosting import (
-    UNIT,
-    Fit,
-    PaperBooster,
-    PrintedBoosting,
-    adaboost_alpha,
-)
+from hedgerow.papers.boosting import UNIT, Fit, PaperBooster, PrintedBoosting, adaboost_alpha
 from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, WeakestLink, errors_by_node
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures

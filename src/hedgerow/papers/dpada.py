@@ -17,15 +17,7 @@ from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.estimator import Draw, PublicCoins
 from hedgerow.mechanisms import PublicChoice, Randomness
 from hedgerow.papers import kernels
-from hedgerow.papers.boosting import (
-    UNIT,
-    Fit,
-    PaperBooster,
-    PrintedBoosting,
-    class_weights,
-    cut_between,
-    stump,
-)
+from hedgerow.papers.boosting import UNIT, Fit, PaperBooster, PrintedBoosting, class_weights, cut_between, stump
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.records import Branching, Ranked, RawRecords, raw_numbers, schema_bins
 from hedgerow.papers.trees import PrintedTrees

@@ -205,11 +205,7 @@ class TraditionClassifier(PaperTree):
 
 
 EASY = Fraction(3, 10)
-LEVELS: Mapping[str, Levels] = {
-    "geometric": Geometric(),
-    "arithmetic": Linear(1, 0),
-    "uniform": UNIFORM,
-}
+LEVELS: Mapping[str, Levels] = {"geometric": Geometric(), "arithmetic": Linear(1, 0), "uniform": UNIFORM}
 
 
 class RivalForest(PaperForest):

@@ -256,8 +256,8 @@ HALF_PI = Fraction(15707963268, 10**10)  # rounded up
 # By ratio: what a selection adds to the squared mu of a joint account, in units of epsilon**2 / 4, if the squared mu of the
 # measurement is at least the ratio times those units, and is counted as such (docs/proofs/joint.md)
 JOINT_FACTORS = {3: Fraction(211, 200), 1: Fraction(57, 50)}
-LARGEST_JOINT_EPSILON = 2  # of a selection, up to which this is proved
-RATIO_GUARD = Fraction(1, 2**10)  # relative: by so much amounts are rounded down at most
+LARGEST_JOINT_EPSILON = 2  # of a selection: the proof holds up to here
+RATIO_GUARD = Fraction(1, 2**10)  # relative: amounts are rounded down by at most this
 SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
 NONE = Fraction(0)
@@ -323,7 +323,7 @@ def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
 
 
 def covers(paid: Event, step: Event | None) -> bool:
-    """Return whether a step is of the kind of one that was paid, and costs no more; draws are paid by themselves."""
+    """Return whether a step has the kind of a step that was paid for, and costs no more. Draws are charged separately."""
     if isinstance(paid, BoundedRange) and isinstance(step, BoundedRange):
         return step.epsilon <= paid.epsilon
     return isinstance(paid, Gaussian) and isinstance(step, Gaussian) and step.mu_squared <= paid.mu_squared

@@ -36,15 +36,7 @@ from hedgerow.privacy.accounting import (
     event_from_dict,
     event_to_dict,
 )
-from hedgerow.privacy.claim import (
-    Claim,
-    Start,
-    Unit,
-    claim_from_dict,
-    claim_in_words,
-    claim_to_dict,
-    short_text,
-)
+from hedgerow.privacy.claim import Claim, Start, Unit, claim_from_dict, claim_in_words, claim_to_dict, short_text
 from hedgerow.privacy.exact import decimal_text, upper_text
 from hedgerow.schema import Schema
 from hedgerow.texts import html_table, shortened

@@ -40,15 +40,15 @@ Courses = tuple[tuple[Event, ...], ...]
 
 @dataclass(frozen=True)
 class Path:
-    """What a path from a root has cost, and courses of steps that it has paid for: one of them may still run, in its order."""
+    """The cost of a path from a root, and the courses of steps that it has paid for, of which one may still run, in order."""
 
     cost: Cost = field(default_factory=Cost)
     reserved: Courses = ()
 
     def after(self, amount: Cost, step: Event | None = None) -> Path:
-        """Return the path after a step that was reserved, or else after a charge, which gives up what was reserved.
+        """Return the path after a reserved step, or otherwise after a charge, which gives up all reserved steps.
 
-        A step gives up the steps before it: a selection after the measurement would not be what was paid.
+        A reserved step gives up those before it: a selection after the measurement is not what was paid for.
         """
         rests: list[tuple[Event, ...]] = []
         for course in self.reserved:

@@ -175,9 +175,8 @@ def arrow_column(column: Any) -> Column:
     # By pyarrow's own types: some versions of narwhals do not know all of them, and an unknown type looks nested.
     pyarrow, count = get_pyarrow(), len(column)
     column = pyarrow.chunked_array([column]) if isinstance(column, pyarrow.Array) else column
-    numbers = (
-        column.chunk(0) if column.num_chunks == 1 else column
-    )  # a chunk's array is its own memory if it has no null
+    # The array of a chunk without nulls is the chunk's own memory
+    numbers = column.chunk(0) if column.num_chunks == 1 else column
     types, kind = pyarrow.types, column.type
 
     def is_any(*names: str) -> bool:

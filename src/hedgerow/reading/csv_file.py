@@ -137,9 +137,8 @@ class CSVFile:
         self._separator = np.frombuffer(separator, dtype=np.uint8)
         self._decode: Decode = REPLACING
         if not form.is_utf8:
-            letters = bytes(range(256)).decode(
-                form.encoding, "replace"
-            )  # a table lookup takes a third of the codec's time
+            # A table lookup takes a third of the codec's time
+            letters = bytes(range(256)).decode(form.encoding, "replace")
             self._decode = lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
         self.header = self._read_header(place)
         self.index = self.header[:1] if self.header[0] == "" else ()

@@ -30,16 +30,7 @@ from hedgerow.schema.features import (
     distinct_values,
 )
 from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
-from hedgerow.schema.toml import (
-    check_keys,
-    dump_toml,
-    entry_of,
-    made_at,
-    parse_toml,
-    read_entry,
-    read_toml,
-    table_of,
-)
+from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_toml, table_of
 from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
 from hedgerow.texts import LONGEST_REPR, shortened
 

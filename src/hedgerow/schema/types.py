@@ -18,15 +18,7 @@ import numpy.typing as npt
 from hedgerow.errors import SchemaError
 from hedgerow.reading.cells import Cells
 from hedgerow.reading.column import Holds
-from hedgerow.reading.formats import (
-    NO_MOMENT,
-    SECONDS,
-    DateFormat,
-    Unit,
-    date_reader,
-    date_text,
-    microseconds,
-)
+from hedgerow.reading.formats import NO_MOMENT, SECONDS, DateFormat, Unit, date_reader, date_text, microseconds
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 
 LARGEST = 2**51  # halves between whole numbers are exact up to here

@@ -252,7 +252,8 @@ class Queryable:
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, bins)
-                of = (self, self._changes, halvings, rule)
+                # Sums of all records together or of groups of codes are no sums by cell and code, so no round follows these
+                of = () if whole or bins is not None else (self, self._changes, halvings, rule)
                 if before is not None and (
                     not cuts or before._splits is not None or (before._of, before._cuts) != (of, tuple(cuts[:-1]))
                 ):

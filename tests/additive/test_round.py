@@ -151,6 +151,16 @@ def test_groups_of_codes_that_would_count_a_record_twice_are_refused(change):
         asked.select_by_cell(selection, wrong, penalty, offered)
 
 
+@pytest.mark.parametrize(("of_penalty", "of_offered"), [((1, 2, 1), (1, 2, 1)), ((1, 1, 1), (1, 2, 1))])
+def test_a_selection_in_more_cells_than_there_are_is_refused(of_penalty, of_offered):
+    """Every cell would have all records, and so each would move the scores of several selections."""
+    loss = Logistic(2, normal=False)
+    asked = Queryable(make_table([(0, 0)] * 9, (1,), 2), Fraction(9), Randomness(0)).open_round(loss)
+    penalty, offered = np.zeros(of_penalty, dtype=np.int64), np.ones(of_offered, dtype=np.bool_)
+    with pytest.raises(ConfigurationError, match="needs a group"):
+        asked.select_by_cell(CellRound(loss, Budget(Fraction(1)), 0, 1).choice, np.zeros((1, 1, 1)), penalty, offered)
+
+
 def test_a_round_without_features_to_cut_takes_a_feature_in_the_cells_of_the_first_cuts():
     fit, generator = fit_of(), np.random.default_rng(0)
     codes = np.stack([generator.integers(0, n, 200) for n in fit.encoder.n_codes], axis=1).astype(np.uint8)

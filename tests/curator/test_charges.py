@@ -25,7 +25,7 @@ from hedgerow.curator.rounds import check_cuts
 from hedgerow.curator.survey import Ones
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
-from hedgerow.privacy.accounting import Sequence, cost
+from hedgerow.privacy.accounting import BoundedRange, Gaussian, Pure, Sequence, cost
 from hedgerow.scores import Gini, Majority, Max, Specializations, multiway
 from hedgerow.table import CellCounts, ClassCounts, Histogram, MemoryTable, Sizes
 
@@ -328,6 +328,18 @@ def test_a_learner_gets_what_was_reserved_for_it_and_no_more():
     for late, nodes, noise in ((learner, asked, Geometric(Fraction(1, 1000))), (curator, root, Geometric(ONE))):
         with pytest.raises(BudgetExceeded):
             late.answer(Sizes(nodes), noise)
+
+
+def test_a_learner_that_spends_all_at_once_costs_no_more_than_was_reserved_for_it():
+    """Its budget limits epsilon alone, but steps of a bounded range and small steps cost less than one step of their sum."""
+    step = BoundedRange(Fraction(1, 10), "m", "p")
+    for plan in (step, Sequence((step,) * 10)):
+        ceiling = cost(Gaussian(Fraction(4), 9, "p")) + cost(Pure(ONE, "m", "p"))
+        curator = Queryable(make_table(RECORDS, N_CODES, 3), ceiling, Told())
+        learner = curator.for_learner(plan)
+        learner.answer(ClassCounts(learner.assign(PerRecordCoin(1))), Geometric(cost(plan).epsilon))
+        for account in ("epsilon", "total_mu_squared", "rho"):
+            assert getattr(learner.total, account) <= getattr(curator.total, account)
 
 
 def test_codes_are_merged_whole_and_before_nodes_hold_them():

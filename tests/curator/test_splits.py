@@ -381,7 +381,7 @@ def test_a_round_takes_no_answers_from_before_a_change(change):
         {"halvings": 1},
         {"votes": add_one},
         {"splits": SPLITS},
-        {"bins": CellBins(np.zeros(4), np.zeros((4, 3)))},
+        {"bins": CellBins(np.zeros(4, dtype=np.int64), np.zeros((4, N_CODES[0]), dtype=np.int64))},
     ],
     ids=["no cuts", "two other cuts", "three cuts", "another rule", "a sample", "votes", "splits", "one feature"],
 )
@@ -394,6 +394,23 @@ def test_the_round_before_is_of_the_same_rule_records_and_cuts(given):
     halved = curator.open_round(RULE, None, (ON_B,), SPLITS)
     with pytest.raises(ConfigurationError, match="the round before"):
         curator.open_round(RULE, None, (ON_B, ON_C), before=halved)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"whole": True},
+        {"bins": CellBins(np.array([0]), np.zeros((1, N_CODES[0]), dtype=np.int64))},
+        {"bins": CellBins(np.array([0]), np.where(np.arange(N_CODES[0]) > 0, OFFSETS[-1] - 1, 0)[None])},
+    ],
+    ids=["whole", "one group", "as many groups as codes"],
+)
+def test_the_round_before_is_by_cell_and_code(other):
+    """Otherwise a record would add to the difference in places where it has no code."""
+    curator = Queryable(MemoryTable(*records(50), N_CODES, 2), Fraction(10**4), Unnoisy())
+    before = curator.open_round(RULE, **other)
+    with pytest.raises(ConfigurationError, match="the round before"):
+        curator.open_round(RULE, None, (ON_B,), before=before)
 
 
 def test_the_round_before_is_of_the_same_curator():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from seeds import moved_key
 
-from hedgerow.mechanisms import Budget, broad_basis
+from hedgerow.mechanisms import Basis, Budget, broad_basis
 from hedgerow.mechanisms.basis import BROAD_SHARE, SCALE_BITS
 from hedgerow.mechanisms.kernels import open_stream
 
@@ -45,6 +45,16 @@ def test_broad_contrasts_have_less_noise_and_none_has_more_than_twice_as_much(co
     assert slope @ covariance @ slope < 0.95 * slope @ slope
     assert np.linalg.eigvalsh(covariance).max() < 1.01 / (1 - BROAD_SHARE)
     assert covariance[-1].tolist() == [0] * (codes - 1) + [1]
+
+
+def test_norms_stay_those_of_the_matrix_that_is_applied():
+    matrix = np.eye(5, dtype=np.int64)
+    basis = Basis(matrix)
+    assert (basis.l1, basis.l2_squared) == (1, 1)
+    matrix *= 100
+    assert basis.applied(np.ones((1, 5, 1), dtype=np.int64)).max() == 1
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        basis.matrix.flags.writeable = True
 
 
 @pytest.mark.parametrize("codes", range(1, 5))

@@ -217,6 +217,15 @@ def test_another_query_gives_up_what_was_reserved():
         assert taken(other, (), MEASUREMENT)[1] == [True]
 
 
+@pytest.mark.parametrize(
+    "other", [SelectAndMeasure((SELECTION, MEASUREMENT), 1), Sequence((SELECTION, MEASUREMENT))], ids=["ratio", "apart"]
+)
+def test_alternatives_of_several_ratios_are_not_reserved(other):
+    """A selection chooses the course, and what is proved of one needs the ratio before."""
+    with pytest.raises(ValueError, match="one ratio"):
+        ROOMY.reserving(Parallel((ROUND, other)))
+
+
 def test_a_reservation_above_the_ceiling_is_refused():
     with pytest.raises(BudgetExceeded):
         PrivacyFilter(cost(ROUND)).reserving(TREE)

@@ -169,6 +169,7 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
         asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
         select_by_cell(patch)
         asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
+    asked |= {question for question, _ in fit_in(ONE, small("hedgerow", delta=1e-6), 0)[1]}
     for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
         for name in PRIVATE:
             kind = system_class(name)

@@ -19,7 +19,7 @@ from hedgerow.curator.released_warnings import ClassEvidence, class_warnings, co
 from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
-from hedgerow.privacy.accounting import Cost, Event, Pure, cost
+from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, cost
 from hedgerow.privacy.filter import Atomic, PrivacyFilter
 from hedgerow.reading.cells import public_value
 from hedgerow.schema import Encoder
@@ -102,8 +102,11 @@ class Queryable:
 
         Its queries read the same records, with margins, codes, nodes and warnings of its own. Nothing is refunded.
         """
-        self._charge(event)
-        return Queryable(self._table.fresh(), cost(event), self._randomness)
+        budget = cost(event)
+        # A pure budget is a limit on epsilon alone, so one step may take all of it, which costs most.
+        step = Pure(budget.epsilon, "any queries", "all of a learner's budget in one step")
+        self._charge(OneOf((event, step), "what a learner asks") if budget.pure else event)
+        return Queryable(self._table.fresh(), budget, self._randomness)
 
     @without_sizes()
     def reserve(self, event: Event, nodes: Nodes | None = None) -> None:
@@ -247,7 +250,8 @@ class Queryable:
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, bins)
-                of = (self, self._changes, halvings, rule)
+                # Sums of all records together or of groups of codes are no sums by cell and code, so no round follows these
+                of = () if whole or bins is not None else (self, self._changes, halvings, rule)
                 if before is not None and (
                     not cuts or before._splits is not None or (before._of, before._cuts) != (of, tuple(cuts[:-1]))
                 ):

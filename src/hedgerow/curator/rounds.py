@@ -235,13 +235,14 @@ class Round:
         one without records.
         """
         by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, np.int64)
-        if group.shape[1:] != by_code.shape[:2] or len(group) != len(penalty) or group.min() < 0:
+        cells, features = len(by_code), len(self._offsets) - 1
+        of_groups = group.shape[1:] == by_code.shape[:2] and group.min() >= 0
+        if not of_groups or not penalty.shape == offered.shape == (len(group), cells, features):
             raise ConfigurationError(
                 "each code of each feature needs a group in each cell, from 0 on; build them anew."
             )
         self._check(mechanism)
         by_code = by_code.reshape(-1, self._rule.scored)
-        _, cells, features = penalty.shape
         width, feature = int(group.max()) + 1, np.repeat(np.arange(features), np.diff(self._offsets))
         scores = -penalty
         for way, own in enumerate(group):

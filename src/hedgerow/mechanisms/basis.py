@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hedgerow.arrays import Floats, Integers, lazy
+from hedgerow.arrays import Floats, Integers, frozen_copy, lazy
 
 SCALE_BITS = 12  # the columns of a matrix have norms of at most 2**SCALE_BITS, in which a rounding costs little
 BROAD_SHARE = 0.5  # of a column's squared norm, for cosines and sines; the rest is for the code alone
@@ -23,6 +23,10 @@ class Basis:
     """
 
     matrix: Integers
+
+    def __post_init__(self) -> None:
+        # A read-only copy: its norms are those of what is applied.
+        object.__setattr__(self, "matrix", frozen_copy(self.matrix, np.int64))
 
     @lazy
     def l1(self) -> int:
@@ -66,6 +70,4 @@ def broad_basis(codes: int) -> Basis | None:
     for wave, weight in zip(waves.tolist(), weights.tolist(), strict=True):
         correlation[:-1, :-1] += BROAD_SHARE * weight * np.cos(wave * apart)
     root = np.linalg.cholesky(correlation).T
-    matrix = np.trunc(root * 2**SCALE_BITS).astype(np.int64)
-    matrix.setflags(write=False)
-    return Basis(matrix)
+    return Basis(np.trunc(root * 2**SCALE_BITS))

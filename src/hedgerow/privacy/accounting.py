@@ -510,19 +510,23 @@ class Cost:
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
         return self.delta(epsilon) <= delta
 
+    @property
+    def pure(self) -> bool:
+        """Whether no step is Gaussian or thresholded, and none has approximate draws."""
+        return self.protected and not (self.mu_squared or self.draws or self.thresholds)
+
     def at_most(self, ceiling: Cost) -> bool:
         """Return whether no sum is above the ceiling's, as a filter for adaptive queries requires (composition.md).
 
         A pure ceiling limits epsilon alone. Under it no approximate draw is allowed.
         """
-        pure = ceiling.protected and not (ceiling.mu_squared or ceiling.draws or ceiling.thresholds)
         return (
             self.protected
             and self.epsilon <= ceiling.epsilon
             and self.mu_squared <= ceiling.mu_squared
             and self.draws <= ceiling.draws
             and self.thresholds <= ceiling.thresholds
-            and (pure or (self.total_mu_squared <= ceiling.total_mu_squared and self.rho <= ceiling.rho))
+            and (ceiling.pure or (self.total_mu_squared <= ceiling.total_mu_squared and self.rho <= ceiling.rho))
         )
 
 

@@ -133,10 +133,12 @@ class PrivacyFilter:
 
         Draws are charged step by step.
         """
-        courses = tuple(
-            part.parts if isinstance(part, Sequence) else (part,)
-            for part in (event.parts if isinstance(event, Parallel) else (event,))
-        )
+        parts = event.parts if isinstance(event, Parallel) else (event,)
+        # Selections choose the course, so all have one account (docs/proofs/joint.md)
+        kinds = {(type(part), getattr(part, "ratio", None)) for part in parts if len(getattr(part, "parts", ())) > 1}
+        if len(kinds) > 1:
+            raise ValueError("alternatives that are charged together have one ratio; join them.")
+        courses = tuple(part.parts if isinstance(part, Sequence) else (part,) for part in parts)
         return self.charged(replace(cost(event), draws=0), generation, index, courses=courses)
 
     def charged(

@@ -54,7 +54,7 @@ def test_likelihoods_and_means_of_cells_are_those_of_normal_laws(cells, numeric,
     curvature, gradient = generator.uniform(5, 40, (cells, codes)), generator.normal(0, 9, (cells, codes))
     information = Information.of(gradient[..., None], curvature[..., None], noise, covariance)
     of_all = estimate._of_cells(information, numeric, estimate.LOG_ODDS)
-    priors = list(estimate._priors(codes)) if numeric else independent(codes)
+    priors = list(estimate._priors(codes, estimate.LOG_ODDS)) if numeric else independent(codes)
     of_noise = noise * (np.eye(codes) if covariance is None else covariance)
     each = [
         exact(own, level, of_noise + np.diag(level), priors) for own, level in zip(gradient, curvature, strict=True)
@@ -74,7 +74,7 @@ def test_the_likelihood_of_a_shared_curve_is_that_of_a_normal_law(numeric, covar
     constants = COMMON**2 * np.kron(np.eye(cells), np.ones((codes, codes)))
     priors = [
         np.tile(prior - COMMON**2, (cells, cells)) + constants
-        for prior in (estimate._priors(codes) if numeric else independent(codes))
+        for prior in (estimate._priors(codes, estimate.LOG_ODDS) if numeric else independent(codes))
     ]
     of_noise = np.kron(np.eye(cells), noise * (np.eye(codes) if covariance is None else covariance))
     expected = 0.0
@@ -97,7 +97,7 @@ def test_cells_that_differ_by_a_level_alone_have_no_depth(slope, depth, numeric)
 
 
 def test_priors_are_laws_of_steps_that_share_a_part_and_depend_less_the_further_apart_they_are():
-    priors = estimate._priors(12)
+    priors = estimate._priors(12, estimate.LOG_ODDS)
     for prior in priors:
         assert np.linalg.eigvalsh(prior).min() > -1e-9
         assert np.array_equal(prior, prior.T)
@@ -111,8 +111,8 @@ def test_both_ways_agree_where_steps_are_independent(monkeypatch):
     generator, codes = np.random.default_rng(1), 7
     root, scaled = generator.uniform(0, 3, (5, codes)), generator.normal(0, 2, (5, codes))
     monkeypatch.setattr(estimate, "_priors", lambda codes, prior: np.stack(independent(codes)))
-    own = estimate._dependent(root, scaled, None, (scaled**2).sum(axis=1))
-    for dependent, other in zip(own, estimate._independent(root, scaled), strict=True):
+    own = estimate._dependent(root, scaled, None, (scaled**2).sum(axis=1), estimate.LOG_ODDS)
+    for dependent, other in zip(own, estimate._independent(root, scaled, estimate.LOG_ODDS), strict=True):
         np.testing.assert_allclose(dependent, other)
 
 
@@ -123,7 +123,10 @@ def test_evidence_of_each_depth_is_that_of_the_sums_of_its_cells(numeric, covari
     gradient, curvature = generator.normal(0, 40, (4, codes, 1)), generator.uniform(50, 300, (4, codes, 1))
     found = estimated(Measured(gradient, curvature, NOISE, 1e-9, covariance), numeric=numeric)
     of_noise = NOISE**2 * (np.eye(codes) if covariance is None else covariance)
-    priors, steps = list(estimate._priors(codes)) if numeric else independent(codes), np.zeros((4, codes, 1))
+    priors, steps = (
+        list(estimate._priors(codes, estimate.LOG_ODDS)) if numeric else independent(codes),
+        np.zeros((4, codes, 1)),
+    )
     for depth, part in enumerate(softmax(found.evidence)):
         likely, means, size = 0.0, [], 4 >> depth
         for cell in range(1 << depth):
@@ -271,7 +274,10 @@ def test_trust_follows_the_odds_of_one_curve_against_two(columns, numeric, covar
     """Beside the normal laws: gradients of both visits of one curve, or the last of a curve of its own."""
     generator, codes, level, noise = np.random.default_rng(6), 6, 80.0, 15.0
     one_visit = noise**2 * (np.eye(codes) if covariance is None else covariance)
-    chance, priors = level * np.eye(codes), list(estimate._priors(codes)) if numeric else independent(codes)
+    chance, priors = (
+        level * np.eye(codes),
+        list(estimate._priors(codes, estimate.LOG_ODDS)) if numeric else independent(codes),
+    )
     true = generator.normal(0, 0.4, (codes, columns))
     for moved in (0.0, 0.2):
         given = level * (true + moved * np.arange(2)[:, None, None]) + generator.normal(0, noise, (2, codes, columns))

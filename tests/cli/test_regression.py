@@ -176,3 +176,10 @@ def test_a_released_schema_has_the_outcomes_range(folder, tmp_path):
     assert isinstance(hr.load(tmp_path / "model"), hr.HedgerowRegressor)
     refused = run(*words, "--outcome", "--class", "a", "--out", tmp_path / "other.toml", code=2)
     assert "--class LABEL or --outcome" in refused.output
+
+
+def test_inspect_says_which_loss_was_chosen(folder):
+    model = hr.load(folder / "model")
+    assert model.loss == "auto"
+    lines = run("inspect", folder / "model").stdout.splitlines()
+    assert [line.split(None, 1)[1] for line in lines if line.split()[:1] == ["loss"]] == [f"auto: {model.loss_}"]

@@ -204,8 +204,9 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
         write_json({**contents, "tree": tree})
         return
     ranked = sorted(contents["feature_importances"].items(), key=lambda item: -item[1])
+    chosen = {"loss": f"auto: {estimator.loss_}"} if contents["parameters"].get("loss") == "auto" else {}
     tables: dict[str, Mapping[str, Any]] = {
-        "parameters": contents["parameters"],
+        "parameters": {**contents["parameters"], **chosen},
         "sizes": contents["sizes"],
         f"feature importances ({contents['importance_rule']}; from released values)": {
             printable(name): f"{value:.4f}" for name, value in ranked

@@ -93,16 +93,19 @@ def _plain(values: Sequence[float]) -> list[float | str]:
     return [repr(value) if value in ENDS else value for value in values]
 
 
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
 def _lines(value: Any, indent: str = "") -> Iterator[str]:
     """Yield JSON in which whatever fits a line stands on one."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = ENCODER.encode(value)
     parts = list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else []
     if len(indent) + len(text) <= WIDTH or not any(isinstance(part, dict | list) for part in parts):
         yield text
         return
     names = [""] * len(parts)
     if isinstance(value, dict):
-        names = [f"{json.dumps(name, ensure_ascii=False)}: " for name in value]
+        names = [f"{ENCODER.encode(name)}: " for name in value]
     first, last = text[0], text[-1]
     for name, part in zip(names, parts, strict=True):
         yield f"{first}\n{indent} {name}"

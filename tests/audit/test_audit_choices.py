@@ -7,6 +7,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.additive.plan import Rounds
+from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid, exact_search
 from hedgerow.privacy.accounting import Cost
 from hedgerow.systems import hedgerow
@@ -29,7 +30,7 @@ def chosen(monkeypatch):
 def made(monkeypatch):
     """How many units the rounds have that were made."""
     found, one = set(), Rounds.one
-    monkeypatch.setattr(Rounds, "one", lambda self, units, cuts: found.add(units) or one(self, units, cuts))
+    monkeypatch.setattr(Rounds, "one", lambda self, units, *how: found.add(units) or one(self, units, *how))
     return found
 
 
@@ -41,8 +42,8 @@ def test_a_released_number_of_records_that_chooses_the_rounds_loses_at_most_epsi
 def test_rounds_at_four_times_their_units_are_caught(monkeypatch):
     """The curator, which would refuse them, looks away."""
 
-    def dear(self, units, cuts):
-        return replace(self._unit, budget=self.budget * Fraction(4 * units, self.units), cuts=cuts)
+    def dear(self, units, cuts, kind=OneRound):
+        return kind(self._unit.loss, self.budget * Fraction(4 * units, self.units), cuts, self._unit.most_codes)
 
     monkeypatch.setattr(Rounds, "one", dear)
     monkeypatch.setattr(Cost, "at_most", lambda self, ceiling: True)

@@ -184,6 +184,10 @@ class BarePlan:
         )
 
     @property
+    def schedules(self):
+        return [self.schedule]
+
+    @property
     def event(self):
         return self.schedule.event
 

@@ -94,9 +94,17 @@ QUESTIONS = {
 }
 SELECTION = PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1)
 ON_B, SPLITS = Cut(1, np.array([0, 1])), Splits([0], [np.arange(2)], [False])
+
+
+def select_by_cell(asked, cells):
+    group, penalty = np.zeros((1, cells, 4), dtype=np.int64), np.zeros((1, cells, 2), dtype=np.int64)
+    return asked.select_by_cell(SELECTION, group, penalty, np.ones(penalty.shape, dtype=np.bool_))
+
+
 OF_ALL = {
     "select_cut": lambda asked: asked.select_cut(SELECTION, [False, False], np.ones(4, dtype=np.bool_)),
     "select": lambda asked: asked.select(SELECTION, np.zeros((2, 2), dtype=np.int64)),
+    "select_by_cell": lambda asked: select_by_cell(asked, len(asked._sums)),
     "sums": lambda asked: asked.sums(Candidate(1, 0, SPLITS.cut(0)), Geometric(HALF, GRADIENTS.l1)),
     "whole_sums": lambda asked: asked.whole_sums(Geometric(HALF, GRADIENTS.l1)),
 }

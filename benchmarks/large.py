@@ -1,4 +1,4 @@
-"""HedgerowClassifier beside a tuned booster without privacy on at least 190 000 records: docs/accuracy.md.
+"""HedgerowClassifier beside a tuned booster without privacy on at least 190 000 records.
 
     python benchmarks/large.py [--data flights census four-way trees classes] [--epsilons 1 3] [--repeats 2] [--records 4e5]
                                [--reference OTHER/src] [--kept build/boosters.json]

@@ -1,7 +1,7 @@
-"""Model files that version 0.3.0 wrote predict what they did, and ledgers of 0.2.0 and 0.3.0 go on where they stood.
+"""Model files of version 0.3.0 load and give the same predictions; ledgers of 0.2.0 and 0.3.0 load and accept further fits.
 
-The files and what they said were written by those versions, on made-up records. No schema has its classes in their sorted
-order: 0.3.0 followed that of the schema.
+Those versions wrote the files, and the expected predictions, from made-up records. In every schema the classes are not in sorted
+order, because 0.3.0 used the order of the schema.
 """
 
 import json

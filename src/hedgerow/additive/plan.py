@@ -61,13 +61,13 @@ class Rules:
     max_cuts: int = 5  # of a round; more gained nothing with 800 000 records
     rounds_before_cuts: int = 12  # or until a round has no significant effect
     min_snr_for_cuts: float = 300.0
-    # From this signal-to-noise ratio on, rounds with cuts let each cell select a feature of its own (``CellRound``),
+    # From this ``snr`` on, each cell selects its own feature (``CellRound``) once cuts of two levels have an effect.
     min_snr_for_cells: float = 2.0**15
-    # with log2(snr) less this as the number of cuts, in the range that follows,
+    # The number of cuts of such a round is log2(snr) minus this, within the range that follows.
     cell_cuts_below: float = 10.0
     cell_cuts: tuple[int, int] = (2, 9)
-    # after so many rounds without cuts. Their number is at most this, times (snr / 2**16) to a power, up to twice this.
-    curves_before_cells: int = 6
+    curves_before_cells: int = 6  # rounds before the first cuts, from that ``snr`` on
+    # (factor, exponent): then there are at most factor * (snr / 2**16) ** exponent rounds in all, from factor to twice that.
     cell_rounds_by_snr: tuple[float, float] = (42.0, 0.3)
     rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
     full_step_snr: float = 0.0  # below it a step is multiplied by the probability that there is an effect

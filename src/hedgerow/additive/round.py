@@ -313,14 +313,17 @@ class OneRound:
         offered[:, taken] = False
         root_bins = np.sqrt(2 / np.pi * (1 << len(taken)) * fit.encoder.n_codes)
         noise = self.noise.deviation * self.loss.scored
-        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 1]
-        sampling = UNIT * self.loss.gradient_sd * np.sqrt(scored).sum()
-        penalty = np.tile(root_bins * (noise + SAMPLING_PENALTY * sampling), (rows, 1))
+        penalty = np.tile(root_bins * (noise + SAMPLING_PENALTY * self.sampling_error(fit)), (rows, 1))
         if splits is not None:
             multiplicity = CANDIDATE_PENALTY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
             penalty[1:] = np.sqrt(2) * penalty[1:] + multiplicity
         penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
         return answers.select(self.selection, penalty.astype(np.int64), offered)
+
+    def sampling_error(self, fit: Fit) -> float:
+        """Return about the sampling error of the gradients of all records that selections read, in UNIT."""
+        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 1]
+        return float(UNIT * self.loss.gradient_sd * np.sqrt(scored).sum())
 
     def measured(self, fit: Fit, sums: Integers, basis: Basis | None = None) -> Measured:
         """Return released sums (cells, codes, channels) scaled; update the curvature of all records."""
@@ -385,9 +388,8 @@ class CellRound(OneRound):
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), offered))
         assert answers is not None
         group, n_groups, possible = groupings(fit, cuts)
-        sampling = UNIT * self.loss.gradient_sd * np.sqrt(np.maximum(fit.curvature, 0) / 2**halvings).sum()
         of_noise = GROUP_PENALTY * self.noise.deviation * self.loss.scored * n_groups
-        of_sampling = SAMPLING_PENALTY * sampling * np.sqrt(n_groups / group.shape[1])
+        of_sampling = SAMPLING_PENALTY * self.sampling_error(fit) * np.sqrt(n_groups / group.shape[1])
         penalty = np.minimum(np.rint(np.sqrt(2 / np.pi) * (of_noise + of_sampling)), LARGEST_PENALTY).astype(np.int64)
         may: Truth = np.greater(n_groups, 0)
         may = may | ~np.any(may, axis=(0, 2), keepdims=True)  # no record can be in such a cell

@@ -22,6 +22,7 @@ from hedgerow.papers.boosting import Fit as Learned
 from hedgerow.papers.boosting import PrintedBoosting
 from hedgerow.papers.cart import CartTree, PrintedCart
 from hedgerow.papers.dpada import ExactStump, PrintedDPAda
+from hedgerow.papers.forest import FixedSize
 from hedgerow.papers.noise import IntervalChoice
 from hedgerow.papers.records import RawRecords
 from hedgerow.papers.reproduce.drawing import (
@@ -34,8 +35,8 @@ from hedgerow.papers.reproduce.drawing import (
     noisy_rounds,
 )
 from hedgerow.papers.reproduce.fits import Fit, estimator, load_split
-from hedgerow.papers.reproduce.readings import AllocationForest, shrinking_parts
-from hedgerow.papers.reproduce.verdicts import Verdict, low_or_range
+from hedgerow.papers.reproduce.readings import AllocationForest
+from hedgerow.papers.reproduce.verdicts import Verdict, low_to_high
 from hedgerow.papers.trees import PrintedPlan, PrintedTrees
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
@@ -106,7 +107,7 @@ def all_records_used() -> Verdict:
     """Say whether the trees' parts are together all records."""
     words, right = [], True
     for name, records in {"diabetes": 11_200, "robot": 4364}.items():
-        equal, left = records // TREES * TREES / records, sum(shrinking_parts(records, TREES)) / records
+        equal, left = records // TREES * TREES / records, sum(FixedSize(shrinking=True).sizes(records, TREES)) / records
         words.append(f"{name}: {equal:.1%} with equal parts, {left:.1%} by algorithm 4 to the letter")
         right &= left > 0.99
     return stated(right, "; ".join(words))
@@ -165,7 +166,7 @@ def is_private(variant: str) -> Verdict:
     models = [fitted_rounds(schedule, 30, None, variant) for schedule in SCHEDULES.values()]
     steps = [step for model in models for step in model.certificate_.unprotected]
     if steps:
-        return Verdict("does not", f"{len(set(steps))} kinds of unprotected steps", f"one of them: {steps[0]}")
+        return Verdict("does not", f"{len(set(steps))} kinds of unprotected steps; one of them: {steps[0]}")
     spent = max(float(model.certificate_.spent) for model in models)
     return stated(
         all(model.certificate_.holds for model in models) and spent <= 1, f"{spent:.3g} is spent at epsilon 1"
@@ -265,14 +266,12 @@ def sum_of_rounds() -> Verdict:
 
 # The rounds of DPAda
 
-METHODS = {**SCHEDULES, "algorithm 3": ""}
+METHODS = {**SCHEDULES, "algorithm 3": "all"}
 RELATIONS = {"=": operator.eq, "<=": operator.le, "<": operator.lt}
 
 
 def _most_noisy(label: str, rounds: int) -> int:
     """Return the most noisy rounds of a published model that coins may give."""
-    if not METHODS[label]:
-        return rounds
     coins = np.ones(rounds), np.arange(rounds) % 2  # no coins give more than one of these
     return max(int(dpada.SCHEDULES[METHODS[label]](rounds, lambda *_, shown=shown: shown).sum()) for shown in coins)
 
@@ -294,7 +293,7 @@ def numbers_of_noisy_rounds(says: Sequence[str]) -> Verdict:
     always = all(right(rounds, {label: _most_noisy(label, rounds) for label in labels}) for rounds in ROUNDS)
     last = ROUNDS[-1]
     words = ", ".join(
-        f"{label} {low_or_range(noisy_rounds(METHODS[label], last))} (at most {_most_noisy(label, last)})"
+        f"{label} {low_to_high(noisy_rounds(METHODS[label], last), '')} (at most {_most_noisy(label, last)})"
         for label in labels
     )
     return stated(

@@ -49,6 +49,11 @@ EXAMPLE = 101  # records, half of them less one misclassified
 Ties = Literal["each", "shared", "one"]
 
 
+def every_round(rounds: int, draw: Draw) -> Truth:
+    """Mark every round: DPAda, algorithm 3 to the letter."""
+    return np.ones(rounds, dtype=np.bool_)
+
+
 def after_first(rounds: int, draw: Draw) -> Truth:
     """Mark every round from the second on: DPAda, equation 21."""
     return np.asarray(np.arange(1, rounds + 1) > 1)
@@ -80,7 +85,8 @@ def _coins(rounds: int, draw: Draw) -> Truth:
 
 # From a number of rounds and a source of draws to which rounds are marked.
 SCHEDULES: Mapping[str, Callable[[int, Draw], Truth]] = {
-    "all": after_first,
+    "all": every_round,
+    "from-second": after_first,
     "swing": even_rounds,
     "random": random_rounds,
     "improved": thinned_rounds,
@@ -121,8 +127,8 @@ class ExactStump:
     def reasons(self, branching: Branching) -> Iterator[str]:
         yield (
             "the stump of every round is the best one by the raw records, and so are its error and the stop at an error "
-            "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first two rounds "
-            "see none, an infinite loss"
+            "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first round "
+            "sees none, an infinite loss"
         )
 
 
@@ -204,9 +210,10 @@ class DPAdaClassifier(PaperBooster):
 
     Parameters
     ----------
-    schedule : {"all", "swing", "random", "improved"}
-        The rounds that are paid: every round; every second round; each round by a fair coin; or the first of each run of such
-        coins.
+    schedule : {"all", "from-second", "swing", "random", "improved"}
+        The rounds that are paid, or as published followed by noise: every round (algorithm 3); every round but the first
+        (equation 21; private: the first is paid too, as with "all"); every second round; each round by a fair coin; or the first
+        of each run of such coins.
     voting : {"discrete", "real"}
         Private form: a stump votes with one weight from its noisy error, or each leaf votes with its log-odds.
     ties : {"each", "shared", "one"}

@@ -58,16 +58,24 @@ class Samples:
 class FixedSize(Samples):
     """Each of T trees gets floor(n / T) records; none is in two trees, and the rest is left out.
 
-    Algorithm 4 of eDPRF, with the size taken from all n records: read literally it shrinks from draw to draw and
-    would leave a third of the records unused, against the text (docs/proofs/edprf.md).
+    Algorithm 4 of eDPRF, with the size taken from all n records [inferred]. ``shrinking``: to the letter, a T-th of the records
+    that are left, which leaves a third of the records unused, against the text (docs/proofs/edprf.md).
     """
 
     shared = False
+    shrinking: bool = False
+
+    def sizes(self, records: int, trees: int) -> list[int]:
+        sizes: list[int] = []
+        for _ in range(trees):
+            left = records - sum(sizes) if self.shrinking else records
+            sizes.append(left // trees)  # eDPRF: algorithm 4, lines 5 and 6
+        return sizes
 
     def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
         order: Integers = randomness.draw(Permutation(), len(wrong))
-        size = len(wrong) // trees
-        return list(order[: trees * size].reshape(trees, size))
+        ends = np.cumsum(self.sizes(len(wrong), trees))
+        return list(np.split(order[: ends[-1]], ends[:-1]))
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
         if trees > 1:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from hedgerow.estimator import result_of
+from hedgerow.papers.dpada import DPAdaClassifier
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Form, Panel, Results
-from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.plots.axes import COLORS, new_figure, shown
 from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
 from hedgerow.privacy.accounting import Event, Parallel, PerRecordAssignment, Pure, cost
@@ -296,7 +296,7 @@ def draw_figure3() -> Any:
 
 # The rounds of DPAda that noise follows
 
-SCHEDULES = {"DPAda_Swing": "swing", "DPAda_Random": "random", "DPAda_Improved": "improved", "DPAda": "all"}
+SCHEDULES = {"DPAda_Swing": "swing", "DPAda_Random": "random", "DPAda_Improved": "improved", "DPAda": "from-second"}
 ROUNDS = (30, 50, 70, 90, 100)
 RUNS = 10
 FORTY = [(7 * i % 40) / 40 for i in range(40)]
@@ -306,9 +306,9 @@ LABELS = ["yes" if (i % 5 < 2) != (number > 0.6) else "no" for i, number in enum
 
 def fitted_rounds(schedule: str, rounds: int, run: int | None, form: str = "published") -> Any:
     """Return a model of made-up records; without a run no seed spoils the certificate."""
-    system, settings = ("dpada", (("schedule", schedule),)) if schedule else ("dpada-from-round-1", ())
-    fit = Fit("", system, form, 1.0, (("n_estimators", rounds), *settings))
-    return estimator(fit, TWO_FEATURES, run).fit(RECORDS, LABELS)
+    size = {"n_estimators": rounds, "schedule": schedule}
+    model = DPAdaClassifier(epsilon=1.0, schema=TWO_FEATURES, variant=form, random_state=run, **size)
+    return model.fit(RECORDS, LABELS)
 
 
 @lru_cache

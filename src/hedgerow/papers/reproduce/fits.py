@@ -246,7 +246,7 @@ class Fit:
 def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     if fit.system in BASELINES:
         return Baseline(fit.system, schema, **dict(fit.settings))
-    kind: type[Any] = READINGS.get(fit.system) or system_class(fit.system)
+    kind: Callable[..., Any] = READINGS.get(fit.system) or system_class(fit.system)
     given = {"epsilon": fit.epsilon, "schema": schema, "random_state": random_state, "variant": fit.variant}
     return kind(**given, **dict(fit.settings))
 

@@ -86,7 +86,7 @@ def test_what_was_not_run_is_not_measured(check):
 
 
 def test_wrong_numbers_do_not_hold(monkeypatch):
-    monkeypatch.setattr(facts, "booked", lambda: (0.55, 0.27, 0.18, 0.82))
+    monkeypatch.setattr(facts, "figure3", lambda: ((1.0,), (0.55, 0.82), (0.55, 0.27, 0.18)))
     assert facts.figure3_numbers().answer == "does not"
     assert facts.deeper_gets_more().answer == "does not"
     monkeypatch.setattr(facts, "certified", lambda system, variant: (variant == "published", 0))

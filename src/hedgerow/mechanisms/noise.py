@@ -30,6 +30,7 @@ LEAST_SIGMA_BITS = -16  # noise is then below 2**53
 MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 
 
+# eDPRF: equation 4
 @dataclass(frozen=True)
 class Geometric:
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
@@ -249,6 +250,7 @@ class Selection(ABC):
         return kind(epsilon, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
 
 
+# eDPRF: algorithm 1
 @dataclass(frozen=True)
 class PermuteAndFlip(Selection):
     """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
@@ -271,6 +273,8 @@ class PermuteAndFlip(Selection):
         return np.asarray(accept * (others @ weights))
 
 
+# eDPRF: equation 6
+# CART-DPsAdaBoost: equation 4; definition 4
 @dataclass(frozen=True)
 class Exponential(Selection):
     """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.

@@ -35,6 +35,7 @@ from hedgerow.trees import (
     Weighted,
 )
 
+# CART-DPsAdaBoost: equation 2; definition 2
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2
 HALF = Fraction(1, 2)  # a record is sampled with a probability of half its weight
 TESTS_SHARE = Fraction(3, 4)
@@ -44,6 +45,7 @@ LEAST_ALPHA = 2e-10  # its logarithm is finite
 RESERVE = 0.001  # of a round's equal share, where the rule gives nothing
 
 
+# CART-DPsAdaBoost: algorithm 1
 @dataclass(frozen=True)
 class CartTree:
     """A binary tree on a bootstrap sample by weights, pruned on held-out records.
@@ -70,6 +72,7 @@ class CartTree:
     def tests(schema: Schema, max_bins: int) -> Branching:
         return cut_ranges(schema, max_bins).grouped()
 
+    # CART-DPsAdaBoost: algorithm 1, steps 2, 4 and 5; algorithm 3, step 5
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
         def fit(weights: Floats, budget: float, randomness: Randomness) -> PrintedTrees:
             level_budget = Fraction(budget) / (self.max_depth + 1)
@@ -96,6 +99,7 @@ class CartTree:
 
         return fit
 
+    # CART-DPsAdaBoost: algorithm 1, steps 3, 8 and 9; equation 4; definition 4
     def _choose(
         self, nodes: OpenNodes, level_budget: Fraction, randomness: Randomness
     ) -> tuple[Truth, Integers, Floats, Truth]:
@@ -157,6 +161,7 @@ class CartTree:
             )
 
 
+# CART-DPsAdaBoost: equation 5
 def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:
     """Write the two groups of codes with the least Gini index in each of some nodes where this is offered, and its score.
 
@@ -180,6 +185,7 @@ def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) ->
         left[node, order[node, : last + 1]] = True
 
 
+# CART-DPsAdaBoost: algorithm 3, step 3
 def round_budget(epsilon: float, rounds: int, error: float) -> float:
     """Return the budget of a round of CART-DPsAdaBoost, eps / T - ln(alpha), after a round with such an error.
 
@@ -257,6 +263,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     as_coded: bool = parameter(Flag(), default=False)
     coded_noise: str = parameter(Choice(("votes", "gini")), default="votes")
 
+    # CART-DPsAdaBoost: algorithms 1 and 3
     def _private(self) -> BoostingRecipe:
         tree = Recipe(
             assign=AllRecords() if self.delta else Weighted(HALF),

@@ -49,26 +49,31 @@ EXAMPLE = 101  # records, half of them less one misclassified
 Ties = Literal["each", "shared", "one"]
 
 
+# DPAda: algorithm 3
 def every_round(rounds: int, draw: Draw) -> Truth:
     """Mark every round: DPAda, algorithm 3 to the letter."""
     return np.ones(rounds, dtype=np.bool_)
 
 
+# DPAda: equation 21
 def after_first(rounds: int, draw: Draw) -> Truth:
     """Mark every round from the second on: DPAda, equation 21."""
     return np.asarray(np.arange(1, rounds + 1) > 1)
 
 
+# DPAda: algorithm 4; equations 17, 18 and 22; definition 5
 def even_rounds(rounds: int, draw: Draw) -> Truth:
     """Mark every second round, from the second on: DPAda_Swing, equation 18."""
     return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
 
 
+# DPAda: algorithm 5; equations 20 and 23
 def random_rounds(rounds: int, draw: Draw) -> Truth:
     """Mark every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
     return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
 
 
+# DPAda: algorithm 6; equation 24; definition 7
 def thinned_rounds(rounds: int, draw: Draw) -> Truth:
     """Mark every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
 
@@ -79,6 +84,7 @@ def thinned_rounds(rounds: int, draw: Draw) -> Truth:
     return np.asarray(coin & ~np.append(True, coin[:-1]))
 
 
+# DPAda: equation 19; definition 6
 def _coins(rounds: int, draw: Draw) -> Truth:
     return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
 
@@ -132,6 +138,7 @@ class ExactStump:
         )
 
 
+# DPAda: algorithm 2, steps 1 to 3; equations 14 to 16; equation 2; definition 2
 def noise_scales(weights: Floats, epsilon: float, rounds: int) -> tuple[float, float]:
     """Return the scales of the noise on the largest and the least of normalized ``weights`` (records,).
 
@@ -164,6 +171,7 @@ class PrintedDPAda(PrintedBoosting):
 
     ties: Ties = "each"
 
+    # DPAda: algorithm 2, steps 4 to 10; equations 12 and 13
     def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
         mean = 1 / len(weights)
         of_most, of_least = noise_scales(weights, epsilon, rounds)
@@ -225,6 +233,7 @@ class DPAdaClassifier(PaperBooster):
     voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
     ties: str = parameter(Choice(("each", "shared", "one")), default="each")
 
+    # DPAda: algorithm 2
     def _private(self) -> BoostingRecipe:
         tree = Recipe(
             assign=AllRecords(),
@@ -235,6 +244,7 @@ class DPAdaClassifier(PaperBooster):
         )
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
+    # DPAda: algorithms 4 to 6
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
         rounds = self._rounds(claim)
         marked = SCHEDULES[self.schedule](rounds, draw)

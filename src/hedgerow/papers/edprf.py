@@ -111,6 +111,7 @@ class PFDPDTClassifier(PaperTree):
         return Size(1, 4 if epsilon >= ENOUGH else 3, MAX_BINS)
 
 
+# eDPRF: figure 1
 class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     """Differentially private random forest by permute-and-flip (eDPRF).
 

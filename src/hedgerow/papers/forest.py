@@ -24,7 +24,9 @@ from hedgerow.schema import Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
 from hedgerow.trees import Levels
 
+# eDPRF: equations 12 to 14; definition 3; equation 3
 TWICE_GINI = 4  # twice the authors' Delta of the Gini score, which is 2 (eDPRF, equations 11 to 14)
+# eDPRF: equations 15 and 16
 TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
 LEAST_ERROR = 1e-10
 
@@ -65,6 +67,7 @@ class FixedSize(Samples):
     shared = False
     shrinking: bool = False
 
+    # eDPRF: algorithm 4; figure 2
     def sizes(self, records: int, trees: int) -> list[int]:
         sizes: list[int] = []
         for _ in range(trees):
@@ -173,6 +176,7 @@ class PrintedForest:
     pure_leaves: bool = True
     counted: bool = False
 
+    # eDPRF: equations 10, 17 and 18
     def shares(self, epsilon: Fraction, trees: int, max_depth: int) -> list[Shares]:
         """Return what the nodes of each level may spend, root first."""
         left = self.samples.tree_budget(epsilon, trees)
@@ -217,6 +221,7 @@ class PrintedForest:
             grown.append(self._grow(data, self.samples.subsets(wrong, trees, randomness), levels, randomness))
         return PrintedTrees.joined(data.branching, grown)
 
+    # eDPRF: algorithm 5; algorithm 3; figure 4
     def _grow(self, data: RawRecords, subsets: Subsets, levels: list[Shares], randomness: Randomness) -> PrintedTrees:
         """Grow one tree on each subset, level by level.
 
@@ -248,6 +253,7 @@ class PrintedForest:
             growth.split(inner, *self._tests(inner, offered[~leaf], shares.test, randomness))
         return growth.trees()
 
+    # eDPRF: algorithm 2
     def _tests(
         self, frontier: OpenNodes, offered: Truth, budget: Fraction, randomness: Randomness
     ) -> tuple[Integers, Floats, Floats]:

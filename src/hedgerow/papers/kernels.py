@@ -44,6 +44,7 @@ def _branch(value, kind, node, low, high, left):
     return np.int64(0) if left[node, np.int64(value)] else np.int64(1)
 
 
+# eDPRF: equations 7, 8 and 11; definitions 5 and 6
 @compiled
 def _branch_score(counts):
     """Return what one branch with the class ``counts`` adds to the Gini score of a test: -(n - sum of n_k**2 / n)."""

@@ -22,6 +22,7 @@ from hedgerow.papers import kernels
 SEED_WORDS = 4  # 256 bits
 
 
+# eDPRF: algorithm 1
 @dataclass(frozen=True)
 class RealPermuteAndFlip(PermuteAndFlip):
     """Permute-and-flip as the largest score plus exponential noise: the same law, were floats real numbers.
@@ -41,6 +42,7 @@ class RealPermuteAndFlip(PermuteAndFlip):
         return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
 
 
+# eDPRF: equation 6; definition 4
 @dataclass(frozen=True)
 class RealExponential(Exponential):
     """The exponential mechanism as the largest score plus Gumbel noise: the same law, were floats real numbers."""
@@ -88,6 +90,9 @@ class IntervalChoice:
         return np.asarray(mass / math.fsum(mass))
 
 
+# eDPRF: equations 4 and 5; definition 4
+# DPAda: equation 3; definition 4
+# CART-DPsAdaBoost: equation 3; definition 3
 @dataclass(frozen=True)
 class Laplace:
     """Counts with Laplace noise of scale 1 / epsilon."""

@@ -59,6 +59,7 @@ class Branching:
 BranchingRule = Callable[[Schema, int], Branching]
 
 
+# eDPRF: algorithm 5, lines 7 to 11
 def node_bins(schema: Schema, max_bins: int) -> Branching:
     """Return one branch per bin between the least and the largest finite value in the node, and one for missing cells.
 

@@ -93,6 +93,7 @@ class PrintedTrees:
             out[place] = self.label[node]
         return out
 
+    # eDPRF: algorithm 6
     def votes(self, columns: Floats) -> npt.NDArray[np.int32]:
         """Return how many trees give each class to each record of ``columns`` (records, features)."""
         out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)

@@ -47,6 +47,9 @@ class Event:
                 raise ValueError(f"an event's {name} is {amount}, which no mechanism has; nothing gives budget back.")
 
 
+# eDPRF: equations 1 and 2; definition 2
+# DPAda: equation 1; definition 1
+# CART-DPsAdaBoost: equation 1; definition 1
 @dataclass(frozen=True, repr=False)
 class Pure(Event):
     """A mechanism that is epsilon-DP when one record is added or removed.
@@ -94,6 +97,9 @@ class Gaussian(Event):
     level: int = 0
 
 
+# eDPRF: theorem 1
+# DPAda: definition 3
+# CART-DPsAdaBoost: property 1
 @dataclass(frozen=True, repr=False)
 class Sequence(Event):
     """Parts that each read all the records: their costs add up."""
@@ -130,6 +136,8 @@ class SelectAndMeasure(Sequence):
         return cast(Gaussian, self.parts[-1]).mu_squared
 
 
+# eDPRF: theorem 2
+# CART-DPsAdaBoost: property 2
 @dataclass(frozen=True, repr=False)
 class Parallel(Event):
     """Parts that read disjoint records by released tests: the largest cost counts.

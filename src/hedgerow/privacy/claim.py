@@ -34,6 +34,7 @@ class NoAmountError(ConfigurationError):
     """No amount of noise keeps to a claim."""
 
 
+# eDPRF: definition 1
 @dataclass(frozen=True)
 class Claim:
     """(epsilon, delta)-differential privacy for neighbors under an adjacency.

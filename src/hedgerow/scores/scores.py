@@ -154,6 +154,7 @@ class Score(ABC):
         kernels.scores(histogram, *candidates.arrays, self.measure, FRACTION_BITS, self.table, out)
 
 
+# eDPRF: equations 7, 8, 11 and 14
 @dataclass(frozen=True)
 class Gini(Score):
     """The Gini score, -sum over branches of (n - sum of n_k**2 / n), in steps of 2**-FRACTION_BITS.

@@ -58,6 +58,8 @@ class Lookup:
         return Lookup(self.table * np.uint64(unit) // np.uint64(self.unit), self.shift, unit)
 
 
+# DPAda: equation 11
+# CART-DPsAdaBoost: algorithm 2, step 9
 @dataclass(frozen=True)
 class MadaBoost:
     """min(1, exp(-margin / 2)): AdaBoost's weight, never above that of a new record (Domingo and Watanabe, COLT 2000)."""
@@ -146,6 +148,7 @@ def _fixed(votes: Floats, forest: Forest) -> Integers:
     return np.where(forest.test[:, None] < 0, np.trunc(votes * VOTE_STEPS), 0).astype(np.int64)
 
 
+# DPAda: algorithms 1 and 3
 @dataclass(frozen=True)
 class BoostingRecipe:
     """Boosting of trees on records that weigh what the votes so far leave to do."""

@@ -177,6 +177,7 @@ class OpenNodes:
         return OpenNodes(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
 
 
+# eDPRF: algorithm 5
 class Grower:
     """Grows a forest from a curator's answers, its only access to the records.
 
@@ -263,6 +264,7 @@ OF_TESTS = "share of the tests, each weighing what its depth leaves to it"
 OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 
+# eDPRF: algorithm 6
 @dataclass(frozen=True, eq=False)
 class ForestModel(Model):
     """A grown forest that reads raw records by its schema."""

@@ -65,6 +65,7 @@ class Sampling:
         return event if self.rounds == 1 else Sequence((event,) * self.rounds)
 
 
+# eDPRF: algorithm 4
 @dataclass(frozen=True)
 class PerRecord:
     """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
@@ -81,6 +82,7 @@ class AllRecords:
         return Sampling(trees, PerRecordCoin(1), budget / trees)
 
 
+# CART-DPsAdaBoost: algorithm 3, step 5
 @dataclass(frozen=True)
 class Weighted:
     """Every tree reads each record with a probability that follows from released values, at most ``inclusion``.
@@ -108,6 +110,7 @@ Assignment = PerRecord | AllRecords | Weighted
 # public order.
 CandidateRule = Callable[[npt.ArrayLike, Several[bool]], Candidates]
 
+# eDPRF: equation 10
 # How a path's budget is shared among its levels. Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level
 # gets all of the path's remaining budget.
 
@@ -126,6 +129,7 @@ class Levels(ABC):
         return [budget * (weight / total) for weight in weights]
 
 
+# eDPRF: equation 9, in both forms
 @dataclass(frozen=True)
 class Harmonic(Levels):
     """Level k of L gets epsilon / (s (L - k + 1)), s = 1 + 1/2 + ... + 1/L: most at the leaves (eDPRF, equation 9)."""
@@ -134,6 +138,7 @@ class Harmonic(Levels):
         return [Fraction(1, levels - k) for k in range(levels)]
 
 
+# CART-DPsAdaBoost: algorithm 1, step 2
 @dataclass(frozen=True)
 class LeafShare(Levels):
     """Leaves get ``share`` of the budget, and the levels above share the rest equally."""
@@ -246,6 +251,7 @@ Stop = NoisyMinority | NoisySize
 # level have at most ``cells`` cells by class.
 
 
+# eDPRF: algorithm 3; equations 15 and 16
 @dataclass(frozen=True)
 class SelectLabel(Part):
     """Release one label per leaf, chosen by a selection mechanism with the class counts as scores."""
@@ -266,6 +272,7 @@ class SelectLabel(Part):
         return labels[:, None]
 
 
+# CART-DPsAdaBoost: algorithm 1, steps 4 and 5; equation 3
 @dataclass(frozen=True)
 class NoisyCounts(Part):
     """Release the noisy class counts of every leaf."""
@@ -293,6 +300,7 @@ Leaf = SelectLabel | NoisyCounts
 CELLS_AT_ONCE = 1 << 22
 
 
+# eDPRF: algorithm 2; equation 12
 @dataclass(frozen=True)
 class SelectTest(Part):
     """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, product
-from typing import Any, NamedTuple, cast
-
-import numpy as np
+from itertools import pairwise
+from typing import Any, cast
 
 from hedgerow.estimator import result_of
 from hedgerow.papers.dpada import DPAdaClassifier
@@ -19,8 +17,6 @@ from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Form, Panel, Results
 from hedgerow.plots.axes import COLORS, new_figure, shown
 from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
-from hedgerow.privacy.accounting import Event, Parallel, PerRecordAssignment, Pure, cost
-from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Categorical, Numeric, Schema
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
@@ -183,116 +179,35 @@ def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
 # Figure 3 of eDPRF's paper: what each path of a tree spends on each level
 
 
-class Step(NamedTuple):
-    """What a record pays on a level of a tree, from the root on, and what for."""
-
-    level: int
-    purpose: str
-    amount: Fraction
-
-
-Path = tuple[Step, ...]
-
-
-def budget_paths(event: Event) -> tuple[Path, ...]:
-    """Return what each path of the plan of a tree spends, shortest first. Steps without a budget are left out."""
-    paths: dict[Path, None] = {}
-    for steps in _paths(event):
-        sums: dict[tuple[int, str], Fraction] = {}
-        for step in steps:
-            sums[step[:2]] = sums.get(step[:2], Fraction(0)) + step.amount
-        if sums:
-            paths[tuple(Step(*key, amount) for key, amount in sums.items())] = None
-    return tuple(sorted(paths, key=len))
-
-
-def _paths(event: Event) -> Iterator[Path]:
-    """Yield the steps of each path through an event."""
-    match event:
-        case Pure():
-            yield (Step(event.level, event.purpose, cost(event).epsilon),)
-        case Parallel(parts):
-            for part in parts:
-                yield from _paths(part)
-        case InSequence(parts):
-            for chosen in product(*(list(_paths(part)) or [()] for part in parts)):
-                yield tuple(step for steps in chosen for step in steps)
-        case PerRecordAssignment(part):
-            yield from _paths(part)
-
-
-def draw_paths(ax: Any, paths: Sequence[Path], colors: Mapping[str, str], title: str) -> None:
-    """Draw one bar for each path, all of which end where the budget ends."""
-    longest = float(max(sum(step.amount for step in path) for path in paths))
-    for place, path in enumerate(paths):
-        start = 0.0
-        for step in path:
-            width = float(step.amount)
-            ax.barh(place, width, left=start, height=0.72, color=colors[step.purpose], edgecolor="white")
-            if width > 0.07 * longest:
-                text = {"ha": "center", "va": "center", "fontsize": 8, "color": "white"}
-                ax.text(start + width / 2, place, f"{width:.2g}", **text)
-            start += width
-    names = [f"{end.purpose}, level {end.level}" if end.level else end.purpose for *_, end in paths]
-    ax.set_yticks(range(len(paths)), map(shown, names))
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1.02 * longest)
-    ax.set_xlabel("epsilon that one record pays on its path, root at the left")
-    ax.spines[["top", "right"]].set_visible(False)
-    for kind, color in colors.items():
-        ax.plot([], [], "s", color=color, label=shown(kind))
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
-
-
-def draw_tree(ax: Any, paths: Sequence[Path], colors: Mapping[str, str], title: str) -> None:
-    """Draw one tree in which, on each level, one node is split and one is a leaf."""
-    *inner, last = (step for step in max(paths, key=len) if step.level)
-    leaves = {path[-1].level: path[-1] for path in paths if path[-1].level}
-
-    def node(x: float, step: Step) -> None:
-        words = f"{shown(step.purpose.split(',')[0])} {float(step.amount):.2f}"
-        box = {"boxstyle": "round,pad=0.45", "facecolor": colors[step.purpose], "edgecolor": "none"}
-        ax.text(x, -step.level, words, ha="center", va="center", color="white", fontsize=9, bbox=box)
-
-    for step in (*inner, last):
-        level, x = step.level, 0.7 * step.level
-        if step is not last:
-            node(x, step)
-            for child in (0.7, -0.7):
-                ax.plot([x, x + child], [-level, -level - 1], color="#999999", zorder=1)
-        if level in leaves and level > inner[0].level:
-            node(x - 1.4, leaves[level])
-        if step is last:
-            node(x, last)
-        ax.text(-1.6, -level, f"level {level}", va="center", fontsize=9, color="#555555")
-    ax.set_xlim(-1.8, 0.7 * last.level + 0.9)
-    ax.set_ylim(-last.level - 0.6, -inner[0].level + 0.6)
-    ax.set_axis_off()
-    ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
-
-
-TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
-
-
-def figure3() -> tuple[Path, ...]:
-    """Return the paths of a tree of figure 3's size; its budget depends on no record, so one will do."""
-    schema = Schema({name: Categorical(["0", "1"]) for name in "ab"}, classes=["no", "yes"])
-    tree = PFDPDTClassifier(epsilon=1.0, schema=schema, max_depth=2).fit(np.array([["0", "1"]]), ["no"])
-    return budget_paths(tree.certificate_.event)
+def figure3() -> tuple[tuple[float, ...], ...]:
+    """Return what each path of a printed tree of figure 3's size spends, level by level, its leaf last; shortest first."""
+    levels = PFDPDTClassifier(variant="published")._published().shares(Fraction(1), 1, 2)
+    tests = [float(level.test) for level in levels]
+    return tuple((*tests[:place], float(level.leaf)) for place, level in enumerate(levels))
 
 
 def draw_figure3() -> Any:
-    """Draw the budget of one tree, as a tree and path by path."""
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
+    """Draw the budget of one tree, one bar for each path, all of which end where the budget ends."""
+    figure = new_figure(7.0, 2.6)
+    ax = figure.subplots()
     paths = figure3()
-    kinds = dict.fromkeys(step.purpose for path in paths for step in path)
-    colors = dict(zip(kinds, COLORS, strict=False))
-    draw_tree(left, paths, colors, "as the paper's figure 3")
-    draw_paths(right, paths, colors, "the same, one bar per path")
+    for place, path in enumerate(paths):
+        start = 0.0
+        for level, amount in enumerate(path, start=1):
+            ax.barh(place, amount, left=start, height=0.72, color=COLORS[level == len(path)], edgecolor="white")
+            ax.text(start + amount / 2, place, f"{amount:.2f}", ha="center", va="center", fontsize=8, color="white")
+            start += amount
+    ax.set_yticks(range(len(paths)), [f"leaf on level {len(path)}" for path in paths])
+    ax.invert_yaxis()
+    ax.set_xlabel("epsilon that one record pays on its path, root at the left")
+    ax.spines[["top", "right"]].set_visible(False)
+    for name, color in zip(("test", "leaf"), COLORS, strict=False):
+        ax.plot([], [], "s", color=color, label=name)
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
+
+TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
 
 # The rounds of DPAda that noise follows
 

@@ -251,6 +251,8 @@ def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     return kind(**given, **dict(fit.settings))
 
 
+# eDPRF: equation 19
+# CART-DPsAdaBoost: equations 9 to 11
 def measured(fit: Fit, wanted: Mapping[str, Collection[str]] | None = None) -> dict[str, str]:
     """Fit, and return the row of the results: the key, and the measures that are ``wanted`` of its data, or all.
 

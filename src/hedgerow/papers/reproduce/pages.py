@@ -15,7 +15,7 @@ from hedgerow.papers.reproduce.drawing import TWO_FEATURES
 from hedgerow.papers.reproduce.experiment import FORMS, Form, Measured, Results
 from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.papers.reproduce.statements import Paper, short_name
-from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, RULES, Verdict, low_to_high
+from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, RULES, Answer, Verdict, low_to_high
 from hedgerow.privacy.accounting import cost
 
 WIDTH = 130
@@ -101,15 +101,27 @@ def numbers_beside_ours(results: Results) -> list[str]:
 
 
 def sentences(sections: Sequence[Section]) -> list[Finding]:
-    """Return the verdicts on each sentence of a paper; that of another reading stands with that of the first."""
-    merged: dict[tuple[str, str], Finding] = {}
+    """Return the verdict on each sentence of a paper, in each form that some experiment with it was run in."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in (finding for section in sections for finding in section.findings if finding.section):
-        first = merged.setdefault((finding.section, finding.text), finding)
-        if first is not finding:
-            both = f"{first.experiment}, {short_name(finding.experiment)}"
-            verdicts = {**first.verdicts, **finding.verdicts, **first.verdicts}  # the first's order and answers
-            merged[finding.section, finding.text] = replace(first, experiment=both, verdicts=verdicts)
-    return list(merged.values())
+        groups.setdefault((finding.section, finding.text), []).append(finding)
+    merged = []
+    for own in groups.values():
+        verdicts = {form: _together(own, form) for form in forms_of(own)}
+        merged.append(
+            replace(own[0], experiment=", ".join(short_name(one.experiment) for one in own), verdicts=verdicts)
+        )
+    return merged
+
+
+def _together(findings: Sequence[Finding], form: str) -> Verdict:
+    """Return one verdict on a sentence about several figures: it holds if it does in all, and does not if it does not in one."""
+    own = {short_name(one.experiment): one.verdicts[form] for one in findings if form in one.verdicts}
+    if len(own) == 1:
+        return next(iter(own.values()))
+    answers = {verdict.answer for verdict in own.values()}
+    answer: Answer = "does not" if "does not" in answers else answers.pop() if len(answers) == 1 else "cannot be told"
+    return Verdict(answer, "; ".join(f"{name}: {verdict}" for name, verdict in own.items()))
 
 
 def forms_of(findings: Iterable[Finding]) -> list[str]:
@@ -133,7 +145,7 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head
     notes = Counter(note for section in sections for note in section.results.experiment.notes)
     findings = sentences(sections)
     forms = forms_of(findings)
-    said = [[one.section, one.text, short_name(one.experiment), *one.answers(forms)] for one in findings]
+    said = [[one.section, one.text, one.experiment, *one.answers(forms)] for one in findings]
     blocks = [
         [f"# {paper.title}: the paper's experiments, run again"],
         wrapped(f"{paper.reference}."),

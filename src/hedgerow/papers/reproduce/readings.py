@@ -30,11 +30,12 @@ class AllocationForest(EDPRFClassifier):
     ``tree`` "tradition" needs another paper's budgets. There the published form is a rival as eDPRF's paper describes it: tests,
     leaves and stops of ``TraditionClassifier`` in one of its readings, the rival's level budgets, its bootstrap, and of TpDPRF,
     whose budgets are never divided, the two phases. ``purity_test`` says whether a node of a single class is a leaf, as the paper
-    prints.
+    prints, and ``aligned`` whether eDPRF's leaf gets what its path has left.
     """
 
     allocation: str = parameter(Choice(("own", *ALLOCATIONS)), default="own")
     purity_test: bool = parameter(Flag(), default=True)
+    aligned: bool = parameter(Flag(), default=True)
     tree: str = parameter(Choice(("pfdpdt", "tradition")), default="pfdpdt")
     reading: str = parameter(Choice(("halved", "undivided")), default="halved")
 
@@ -51,7 +52,7 @@ class AllocationForest(EDPRFClassifier):
         recipe = traditional._published() if traditional else super()._published()
         recipe = replace(recipe, pure_leaves=self.purity_test)
         if self.allocation == "own":
-            return recipe
+            return recipe if self.aligned else replace(recipe, sharing="undivided")
         return replace(
             recipe,
             samples=TwoPhases() if traditional and self.allocation == "tpdprf" else Bootstrap(),

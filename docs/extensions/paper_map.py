@@ -77,8 +77,10 @@ def numbered(items: str) -> Iterator[str]:
 def name_below(lines: list[str], line: int, suffix: str, names: Mapping[int, str]) -> str:
     """Return what the code below a mark is called."""
     if suffix == ".py":
-        below = min((number for number in names if number > line), default=0)
-        within = re.match(r"\s*(\w+) = ", lines[line]) if line < len(lines) else None
+        below = min((number for number in names if number >= line), default=0)
+        within = re.match(
+            r"\s*(\w+) = ", "".join(one for one in lines[line - 1 : line + 1] if not one.lstrip().startswith("#"))
+        )
         return within[1] if within else names.get(below, "")
     text = next((one for one in lines[line:] if one.strip()), "")
     named = re.search(r'name = "([^"]*)"', text) or re.match(r"\*\*(.+?)\*\*", text)

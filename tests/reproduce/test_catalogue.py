@@ -110,7 +110,9 @@ def test_the_accuracy_that_precision_and_recall_imply():
 def test_the_budgets_of_figure_3_are_booked():
     experiment = named("edprf/fig3")
     [claim] = [claim for claim in experiment.claims if ".18, .27" in claim.text]
-    assert str(claim.check(Results(experiment, {}, 1), "published")) == "holds: booked as printed: 0.18, 0.27, 0.55, 0.82"
+    assert (
+        str(claim.check(Results(experiment, {}, 1), "published")) == "holds: booked as printed: 0.18, 0.27, 0.55, 0.82"
+    )
     assert experiment.picture().axes
 
 

@@ -50,7 +50,7 @@ def made_up_paper():
         notes=("Of no paper | at all.", f"A long note: {'epsilon / 10 - ln(alpha), ' * 12}and its end."),
     )
     other = replace(small, name="paper/fig2", curves=curves_of(AXIS, methods, ["lost"]))
-    return Paper("paper", "A paper", "Somebody, 2020", (small, other), ("pfdpdt",), (HEADLINE,))
+    return Paper("paper", "A paper", "Somebody, 2020", (small, other), (HEADLINE,))
 
 
 @pytest.fixture
@@ -108,10 +108,7 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     assert "The tree is" not in text  # for a headline two runs are too few
     assert "| made up | tree | 1 | 0.500 | " in text
     assert "Runs of every point: as printed 2; private form 2." in " ".join(text.split())
-    assert "| pfdpdt | private form | yes | epsilon 1 is spent |" in text
-    assert "| pfdpdt | as printed | no | reasons 1, 2, 3 |" in text
-    assert "1. a node becomes a leaf when its records are of a single class" in text
-    assert "docs/proofs/edprf.md" in text
+    assert "(paper-map.md)" in text
     prose = [line for line in text.splitlines() if not line.startswith(("|", "!"))]
     assert max(map(len, prose)) <= 130
     assert "\n\n\n" not in text

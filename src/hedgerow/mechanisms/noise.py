@@ -30,9 +30,8 @@ LEAST_SIGMA_BITS = -16  # noise is then below 2**53
 MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 
 
-# eDPRF: equation 4
 @dataclass(frozen=True)
-class Geometric:
+class Geometric:  # eDPRF: equation 4
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
 
     Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
@@ -250,9 +249,8 @@ class Selection(ABC):
         return kind(epsilon, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
 
 
-# eDPRF: algorithm 1
 @dataclass(frozen=True)
-class PermuteAndFlip(Selection):
+class PermuteAndFlip(Selection):  # eDPRF: algorithm 1
     """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
 
     Costs     ``epsilon``, pure. Never worse than the exponential mechanism at the same cost.
@@ -273,10 +271,9 @@ class PermuteAndFlip(Selection):
         return np.asarray(accept * (others @ weights))
 
 
-# eDPRF: equation 6
 # CART-DPsAdaBoost: equation 4; definition 4
 @dataclass(frozen=True)
-class Exponential(Selection):
+class Exponential(Selection):  # eDPRF: equation 6
     """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.
 
     Costs     ``epsilon``, pure (and of bounded range, so epsilon**2 / 8 in zero-concentrated DP).

@@ -39,10 +39,9 @@ ROUNDING = 1e-12  # an error of one half is not above one half because its sum w
 FEW_CELLS = 1 << 22  # are summed in less time than a second thread takes to start
 
 
-# DPAda: equation 6
 # CART-DPsAdaBoost: algorithm 4
 @dataclass(frozen=True, eq=False)
-class PrintedVote:
+class PrintedVote:  # DPAda: equation 6
     """A weighted vote: F(x) = sum of alpha_t h_t(x), h_t = 1 for the schema's second class and -1 for its first.
 
     ``alphas`` (trees,) are the weights of the trees in the papers. The model returns 2 F, the log-odds of the
@@ -137,9 +136,8 @@ class Learner(Protocol):
     def reasons(self, branching: Branching) -> Iterator[str]: ...
 
 
-# DPAda: equation 10
 # CART-DPsAdaBoost: algorithm 2, step 8
-def adaboost_alpha(error: float) -> float:
+def adaboost_alpha(error: float) -> float:  # DPAda: equation 10
     """Return ln((1 - e) / e) / 2 for an error e that is kept between 1e-10 and 1/2."""
     error = min(max(error, LEAST_ERROR), 0.5)
     return math.log((1 - error) / error) / 2

@@ -45,9 +45,8 @@ LEAST_ALPHA = 2e-10  # its logarithm is finite
 RESERVE = 0.001  # of a round's equal share, where the rule gives nothing
 
 
-# CART-DPsAdaBoost: algorithm 1
 @dataclass(frozen=True)
-class CartTree:
+class CartTree:  # CART-DPsAdaBoost: algorithm 1
     """A binary tree on a bootstrap sample by weights, pruned on held-out records.
 
     A node of a single class, or one with ``max_depth`` tests above it, is a leaf. Another draws ``subspace`` features and
@@ -161,8 +160,7 @@ class CartTree:
             )
 
 
-# CART-DPsAdaBoost: equation 5
-def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:
+def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:  # CART-DPsAdaBoost: equation 5
     """Write the two groups of codes with the least Gini index in each of some nodes where this is offered, and its score.
 
     The score is -n times the Gini index of the two groups. For two classes the best groups are among the cuts along the
@@ -185,8 +183,7 @@ def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) ->
         left[node, order[node, : last + 1]] = True
 
 
-# CART-DPsAdaBoost: algorithm 3, step 3
-def round_budget(epsilon: float, rounds: int, error: float) -> float:
+def round_budget(epsilon: float, rounds: int, error: float) -> float:  # CART-DPsAdaBoost: algorithm 3, step 3
     """Return the budget of a round of CART-DPsAdaBoost, eps / T - ln(alpha), after a round with such an error.
 
     Read literally: it is negative after errors that are small, and above eps / T after errors above .1192.
@@ -263,8 +260,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     as_coded: bool = parameter(Flag(), default=False)
     coded_noise: str = parameter(Choice(("votes", "gini")), default="votes")
 
-    # CART-DPsAdaBoost: algorithms 1 and 3
-    def _private(self) -> BoostingRecipe:
+    def _private(self) -> BoostingRecipe:  # CART-DPsAdaBoost: algorithms 1 and 3
         tree = Recipe(
             assign=AllRecords() if self.delta else Weighted(HALF),
             candidates=binary,

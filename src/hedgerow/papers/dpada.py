@@ -49,32 +49,27 @@ EXAMPLE = 101  # records, half of them less one misclassified
 Ties = Literal["each", "shared", "one"]
 
 
-# DPAda: algorithm 3
-def every_round(rounds: int, draw: Draw) -> Truth:
+def every_round(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 3
     """Mark every round: DPAda, algorithm 3 to the letter."""
     return np.ones(rounds, dtype=np.bool_)
 
 
-# DPAda: equation 21
-def after_first(rounds: int, draw: Draw) -> Truth:
+def after_first(rounds: int, draw: Draw) -> Truth:  # DPAda: equation 21
     """Mark every round from the second on: DPAda, equation 21."""
     return np.asarray(np.arange(1, rounds + 1) > 1)
 
 
-# DPAda: algorithm 4; equations 17, 18 and 22; definition 5
-def even_rounds(rounds: int, draw: Draw) -> Truth:
+def even_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 4; equations 17, 18 and 22; definition 5
     """Mark every second round, from the second on: DPAda_Swing, equation 18."""
     return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
 
 
-# DPAda: algorithm 5; equations 20 and 23
-def random_rounds(rounds: int, draw: Draw) -> Truth:
+def random_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 5; equations 20 and 23
     """Mark every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
     return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
 
 
-# DPAda: algorithm 6; equation 24; definition 7
-def thinned_rounds(rounds: int, draw: Draw) -> Truth:
+def thinned_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 6; equation 24; definition 7
     """Mark every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
 
     Of each run of ones only the first stays. The paper states this for runs that follow a zero. A run that begins in the first
@@ -84,8 +79,7 @@ def thinned_rounds(rounds: int, draw: Draw) -> Truth:
     return np.asarray(coin & ~np.append(True, coin[:-1]))
 
 
-# DPAda: equation 19; definition 6
-def _coins(rounds: int, draw: Draw) -> Truth:
+def _coins(rounds: int, draw: Draw) -> Truth:  # DPAda: equation 19; definition 6
     return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
 
 
@@ -233,8 +227,7 @@ class DPAdaClassifier(PaperBooster):
     voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
     ties: str = parameter(Choice(("each", "shared", "one")), default="each")
 
-    # DPAda: algorithm 2
-    def _private(self) -> BoostingRecipe:
+    def _private(self) -> BoostingRecipe:  # DPAda: algorithm 2
         tree = Recipe(
             assign=AllRecords(),
             candidates=binary,
@@ -244,8 +237,7 @@ class DPAdaClassifier(PaperBooster):
         )
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
-    # DPAda: algorithms 4 to 6
-    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:  # DPAda: algorithms 4 to 6
         rounds = self._rounds(claim)
         marked = SCHEDULES[self.schedule](rounds, draw)
         return tuple((np.flatnonzero(marked) + 1).tolist())

@@ -111,8 +111,7 @@ class PFDPDTClassifier(PaperTree):
         return Size(1, 4 if epsilon >= ENOUGH else 3, MAX_BINS)
 
 
-# eDPRF: figure 1
-class EDPRFClassifier(PFDPDTClassifier, PaperForest):
+class EDPRFClassifier(PFDPDTClassifier, PaperForest):  # eDPRF: figure 1
     """Differentially private random forest by permute-and-flip (eDPRF).
 
     Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5.

@@ -67,8 +67,7 @@ class FixedSize(Samples):
     shared = False
     shrinking: bool = False
 
-    # eDPRF: algorithm 4; figure 2
-    def sizes(self, records: int, trees: int) -> list[int]:
+    def sizes(self, records: int, trees: int) -> list[int]:  # eDPRF: algorithm 4; figure 2
         sizes: list[int] = []
         for _ in range(trees):
             left = records - sum(sizes) if self.shrinking else records
@@ -176,8 +175,7 @@ class PrintedForest:
     pure_leaves: bool = True
     counted: bool = False
 
-    # eDPRF: equations 10, 17 and 18
-    def shares(self, epsilon: Fraction, trees: int, max_depth: int) -> list[Shares]:
+    def shares(self, epsilon: Fraction, trees: int, max_depth: int) -> list[Shares]:  # eDPRF: equations 10, 17 and 18
         """Return what the nodes of each level may spend, root first."""
         left = self.samples.tree_budget(epsilon, trees)
         shares = []

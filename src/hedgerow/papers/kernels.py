@@ -44,9 +44,8 @@ def _branch(value, kind, node, low, high, left):
     return np.int64(0) if left[node, np.int64(value)] else np.int64(1)
 
 
-# eDPRF: equations 7, 8 and 11; definitions 5 and 6
 @compiled
-def _branch_score(counts):
+def _branch_score(counts):  # eDPRF: equations 7, 8 and 11; definitions 5 and 6
     """Return what one branch with the class ``counts`` adds to the Gini score of a test: -(n - sum of n_k**2 / n)."""
     size, squares = np.int64(0), 0.0
     for count in counts:

@@ -22,9 +22,8 @@ from hedgerow.papers import kernels
 SEED_WORDS = 4  # 256 bits
 
 
-# eDPRF: algorithm 1
 @dataclass(frozen=True)
-class RealPermuteAndFlip(PermuteAndFlip):
+class RealPermuteAndFlip(PermuteAndFlip):  # eDPRF: algorithm 1
     """Permute-and-flip as the largest score plus exponential noise: the same law, were floats real numbers.
 
     The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta.
@@ -42,9 +41,8 @@ class RealPermuteAndFlip(PermuteAndFlip):
         return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
 
 
-# eDPRF: equation 6; definition 4
 @dataclass(frozen=True)
-class RealExponential(Exponential):
+class RealExponential(Exponential):  # eDPRF: equation 6; definition 4
     """The exponential mechanism as the largest score plus Gumbel noise: the same law, were floats real numbers."""
 
     name = "exponential mechanism in floating point"
@@ -90,11 +88,10 @@ class IntervalChoice:
         return np.asarray(mass / math.fsum(mass))
 
 
-# eDPRF: equations 4 and 5; definition 4
 # DPAda: equation 3; definition 4
 # CART-DPsAdaBoost: equation 3; definition 3
 @dataclass(frozen=True)
-class Laplace:
+class Laplace:  # eDPRF: equations 4 and 5; definition 4
     """Counts with Laplace noise of scale 1 / epsilon."""
 
     epsilon: Fraction

@@ -47,11 +47,10 @@ class Event:
                 raise ValueError(f"an event's {name} is {amount}, which no mechanism has; nothing gives budget back.")
 
 
-# eDPRF: equations 1 and 2; definition 2
 # DPAda: equation 1; definition 1
 # CART-DPsAdaBoost: equation 1; definition 1
 @dataclass(frozen=True, repr=False)
-class Pure(Event):
+class Pure(Event):  # eDPRF: equations 1 and 2; definition 2
     """A mechanism that is epsilon-DP when one record is added or removed.
 
     ``level`` is the level of the tree it belongs to, 0 if there is none.
@@ -97,11 +96,10 @@ class Gaussian(Event):
     level: int = 0
 
 
-# eDPRF: theorem 1
 # DPAda: definition 3
 # CART-DPsAdaBoost: property 1
 @dataclass(frozen=True, repr=False)
-class Sequence(Event):
+class Sequence(Event):  # eDPRF: theorem 1
     """Parts that each read all the records: their costs add up."""
 
     parts: tuple[Event, ...]
@@ -136,10 +134,9 @@ class SelectAndMeasure(Sequence):
         return cast(Gaussian, self.parts[-1]).mu_squared
 
 
-# eDPRF: theorem 2
 # CART-DPsAdaBoost: property 2
 @dataclass(frozen=True, repr=False)
-class Parallel(Event):
+class Parallel(Event):  # eDPRF: theorem 2
     """Parts that read disjoint records by released tests: the largest cost counts.
 
     ``label`` describes what one record pays.

@@ -34,9 +34,8 @@ class NoAmountError(ConfigurationError):
     """No amount of noise keeps to a claim."""
 
 
-# eDPRF: definition 1
 @dataclass(frozen=True)
-class Claim:
+class Claim:  # eDPRF: definition 1
     """(epsilon, delta)-differential privacy for neighbors under an adjacency.
 
     Neighbors differ by one person, of whom at most ``records_per_person`` records are read: by one record where that is 1.

@@ -177,8 +177,7 @@ class OpenNodes:
         return OpenNodes(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
 
 
-# eDPRF: algorithm 5
-class Grower:
+class Grower:  # eDPRF: algorithm 5
     """Grows a forest from a curator's answers, its only access to the records.
 
     ``rule`` is the probability of each record in samples by weighted coins. ``weights``: None for equal ones.
@@ -264,9 +263,8 @@ OF_TESTS = "share of the tests, each weighing what its depth leaves to it"
 OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 
-# eDPRF: algorithm 6
 @dataclass(frozen=True, eq=False)
-class ForestModel(Model):
+class ForestModel(Model):  # eDPRF: algorithm 6
     """A grown forest that reads raw records by its schema."""
 
     encoder: Encoder

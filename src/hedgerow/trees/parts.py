@@ -65,9 +65,8 @@ class Sampling:
         return event if self.rounds == 1 else Sequence((event,) * self.rounds)
 
 
-# eDPRF: algorithm 4
 @dataclass(frozen=True)
-class PerRecord:
+class PerRecord:  # eDPRF: algorithm 4
     """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
@@ -82,9 +81,8 @@ class AllRecords:
         return Sampling(trees, PerRecordCoin(1), budget / trees)
 
 
-# CART-DPsAdaBoost: algorithm 3, step 5
 @dataclass(frozen=True)
-class Weighted:
+class Weighted:  # CART-DPsAdaBoost: algorithm 3, step 5
     """Every tree reads each record with a probability that follows from released values, at most ``inclusion``.
 
     Only a part of the records pays for a tree, so a tree may spend more than its part of the budget.
@@ -129,18 +127,16 @@ class Levels(ABC):
         return [budget * (weight / total) for weight in weights]
 
 
-# eDPRF: equation 9, in both forms
 @dataclass(frozen=True)
-class Harmonic(Levels):
+class Harmonic(Levels):  # eDPRF: equation 9, in both forms
     """Level k of L gets epsilon / (s (L - k + 1)), s = 1 + 1/2 + ... + 1/L: most at the leaves (eDPRF, equation 9)."""
 
     def weights(self, levels: int) -> list[Fraction]:
         return [Fraction(1, levels - k) for k in range(levels)]
 
 
-# CART-DPsAdaBoost: algorithm 1, step 2
 @dataclass(frozen=True)
-class LeafShare(Levels):
+class LeafShare(Levels):  # CART-DPsAdaBoost: algorithm 1, step 2
     """Leaves get ``share`` of the budget, and the levels above share the rest equally."""
 
     share: Fraction = Fraction(1, 2)
@@ -251,9 +247,8 @@ Stop = NoisyMinority | NoisySize
 # level have at most ``cells`` cells by class.
 
 
-# eDPRF: algorithm 3; equations 15 and 16
 @dataclass(frozen=True)
-class SelectLabel(Part):
+class SelectLabel(Part):  # eDPRF: algorithm 3; equations 15 and 16
     """Release one label per leaf, chosen by a selection mechanism with the class counts as scores."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -272,9 +267,8 @@ class SelectLabel(Part):
         return labels[:, None]
 
 
-# CART-DPsAdaBoost: algorithm 1, steps 4 and 5; equation 3
 @dataclass(frozen=True)
-class NoisyCounts(Part):
+class NoisyCounts(Part):  # CART-DPsAdaBoost: algorithm 1, steps 4 and 5; equation 3
     """Release the noisy class counts of every leaf."""
 
     releases_counts: ClassVar[bool] = True
@@ -300,9 +294,8 @@ Leaf = SelectLabel | NoisyCounts
 CELLS_AT_ONCE = 1 << 22
 
 
-# eDPRF: algorithm 2; equation 12
 @dataclass(frozen=True)
-class SelectTest(Part):
+class SelectTest(Part):  # eDPRF: algorithm 2; equation 12
     """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""
 
     selection: type[Selection] = PermuteAndFlip

@@ -1,30 +1,21 @@
-"""Experiments as pictures in the papers' own axes, one column per panel and one row per form; and two that show no runs."""
+"""Experiments as pictures in the papers' own axes, one column per panel and one row per form; and figure 3 of eDPRF's paper."""
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
-from hedgerow.estimator import result_of
-from hedgerow.papers.dpada import DPAdaClassifier
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Form, Panel, Results
 from hedgerow.plots.axes import COLORS, new_figure, shown
 from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
-from hedgerow.schema import Categorical, Numeric, Schema
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
 LEAST_GAP = 0.1  # of the width of an axis
-MANY = 8  # lines of a panel, whose colors a legend makes hard to follow
-NAMES = 1.3  # inches for names beside lines
-NAME_HEIGHT = 0.075  # of a name beside a line, of the height of an axis
 WORDS = {"auc": "ROC AUC", "roc": "true positives", "f1": "F1", "training_accuracy": "accuracy in training"}
 
 
@@ -39,9 +30,7 @@ def draw(results: Results) -> Any | None:
     shown_in = Counter((curve.panel, curve.form) for curve in experiment.curves)
     # A panel shows more than a rule without privacy.
     panels = [panel for panel in experiment.panels if any(shown_in[panel, form] for form in forms)]
-    most = max(shown_in[panel, form] + shown_in[panel, None] for panel in experiment.panels for form in forms)
-    width = COLUMN + (NAMES if most >= MANY else 0.0)
-    figure = new_figure(max(width * len(panels), 6.0), ROW * len(forms) + LEGEND)
+    figure = new_figure(max(COLUMN * len(panels), 6.0), ROW * len(forms) + LEGEND)
     grid = figure.subplots(len(forms), len(panels), squeeze=False, sharex=True)
     artists: dict[str, Any] = {}
     for row, form in enumerate(forms):
@@ -59,45 +48,11 @@ def draw(results: Results) -> Any | None:
     drawn = [[ax for ax in column if ax.axison] for column in zip(*grid, strict=True)]
     for column_axes in drawn:
         _same_scale(column_axes)
-    named = {ax: _named_lines(ax, artists) for column_axes in drawn for ax in column_axes}
-    if max(map(len, named.values())) >= MANY:
-        for ax, lines in named.items():
-            _name_ends(ax, lines)
-        return figure
     longest = max(map(len, artists), default=1)
     columns = max(1, min(len(artists), int(figure.get_figwidth() / (0.6 + 0.085 * longest))))
     where = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
     figure.legend(artists.values(), map(shown, artists), **where)
     return figure
-
-
-def _named_lines(ax: Any, artists: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lines of a panel by the name that the figure's artists of the same color and dashes have."""
-
-    def look(line: Any) -> tuple[object, ...]:
-        return line.get_color(), line.get_linestyle(), line.get_marker()
-
-    looks = {look(artist): label for label, artist in artists.items()}
-    return {looks[look(line)]: line for line in ax.lines if look(line) in looks and len(line.get_xdata())}
-
-
-def _name_ends(ax: Any, named: Mapping[str, Any]) -> None:
-    """Write the name of each line beside its right end, those that lie close one above the other, so that no legend is needed."""
-    low, high = ax.get_ylim()
-    lines = sorted((line.get_ydata()[-1], label, line) for label, line in named.items())
-    ends = [(float(y) - low) / (high - low) for y, _, _ in lines]
-    places = ends.copy()
-    for below, here in pairwise(range(len(places))):
-        places[here] = max(places[here], places[below] + NAME_HEIGHT)
-    top = 1.0
-    for here in reversed(range(len(places))):  # only those at the top that do not fit go down again
-        places[here] = min(places[here], top)
-        top = places[here] - NAME_HEIGHT
-    for (_, label, line), end, place in zip(lines, ends, places, strict=True):
-        color = line.get_color()
-        arrow = {"arrowstyle": "-", "linewidth": 0.5, "color": color}
-        text = {"va": "center", "fontsize": 7, "color": color}
-        ax.annotate(shown(label), (1.0, end), (1.04, place), xycoords="axes fraction", arrowprops=arrow, **text)
 
 
 def _same_scale(column: Sequence[Any]) -> None:
@@ -207,44 +162,4 @@ def draw_figure3() -> Any:
     return figure
 
 
-TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
-
-# The rounds of DPAda that noise follows
-
-SCHEDULES = {"DPAda_Swing": "swing", "DPAda_Random": "random", "DPAda_Improved": "improved", "DPAda": "from-second"}
-ROUNDS = (30, 50, 70, 90, 100)
-RUNS = 10
-FORTY = [(7 * i % 40) / 40 for i in range(40)]
-RECORDS = [[number, "ab"[i % 3 == 0]] for i, number in enumerate(FORTY)]
-LABELS = ["yes" if (i % 5 < 2) != (number > 0.6) else "no" for i, number in enumerate(FORTY)]  # no stump is right
-
-
-def fitted_rounds(schedule: str, rounds: int, run: int | None, form: str = "published") -> Any:
-    """Return a model of made-up records; without a run no seed spoils the certificate."""
-    size = {"n_estimators": rounds, "schedule": schedule}
-    model = DPAdaClassifier(epsilon=1.0, schema=TWO_FEATURES, variant=form, random_state=run, **size)
-    return model.fit(RECORDS, LABELS)
-
-
-@lru_cache
-def noisy_rounds(schedule: str, rounds: int) -> tuple[int, ...]:
-    """Return how many rounds of published models, one for each run, noise followed."""
-    fits = [result_of(fitted_rounds(schedule, rounds, run)) for run in range(RUNS)]
-    return tuple(sum(marked <= len(cast(Any, fit.model).alphas) for marked in fit.coins) for fit in fits)
-
-
-def draw_rounds() -> Any:
-    """Draw the numbers of noisy rounds."""
-    lines = []
-    for label, schedule in SCHEDULES.items():
-        counts = [noisy_rounds(schedule, rounds) for rounds in ROUNDS]
-        means, spreads = (tuple(float(of(values)) for values in counts) for of in (statistics.fmean, statistics.stdev))
-        lines.append(Line(label, tuple(map(float, ROUNDS)), means, spreads))
-    figure = new_figure(6.0, 3.4)
-    ax = figure.subplots()
-    PrivacyUtilityDisplay(lines, measure="noisy rounds", x="rounds m", log=False).plot(ax)
-    ax.set_xticks(ROUNDS, list(map(str, ROUNDS)))
-    return figure
-
-
-PICTURES = {"draw_figure3": draw_figure3, "draw_rounds": draw_rounds}
+PICTURES = {"draw_figure3": draw_figure3}

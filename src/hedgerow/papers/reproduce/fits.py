@@ -251,9 +251,8 @@ def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     return kind(**given, **dict(fit.settings))
 
 
-# eDPRF: equation 19
 # CART-DPsAdaBoost: equations 9 to 11
-def measured(fit: Fit, wanted: Mapping[str, Collection[str]] | None = None) -> dict[str, str]:
+def measured(fit: Fit, wanted: Mapping[str, Collection[str]] | None = None) -> dict[str, str]:  # eDPRF: equation 19
     """Fit, and return the row of the results: the key, and the measures that are ``wanted`` of its data, or all.
 
     Precision, recall and F1 are those of the schema's first class, which is the larger one of every set: only so do the

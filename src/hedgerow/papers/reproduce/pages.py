@@ -8,29 +8,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from itertools import product
 from statistics import fmean
 
-from hedgerow.papers.reproduce.drawing import TWO_FEATURES
 from hedgerow.papers.reproduce.experiment import FORMS, Form, Measured, Results
-from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.papers.reproduce.statements import Paper, short_name
 from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, RULES, Answer, Verdict, low_to_high
-from hedgerow.privacy.accounting import cost
 
 WIDTH = 130
 SHARED = "Notes on several experiments"
 EITHER = "without runs"  # of an experiment that has none
 PRINTED, PRIVATE = FORMS["published"], FORMS["private"]
-PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
 LEGEND = (
     "A value ± its standard error is followed by its number of runs. In figures, lines are means, bands one standard deviation "
     "over the runs, and open circles numbers that the paper prints; rows have scales of their own where one scale would press "
     "them flat."
 )
-WORTH = (
-    "Read off the certificates of fits at epsilon 1 and default size. A form that does not hold protects nobody at any "
-    "epsilon, and its figures must not be compared with private ones as if it did."
+LINKS = (
+    "What the printed forms read without protection, and what the private ones cost, stands on the systems' pages, the proofs in "
+    "docs/proofs."
 )
 OTHERWISE = "holds by another reading or as coded"
 TALLY = ("form", *ANSWERS, "sentences")
@@ -153,6 +148,9 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head
         ["## In short"],
         pipes(TALLY, tally(findings)),
         wrapped(f"{RULES} {LEGEND} {settings}"),
+        wrapped(
+            f"{LINKS} [The map](NAME-map.md) leads from each numbered item to its code.".replace("NAME", paper.name)
+        ),
     ]
     if said:
         headers = ("section", "the paper says", "run in", *forms)
@@ -172,35 +170,7 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head
         if numbers:
             blocks += [["The paper's numbers beside ours:"], numbers]
         blocks.append(bullets(note for note in experiment.notes if notes[note] == 1))
-    rows, reasons = guarantees(paper.systems)
-    names = dict.fromkeys(PROOFS.get(system, system) for system in paper.systems)
-    proofs = ", ".join(f"docs/proofs/{name}.md" for name in names)
-    blocks += [
-        ["## What the guarantees are worth"],
-        wrapped(WORTH),
-        pipes(("system", "form", "holds", "why"), rows),
-        [line for number, reason in enumerate(reasons, 1) for line in wrapped(f"{reason}.", f"{number}. ")],
-        wrapped(f"Proofs of the private forms, and pairs of data sets that tell the published ones apart: {proofs}."),
-    ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
-
-
-def guarantees(systems: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """Return the guarantee of each form at epsilon 1 and default size, and the reasons that the lines name by number."""
-    rows: list[list[str]] = []
-    reasons: list[str] = []
-    forms: tuple[Form, ...] = ("published", "private")
-    for system, form in product(systems, forms):
-        # A certificate depends on the schema and the parameters, and on no record: two will do.
-        model = estimator(Fit("", system, form), TWO_FEATURES, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
-        certificate = model.certificate_
-        own = cost(certificate.event).reasons
-        reasons += [reason for reason in own if reason not in reasons]
-        why = f"reasons {', '.join(map(str, sorted(1 + reasons.index(reason) for reason in own)))}"
-        if not own:
-            why = "" if certificate.spent is None else f"epsilon {float(certificate.spent):.3g} is spent"
-        rows.append([system, FORMS[form], "yes" if certificate.holds else "no", why])
-    return rows, reasons
 
 
 def bullets(texts: Iterable[str]) -> list[str]:

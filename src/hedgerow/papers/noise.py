@@ -6,7 +6,6 @@ with the same ``random_state`` and the same numpy gives the same model.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -83,10 +82,6 @@ class IntervalChoice:
         low, high = left[chosen], right[chosen]
         return score[chosen], low + generator.random(len(chosen)) * (high - low)
 
-    def law(self, score: Floats, length: Floats) -> Floats:
-        mass = length * np.exp(float(self.epsilon / self.score_range) * (score - score.max()))
-        return np.asarray(mass / math.fsum(mass))
-
 
 # DPAda: equation 3; definition 4
 # CART-DPsAdaBoost: equation 3; definition 3
@@ -99,12 +94,6 @@ class Laplace:  # eDPRF: equations 4 and 5; definition 4
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
         return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
 
-    def law(self, count: float, threshold: float) -> Floats:
-        """Return the probabilities that a noisy count is at most, or above, a threshold."""
-        gap = float(self.epsilon) * (threshold - count)
-        tail = math.exp(-abs(gap)) / 2
-        return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
-
 
 @dataclass(frozen=True)
 class Permutation:
@@ -112,11 +101,6 @@ class Permutation:
 
     def sample(self, stream: Stream, records: int) -> Integers:
         return float_generator(stream).permutation(records)
-
-    def law(self, records: int) -> Floats:
-        """Return the probability of each order, the orders sorted as ``itertools.permutations`` gives them."""
-        orders = math.factorial(records)
-        return np.full(orders, 1 / orders)
 
 
 @dataclass(frozen=True)
@@ -128,11 +112,6 @@ class Resample:
         rows = np.arange(len(weights))
         times = float_generator(stream).multinomial(len(weights), weights, size=samples)
         return np.repeat(np.tile(rows, samples), times.reshape(-1)).reshape(samples, len(weights))
-
-    def law(self, weights: Floats, times: int, row: int) -> float:
-        """Return the probability that one row is drawn so many times into one sample."""
-        draws, weight = len(weights), float(weights[row])
-        return math.comb(draws, times) * weight**times * (1 - weight) ** (draws - times)
 
 
 @dataclass(frozen=True)
@@ -146,10 +125,6 @@ class SomeFeatures:
         keys = np.where(offered, float_generator(stream).random(offered.shape), -1.0)
         least = -np.sort(-keys, axis=1)[:, min(self.size, offered.shape[1]) - 1]
         return np.asarray(offered & (keys >= least[:, None]))
-
-    def law(self, offered: Truth) -> Floats:
-        """Return the probability that each feature of one row is in the subset."""
-        return np.asarray(offered * min(1.0, self.size / offered.sum()))
 
 
 def float_generator(stream: Stream) -> np.random.Generator:

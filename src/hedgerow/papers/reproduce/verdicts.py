@@ -222,8 +222,7 @@ def _what_would_tell(contrasts: Sequence[Contrast], wholes: Sequence[Contrast]) 
         return "runs that differ would give it an error"
 
     def needed(contrast: Contrast, places: int = 1) -> float:
-        runs = contrast.count * (contrast.bound(LEVEL / places) / abs(contrast.gap)) ** 2 if contrast.gap else math.inf
-        return math.inf if math.isnan(runs) else runs
+        return contrast.count * (contrast.bound(LEVEL / places) / abs(contrast.gap)) ** 2 if contrast.gap else math.inf
 
     wrong = [needed(contrast, len(contrasts)) for contrast in contrasts if contrast.gap <= 0]
     right = sorted(map(needed, contrasts))

@@ -11,15 +11,8 @@ def of_interval(choice, score, length):
     return np.asarray(mass / math.fsum(mass))
 
 
-def of_laplace(noise, count, threshold):
-    """The probabilities that a noisy count is at most, or above, a threshold."""
-    gap = float(noise.epsilon) * (threshold - count)
-    tail = math.exp(-abs(gap)) / 2
-    return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
-
-
 def of_mean_laplace(noise, count, threshold):
-    """The same of a mean of draws.
+    """The probabilities that a count with the mean of some draws is at most, or above, a threshold.
 
     The difference of the gammas, waiting times for n events each, is above x > 0 if fewer than n events of one kind come until
     x and n of the other kind after that: a Poisson number and a negative binomial one, together.

@@ -233,8 +233,8 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     Departs   (private) from the paper. A record is in a round's sample at most once, with a probability of half its capped
               weight. One run of the exponential mechanism selects a test among all cuts and values. No stop rule makes a node
               a leaf. A tree's vote follows from its noisy leaves.
-    Published algorithms 1, 3 and 4 as printed, or as the authors coded them. A round's printed budget needs its own alpha: it takes
-              that of the round before, and .001 of its equal part where nothing is left [inferred].
+    Published algorithms 1, 3 and 4 as printed, or as the authors coded them. A round's printed budget needs its own alpha: it
+              takes that of the round before, and .001 of its equal part where nothing is left [inferred].
     Defaults  4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published: 10, or 30 as coded with noise
               in Gini indices; 10 bins.
 

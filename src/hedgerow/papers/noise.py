@@ -6,6 +6,7 @@ with the same ``random_state`` and the same numpy gives the same model.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -94,6 +95,12 @@ class Laplace:  # eDPRF: equations 4 and 5; definition 4
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
         return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
 
+    def law(self, count: float, threshold: float) -> Floats:
+        """Return the probabilities that a noisy count is at most, or above, a threshold."""
+        gap = float(self.epsilon) * (threshold - count)
+        tail = math.exp(-abs(gap)) / 2
+        return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
+
 
 @dataclass(frozen=True)
 class Permutation:
@@ -101,6 +108,11 @@ class Permutation:
 
     def sample(self, stream: Stream, records: int) -> Integers:
         return float_generator(stream).permutation(records)
+
+    def law(self, records: int) -> Floats:
+        """Return the probability of each order, the orders sorted as ``itertools.permutations`` gives them."""
+        orders = math.factorial(records)
+        return np.full(orders, 1 / orders)
 
 
 @dataclass(frozen=True)

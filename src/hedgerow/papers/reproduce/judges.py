@@ -91,8 +91,8 @@ def above(
     With ``labels`` the first and the others are panels instead, whose curves of these labels are compared.
     """
     for other in others:
-        own = [((first, label), (other, label)) for label in labels]
-        for pair in own or [((panel, first), (panel, other)) for panel in runs.panels(panels)]:
+        pairs: list[list[Place]] = [[(first, label), (other, label)] for label in labels]
+        for pair in pairs or [[(panel, first), (panel, other)] for panel in runs.panels(panels)]:
             rows = list(runs.rows(pair).values())
             if whole and rows:
                 rows = [[averaged(points) for points in zip(*rows, strict=True)]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -186,12 +185,13 @@ def headline(paper: Paper, sections: Sequence[Section]) -> str:
     texts = []
     for one in paper.headlines:
         figures = {name: _figure(results, **how) for name, how in one["figures"].items()}
+        if not all(numbers for numbers, _ in figures.values()):
+            continue  # not all of it was measured
         right = all(min(figures[name][0]) > 0 for name in one.get("positive", figures))
-        right &= one.get("unless") not in stands
-        printed = {name: low_to_high(*numbers).replace("0.", ".") for name, numbers in figures.items()}
-        texts.append(
-            re.sub(r"<(\w+)>", lambda found, words=printed: words[found[1]], one["text" if right else "otherwise"])
-        )
+        text = one["text" if right and one.get("unless") not in stands else "otherwise"]
+        for name, numbers in figures.items():
+            text = text.replace(f"<{name}>", low_to_high(*numbers).replace("0.", "."))
+        texts.append(text)
     return " ".join(texts)
 
 
@@ -210,7 +210,7 @@ def _figure(
     numbers: list[float] = []
     for runs in (Measured(results[name], form) for name in within):
         for panel in runs.panels(panels):
-            for names in [(first, other) for other in others] or [(first,)]:
+            for names in [[first, other] for other in others] or [[first]]:
                 rows = runs.rows([(panel, name) for name in names])
                 own = [
                     cells[0].mean - sum(cell.mean for cell in cells[1:])

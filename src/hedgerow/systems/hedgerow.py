@@ -39,10 +39,9 @@ RULE = (
 class FittedInstance(Instance):
     """A fitted estimator, or None."""
 
-    def plain(self, value: PrivateEstimator | None) -> PrivateEstimator | None:
+    def _plain(self, value: Any) -> Any:
         """Return a shallow copy, so that a plan and its certificate read one model: later fits of ``value`` do not change it."""
-        fitted: PrivateEstimator | None = copy(super().plain(value))
-        return fitted
+        return copy(super()._plain(value))
 
 
 class StartingEstimator(PrivateEstimator):

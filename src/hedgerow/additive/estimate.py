@@ -6,7 +6,7 @@ All of it is post-processing of released sums by public rules (docs/proofs/hedge
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
@@ -98,12 +98,9 @@ class Information:
 
     def at_depth(self, depth: int) -> Information:
         """Return the information of cells together that the first ``depth`` cuts do not separate."""
-        return Information(
-            *(
-                each.reshape(len(each), 1 << depth, -1, *each.shape[2:]).sum(axis=2)
-                for each in (self.precision, self.pull)
-            )
-        )
+        columns, _, *codes = self.precision.shape
+        precision = self.precision.reshape(columns, 1 << depth, -1, *codes).sum(axis=2)
+        return Information(precision, self.pull.reshape(columns, 1 << depth, -1, codes[0]).sum(axis=2))
 
     def of_column(self, column: int) -> Information:
         return Information(self.precision[[column]], self.pull[[column]])
@@ -394,12 +391,10 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
         needed[place] = visit.measured.gradient[0] + curvature * (visit.curve_before - base)
     before, last = needed[:-1].mean(axis=0), pool[-1].measured.gradient[0]
 
-    def likelihood(gradient: Floats, noise: float) -> tuple[Floats, Floats]:
-        return _likelihood(gradient, curvature, noise, covariance, numeric, prior)
-
-    of_before, _ = likelihood(before, float(squares[:-1].sum()) / (count - 1) ** 2)
-    of_all, curve = likelihood(needed.mean(axis=0), float(squares.sum()) / count**2)
-    alone, _ = likelihood(last, float(squares[-1]))
+    likelihood = partial(_likelihood, curvature=curvature, covariance=covariance, numeric=numeric, prior=prior)
+    of_before, _ = likelihood(before, noise=float(squares[:-1].sum()) / (count - 1) ** 2)
+    of_all, curve = likelihood(needed.mean(axis=0), noise=float(squares.sum()) / count**2)
+    alone, _ = likelihood(last, noise=float(squares[-1]))
     # The difference of the last gradient and the mean of the others contains noise only.
     variance = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
     nothing = np.zeros_like(curvature)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape, lazy
-from hedgerow.curator.survey import CLEAR, OnesByClass
+from hedgerow.curator.survey import CLEAR, Ones
 from hedgerow.export import Link, Softmax
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.table import ChannelRule
@@ -143,7 +143,7 @@ class Logistic(Loss):
         norms = {"scored_l1": cap if two else 2 * cap, "l1": l1, "l2_squared": l2_squared}
         vars(self).update(norms, columns=columns, scored=columns, channels=2 * columns if self.measures else columns)
         vars(self).update(cap=cap, thousandths=multiple, curvature=multiple / 1000, by_share=by_share)
-        vars(self).update(initial_counts=OnesByClass(self.n_classes), exported=Softmax(VOTE_STEPS, cap / UNIT))
+        vars(self).update(initial_counts=Ones(self.n_classes), exported=Softmax(VOTE_STEPS, cap / UNIT))
 
     def in_cells(self) -> Loss:
         return replace(self, halved=True)

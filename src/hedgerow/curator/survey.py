@@ -38,8 +38,12 @@ def fine_encoder(schema: Schema) -> Encoder:
     Up to half of a feature's bins are narrower the nearer they are to zero, since ranges are often far too wide and values mostly
     small; the others have one width. Public cut points stay as they are.
     """
-    plain = {name: kind for name, kind in schema.features.items() if isinstance(kind, Numeric) and kind.cuts is None}
-    return Encoder(schema.cut_at({name: fine_cuts(kind) for name, kind in plain.items()}), FINE)
+    cuts = {
+        name: fine_cuts(kind)
+        for name, kind in schema.features.items()
+        if isinstance(kind, Numeric) and kind.cuts is None
+    }
+    return Encoder(schema.cut_at(cuts), FINE)
 
 
 def fine_cuts(kind: Numeric) -> list[float]:
@@ -86,26 +90,16 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
 
 @dataclass(frozen=True)
 class Ones:
-    """Every record that has a class counts one, in one channel."""
+    """Every record that has a class counts one: in one channel, or in that of its class if there are several."""
 
-    columns = 0
-    scored = 0
-    channels = 1
-    scored_l1 = 0
-    l1 = 1
-    l2_squared = 1
+    channels: int = 1
+
+    columns = scored = scored_l1 = 0
+    l1 = l2_squared = 1
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
-        return (labels >= 0).astype(np.int64)[:, None]
-
-
-@dataclass(frozen=True)
-class OnesByClass(Ones):
-    """Every record that has a class counts one, in the channel of its class."""
-
-    channels: int
-
-    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
+        if self.channels == 1:
+            return (labels >= 0).astype(np.int64)[:, None]
         return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
 
 

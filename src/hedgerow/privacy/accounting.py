@@ -120,14 +120,10 @@ class SelectAndMeasure(Sequence):
             raise ValueError("no joint account is proved for a selection of so large an epsilon.")
 
     @property
-    def selected(self) -> Fraction:
-        """A quarter of the sum of the selections' squared epsilons."""
-        return sum((part.epsilon**2 for part in self.parts if isinstance(part, BoundedRange)), NONE) / 4
-
-    @property
-    def measured(self) -> Fraction:
-        """The squared mu of the measurement."""
-        return cast(Gaussian, self.parts[-1]).mu_squared
+    def squares(self) -> tuple[Fraction, Fraction]:
+        """A quarter of the sum of the selections' squared epsilons, and the squared mu of the measurement."""
+        *selections, measurement = cast(tuple[Any, ...], self.parts)
+        return sum((part.epsilon**2 for part in selections), NONE) / 4, measurement.mu_squared
 
 
 @dataclass(frozen=True, repr=False)
@@ -300,7 +296,8 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
 
 def joint_mu_squared(event: SelectAndMeasure) -> Fraction:
     """Return the squared mu of selections and a measurement together."""
-    return JOINT_FACTORS[event.ratio] * event.selected + max(event.measured, event.ratio * event.selected)
+    selected, measured = event.squares
+    return JOINT_FACTORS[event.ratio] * selected + max(measured, event.ratio * selected)
 
 
 def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
@@ -316,8 +313,8 @@ def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
             )
         except ValueError:  # other steps, or too large ones
             return apart
-        joint = [event for event in together if isinstance(event, SelectAndMeasure)]
-        if all(event.measured * (1 + RATIO_GUARD) >= ratio * event.selected for event in joint):
+        squares = [event.squares for event in together if isinstance(event, SelectAndMeasure)]
+        if all(measured * (1 + RATIO_GUARD) >= ratio * selected for selected, measured in squares):
             return together
     return apart
 

@@ -104,10 +104,6 @@ class CellBins:
     feature: Integers  # (cells,)
     group: Integers  # (cells, codes): the group of each of the feature's codes, from 0 on. Columns beyond its codes are not read
 
-    @property
-    def n_groups(self) -> int:
-        return int(self.group.max()) + 1
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -128,7 +124,7 @@ class Layout:
         """Return the position of the first of the codes that divide sums, among those of all features, and their number."""
         if self.whole:
             return np.arange(2)
-        return offsets if self.bins is None else np.array([0, self.bins.n_groups])
+        return offsets if self.bins is None else np.array([0, int(self.bins.group.max()) + 1])
 
     @property
     def n_parts(self) -> int:

@@ -31,10 +31,7 @@ BLOCK_WORDS = 4096  # of 32 bits, whose keys stay in a core's own cache
 class ArrayChecksums:
     """Checksums by a key that never goes to the disk: whoever can write there cannot make an array that has the same.
 
-    Parameters
-    ----------
-    key : bytes, optional
-        What the key is made of; without it the key is drawn, and stays in this process.
+    Without a ``key`` it is drawn, and stays in this process.
     """
 
     def __init__(self, key: bytes | None = None) -> None:
@@ -85,14 +82,8 @@ class Spill:
     """A place for arrays of records: memory up to a budget, then files in a folder that only this user may enter.
 
     The folder is made when the first array goes there, and removed by ``close``, which leaving the context calls, however it is
-    left; no file comes after that. A process that is killed leaves it behind (its name begins with ``hedgerow-spill-``).
-
-    Parameters
-    ----------
-    folder : path or None
-        Where to make it; None: where the system puts temporary files.
-    memory : int
-        How many bytes may stay in memory.
+    left; no file comes after that. A process that is killed leaves it behind (its name begins with ``hedgerow-spill-``). It is
+    in ``folder``, or where the system puts temporary files; ``memory`` is how many bytes may stay in memory.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, memory: int) -> None:

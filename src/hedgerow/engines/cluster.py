@@ -33,18 +33,10 @@ MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added u
 
 @dataclass(frozen=True, eq=False)
 class ClusterSource(ABC):
-    """Records in partitions on a cluster. ``rows`` stand for encoded partitions there, in any form.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame or pyspark.sql.DataFrame
-        The records.
-    timeout : float
-        Seconds without an answer after which a fit ends.
-    """
+    """Records in partitions on a cluster. ``rows`` stand for encoded partitions there, in any form."""
 
     frame: Any
-    timeout: float
+    timeout: float  # seconds without an answer after which a fit ends
     checksums: Checksums = field(default_factory=Checksums, repr=False, kw_only=True)
 
     again = True  # the records can be read more than once

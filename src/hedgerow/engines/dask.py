@@ -214,21 +214,7 @@ class DaskEngine:
     Workers hold the partitions. A query is one message to each worker, with the commands that it has not seen yet, and one back,
     with the sum of its partitions' answers. Partitions that gave no answer this way are asked by tasks of their own, which Dask
     repeats elsewhere if a worker is lost: partitions that lack earlier commands are sent all, and missing ones are encoded again.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The client.
-    table : str
-        The name by which workers know the partitions.
-    shares : WorkerShares
-        Which worker holds each partition.
-    partitions : int
-        How many there are.
-    timeout : float
-        Seconds without an answer after which the fit ends with an EngineError.
-    progress : Progress
-        The display of progress.
+    Workers know the partitions by the name ``table``.
     """
 
     def __init__(

@@ -336,20 +336,10 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """A query to records whose answers add up: how many of them have each value.
-
-    Parameters
-    ----------
-    schema : Schema
-        Whose features the columns are, and which markers stand for missing cells.
-    columns : tuple of int
-        Which of its features are counted.
-    with_labels : bool
-        Whether the labels are, too.
-    """
+    """A query to records whose answers add up: how many of them have each value."""
 
     schema: Schema
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # the features that are counted
     with_labels: bool
 
     @property

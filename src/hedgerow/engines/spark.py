@@ -173,19 +173,6 @@ class SparkEngine:
     A query is a job with a task for each partition, which is sent the commands that it has not seen yet and maps codes and
     margins from its executor's disk. Partitions that lack earlier commands say so, and are sent all; those that are not on that
     disk are encoded again where they are asked next.
-
-    Parameters
-    ----------
-    context : SparkContext
-        The context.
-    stores : Stores
-        The partitions.
-    facts : list of Facts
-        What they must be.
-    jobs : Jobs
-        What runs jobs.
-    progress : Progress
-        The display of progress.
     """
 
     def __init__(self, context: Any, stores: Stores, facts: list[Facts], jobs: Jobs, progress: Progress) -> None:
@@ -234,15 +221,7 @@ class SparkEngine:
 
 
 class Jobs:
-    """Runs jobs, and ends those that get no further.
-
-    Parameters
-    ----------
-    context : SparkContext
-        The context.
-    timeout : float
-        Seconds in which no task finishes after which a job is cancelled.
-    """
+    """Runs jobs, and ends those in which no task finishes for so many seconds."""
 
     def __init__(self, context: Any, timeout: float) -> None:
         self._context, self._timeout = context, timeout

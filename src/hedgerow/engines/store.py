@@ -180,18 +180,8 @@ class DiskStore(Store):
 
     Every array is a file. An index beside it holds its name and its checksum, by a key that the driver sends with each task.
     hedgerow writes that key to no file; Spark may, where it spills the data of its tasks. A file that is gone, altered or half
-    written counts as absent: its partition is encoded again, or its cache made again from the whole log.
-
-    Parameters
-    ----------
-    parent : path
-        Where the folder is made.
-    table : str
-        The name by which executors know these partitions.
-    key : bytes
-        The key of checksums.
-    facts : sequence of Facts
-        What the partitions must be.
+    written counts as absent: its partition is encoded again, or its cache made again from the whole log. Executors know the
+    partitions by the name ``table``; ``facts`` say what they must be.
     """
 
     def __init__(self, parent: Path, table: str, key: bytes, facts: Sequence[Facts] = ()) -> None:

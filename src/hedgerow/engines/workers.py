@@ -115,21 +115,8 @@ class WorkerShares:
     """Which worker holds which partitions: shared out once by their records, and again where workers came or went.
 
     What was shared out stays: a worker remembers what a fit made of its partitions, and another one would do all of it anew.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The client.
-    table : str
-        The name by which workers know these partitions.
-    facts : sequence of Facts
-        What each partition's records must be.
-    sizes : sequence of int
-        How many records each has.
-    rows : sequence of Future
-        The codes of each partition, wherever they are; let go of once a worker holds them.
-    again : callable
-        Returns the codes of some partitions, encoded again.
+    ``rows`` are the codes of each partition, wherever they are, which are let go of once a worker holds them; ``again`` encodes
+    some of them anew.
     """
 
     def __init__(

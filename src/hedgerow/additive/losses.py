@@ -76,7 +76,6 @@ class Loss(ABC):
         return rule
 
     def in_cells(self) -> Loss:
-        """Return the loss of rounds with small cells, which may weigh curvatures less."""
         return self
 
     def curvature_of(self, measured: Floats) -> Floats:
@@ -88,8 +87,7 @@ class Loss(ABC):
         """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
 
     @abstractmethod
-    def answer(self, margins: Integers) -> Floats:
-        """Return the probabilities of the classes, or the outcomes, of margins (records, columns)."""
+    def answer(self, margins: Integers) -> Floats: ...
 
     @abstractmethod
     def votes(self, steps: Floats) -> Integers:

@@ -54,14 +54,12 @@ class Link:
         return labels
 
     def expected(self, margins: Labels) -> Integers:
-        """Return the predicted codes of margins (records,)."""
         return margins.astype(np.int64)
 
     def margin(self, mean: float) -> int:
         return round(mean)
 
     def outcomes(self, margins: Labels) -> Floats:
-        """Return the predicted outcomes of margins (records,), in the outcome's unit and within its range."""
         return self.exported(margins[:, None])
 
 

@@ -109,7 +109,6 @@ class Replay(Randomness):
         self.last = 0, 0
 
     def probability(self, end: int | None = None) -> float:
-        """Return the probability of the outcomes, or of the first ones."""
         return math.prod(float(law[outcome]) for law, outcome in zip(self.laws[:end], self.script[:end], strict=True))
 
     def draw(self, mechanism: Any, *statistics: Any) -> npt.NDArray[Any]:
@@ -157,7 +156,6 @@ class Replay(Randomness):
         return outcomes if isinstance(coin, PerRecordCoin) else -outcomes  # the second outcome is part -1: not taken in
 
     def _resample(self, mechanism: Any, *statistics: Any) -> npt.NDArray[np.int64]:
-        """Return a scripted order or scripted samples of records, which stay hidden."""
         if isinstance(mechanism, Permutation):
             every = orders(*statistics)
             drawn = np.array(every[self._outcome(mechanism, mechanism.law, statistics)], dtype=np.int64)

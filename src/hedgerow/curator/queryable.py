@@ -133,7 +133,6 @@ class Queryable:
 
     @property
     def spent(self) -> Fraction:
-        """The pure epsilon that has been charged so far under add/remove adjacency."""
         return self.total.epsilon
 
     @property
@@ -361,7 +360,6 @@ class Queryable:
         return self  # a copy would be a second budget
 
     def _check_answers(self) -> None:
-        """Raise BudgetExceeded if no query may be answered any more."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
         if self._changing:

@@ -64,7 +64,6 @@ class ClassEvidence:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise of ``sums``."""
         return math.sqrt(self._variance)
 
     @property

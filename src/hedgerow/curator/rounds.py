@@ -274,7 +274,6 @@ class Round:
         return basis.sums(self._noisy(basis.applied(sums), noise, basis.l1, basis.l2_squared))
 
     def whole_sums(self, noise: Noise) -> Integers:
-        """Return the sums of the channels over all records, (channels,), with noise."""
         return self._noisy(self._by_code[:, : self._offsets[1]].sum(axis=(0, 1)), noise)
 
     def _noisy(self, sums: Integers, noise: Noise, l1: int = 1, l2_squared: int = 1) -> Integers:

@@ -128,7 +128,6 @@ class Survey:
     def column_warnings(
         self, histograms: Mapping[int, Integers], total: tuple[float, float] | None = None
     ) -> tuple[str, ...]:
-        """Return warnings of columns that were hardly read; ``total`` is as of ``released_warnings.column_warnings``."""
         return () if self._noise is None else column_warnings(self.encoder, histograms, self._noise.deviation, total)
 
     def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:

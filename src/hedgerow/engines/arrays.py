@@ -111,11 +111,9 @@ class Spill:
         self._removed.detach()  # last: broken off before, it is removed when nobody holds this any more
 
     def arrays(self) -> MutableMapping[str, Array]:
-        """Return an empty mapping whose arrays are kept here."""
         return _Arrays(self)
 
     def take(self, size: int) -> bool:
-        """Say whether so many bytes still fit memory, and count them if they do."""
         with self._lock:
             if size > self._left:
                 return False
@@ -205,6 +203,5 @@ class _Arrays(MutableMapping[str, Array]):
         return len(self._kept)
 
     def clear(self) -> None:
-        """Delete all arrays; none is read for that."""
         for name in self:
             del self[name]

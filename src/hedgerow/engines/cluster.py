@@ -87,33 +87,28 @@ class ClusterSource(ABC):
         return [Chosen(*one) for one in zip(facts, masks, strict=True)]
 
     @abstractmethod
-    def _persons(self, layout: Layout, keep: Keep) -> PersonIds:
-        """Return how workers read ids."""
+    def _persons(self, layout: Layout, keep: Keep) -> PersonIds: ...
 
     @abstractmethod
     def _encoded(self, work: Callable[..., Rows], given: tuple[Any, ...]) -> Any:
         """Return the rows that ``work(*given, tables)`` makes of the tables of each partition."""
 
     @abstractmethod
-    def _facts(self, rows: Any, progress: Progress) -> list[Fact]:
-        """Return what each partition's records are, once they are there."""
+    def _facts(self, rows: Any, progress: Progress) -> list[Fact]: ...
 
     @abstractmethod
-    def _candidates(self, rows: Any, facts: Sequence[Facts], share: Share) -> Sequence[Candidates]:
-        """Return the candidates of each partition."""
+    def _candidates(self, rows: Any, facts: Sequence[Facts], share: Share) -> Sequence[Candidates]: ...
 
     @abstractmethod
     def _kept(self, rows: Any, chosen: Sequence[Chosen]) -> Any:
         """Return the rows without the classes of records that do not count, and without ids, once they are there."""
 
     @abstractmethod
-    def _engine(self, rows: Any, facts: list[Facts], sizes: Sequence[int], progress: Progress) -> Engine:
-        """Return what queries the partitions."""
+    def _engine(self, rows: Any, facts: list[Facts], sizes: Sequence[int], progress: Progress) -> Engine: ...
 
     @abstractmethod
     def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
         """Return the counts of each partition by ``value_counts``."""
 
     @abstractmethod
-    def _drop(self, rows: Any) -> None:
-        """Let go of rows."""
+    def _drop(self, rows: Any) -> None: ...

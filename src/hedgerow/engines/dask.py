@@ -97,8 +97,6 @@ def _found(given: Any, distributed: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Encoded partitions on workers, and a function that encodes some of them again."""
-
     rows: list[Future]
     again: Callable[[Sequence[int]], list[Future]]
 

@@ -284,7 +284,6 @@ class Chosen:
 
 
 def placed(facts: Sequence[Fact]) -> list[Facts]:
-    """Return where each partition's records begin, in the order of the partitions."""
     ends = np.cumsum([rows for rows, _ in facts]).tolist()
     if not ends or not ends[-1]:
         raise EngineError("there are no records, but a fit rests on there being one. Add records.")
@@ -344,7 +343,6 @@ class ValueCounts:
 
     @property
     def nothing(self) -> Counts:
-        """The answer of no record."""
         return ({},) * (len(self.columns) + self.with_labels)
 
     def __call__(self, X: Any, y: Any, counted: npt.NDArray[np.bool_] | None = None) -> Counts:
@@ -356,7 +354,6 @@ class ValueCounts:
         return tuple(count_values(column, self.schema.missing) for column in cells)
 
     def sum(self, one: Counts, other: Counts) -> Counts:
-        """Return the answer of the records of both."""
         return tuple(Counter(first) + Counter(second) for first, second in zip(one, other, strict=True))
 
 

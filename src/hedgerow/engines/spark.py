@@ -47,7 +47,6 @@ LOOK = 0.2  # seconds between two looks at how far a job is
 
 
 def check_installed() -> None:
-    """Raise MissingExtraError without pyspark."""
     try:
         import_module("pyspark")
     except ImportError as error:
@@ -146,7 +145,6 @@ class Stores:
         return self
 
     def asked(self, facts: Any, packed: bytes) -> Any:
-        """Return an RDD of what each partition answers; ``facts`` is a broadcast of what they must be."""
         return self.first.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
 
     def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
@@ -202,7 +200,6 @@ class SparkEngine:
         return [answers.treeReduce(lambda one, other: _joined(query, one, other))]
 
     def _add(self, total: Total, question: int, act: Callable[[], list[bytes]]) -> set[int]:
-        """Add up what a job returns, and return the partitions that are absent."""
         absent: set[int] = set()
         for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
             found: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
@@ -227,7 +224,6 @@ class Jobs:
         self._context, self._timeout = context, timeout
 
     def run(self, act: Callable[[], list[Any]], progress: Callable[[float | None], None]) -> list[Any]:
-        """Return what a job returns, or raise EngineError where it fails or gets no further."""
         group, results, errors = f"hedgerow-{secrets.token_hex(8)}", [], []
 
         def work() -> None:
@@ -271,7 +267,6 @@ class Jobs:
                 return True
 
     def _tasks(self, group: str) -> tuple[int, int]:
-        """Return how many tasks of a job are done, and how many there are."""
         tracker = self._context.statusTracker()
         done = every = 0
         for job in tracker.getJobIdsForGroup(group):

@@ -46,7 +46,6 @@ class Store(ABC):
         """Lend what a log made of a partition."""
 
     def answer(self, task: Task, place: int) -> Partial:
-        """Return the answer of one partition, or why it cannot answer."""
         partition = self.partition(place)
         if partition is None:
             return Partial((), None, absent=(place,))
@@ -143,13 +142,11 @@ def answered(table: str, places: Sequence[int], packed: bytes, threads: int) -> 
 
 
 def forget(log: str) -> None:
-    """Drop this process's state of a log."""
     for store in list(_TABLES.values()):
         store.forget(log)
 
 
 def close(table: str) -> None:
-    """Drop this process's partitions of a table."""
     store = _TABLES.pop(table, None)
     if store is not None:
         store.close()
@@ -170,7 +167,6 @@ def disk_store(table: str, key: bytes, place: int, facts: Sequence[Facts] = ()) 
 
 
 def remove(table: str) -> None:
-    """Remove all that this executor keeps of a table."""
     for folder in os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(","):
         _discard(DiskStore(Path(folder), table, b"").folder)
 

@@ -29,7 +29,6 @@ class Timeout:
         self._timeout, self._last = timeout, time.monotonic()
 
     def progressed(self) -> None:
-        """Begin to wait anew."""
         self._last = time.monotonic()
 
     @property
@@ -81,7 +80,6 @@ def gathered(
 
 
 def silent(timeout: float) -> EngineError:
-    """Return the error of workers that do not answer."""
     return EngineError(
         f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to the "
         "workers, and pass a larger timeout= if partitions take longer."
@@ -89,7 +87,6 @@ def silent(timeout: float) -> EngineError:
 
 
 def lost_scheduler() -> EngineError:
-    """Return the error of a cluster that is gone."""
     return EngineError(
         "the cluster's scheduler does not answer, so the fit ends; what was charged for it stays charged. Restart the cluster."
     )
@@ -151,12 +148,10 @@ class WorkerShares:
         return [Group(worker, (place,), 1) for worker, share in shares.items() for place in share]
 
     def present(self, timeout: Timeout) -> Mapping[str, int]:
-        """Return the workers that are there, with their threads."""
         threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, timeout)
         return threads
 
     def absent(self, places: Iterable[int]) -> None:
-        """Take note that partitions were not where they should be."""
         for place in places:
             self._holders[place] = None
 
@@ -183,7 +178,6 @@ class WorkerShares:
         return {place: worker for place, worker in wanted.items() if self._holders[place] != worker}
 
     def _hold(self, wanted: Mapping[int, str | None], timeout: Timeout) -> None:
-        """Let workers hold partitions; what was encoded for that is let go of."""
         lacking = [place for place in wanted if place not in self._rows]
         self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
         left = dict(wanted)
@@ -254,7 +248,6 @@ def sent_to(worker: str | None) -> dict[str, Any]:
 
 
 def _hold(table: str, facts: Facts, rows: Rows) -> str:
-    """Keep a partition here, and return where that is."""
     worker = import_module("distributed").get_worker()
     limit = worker.memory_manager.memory_limit
     memory = int(limit * SHARE_OF_MEMORY) if limit else sys.maxsize

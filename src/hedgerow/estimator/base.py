@@ -219,7 +219,6 @@ class PrivateEstimator(Exported, Planned):
         return self
 
     def _check_curator(self, curator: Curator) -> None:
-        """Raise ConfigurationError if the estimator needs what the curator cannot provide."""
         if self.variant != "private":
             raise ConfigurationError(
                 "the published form reads records itself; pass variant='private' to ask a curator."

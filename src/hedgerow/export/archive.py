@@ -143,7 +143,6 @@ class Members(Mapping[str, npt.NDArray[Any]]):
             raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member that is no array."""
         member = self._archive.getinfo(name)
         if member.file_size > self.allowed.document:
             raise FileFormatError(

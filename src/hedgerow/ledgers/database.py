@@ -53,7 +53,6 @@ class Address:
 
     @classmethod
     def of(cls, given: str | os.PathLike[str]) -> Address:
-        """Return the address that a user passes, or raise ConfigurationError."""
         text = os.fspath(given)
         _check_text(text)
         if text.startswith(ENVIRONMENT):

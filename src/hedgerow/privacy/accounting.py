@@ -183,8 +183,6 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:
-    """Return an event as plain values for JSON; fractions become text."""
-
     def plain(value: object) -> object:
         if isinstance(value, Event):
             return event_to_dict(value)
@@ -295,7 +293,6 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
 
 
 def joint_mu_squared(event: SelectAndMeasure) -> Fraction:
-    """Return the squared mu of selections and a measurement together."""
     selected, measured = event.squares
     return JOINT_FACTORS[event.ratio] * selected + max(measured, event.ratio * selected)
 
@@ -528,7 +525,6 @@ class Cost:
 
 
 def cost(event: Event) -> Cost:
-    """Return the cost of an event under add/remove adjacency."""
     match event:
         case Pure() | Gaussian():
             return _cost_of_step(event)

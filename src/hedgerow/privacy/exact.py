@@ -36,7 +36,6 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
 
 
 def exact_delta(value: object) -> Fraction:
-    """Return a delta as a fraction, or raise ConfigurationError; 0 is allowed."""
     number = _fraction(value)
     if number is not None and 0 <= number < 1:
         return number

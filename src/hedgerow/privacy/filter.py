@@ -94,11 +94,9 @@ class PrivacyFilter:
 
     @property
     def total(self) -> Cost:
-        """What has been charged."""
         return self.together + self.approximate
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
-        """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), unit, (Path(),), np.zeros(roots, dtype=np.intp))
         return replace(
             self,
@@ -108,7 +106,6 @@ class PrivacyFilter:
         )
 
     def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> PrivacyFilter:
-        """Return the filter after nodes were partitioned into so many children each, the generation ``made`` of before."""
         parents = self.generations[generation]
         of_children = replace(parents, path=np.repeat(parents.path[index], children))
         path = parents.path.copy()

@@ -37,8 +37,6 @@ RULE = (
 
 
 class FittedInstance(Instance):
-    """A fitted estimator, or None."""
-
     def _plain(self, value: Any) -> Any:
         """Return a shallow copy, so that a plan and its certificate read one model: later fits of ``value`` do not change it."""
         return copy(super()._plain(value))

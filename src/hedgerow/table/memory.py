@@ -54,7 +54,6 @@ class MemoryFrontier:
 
 
 def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
-    """Return the exact answer of a query about the nodes of a ``MemoryFrontier``."""
     nodes: MemoryFrontier = query.of
     if isinstance(query, Sizes):
         return np.diff(nodes.starts)
@@ -102,12 +101,10 @@ class MemoryTable:
 
     @classmethod
     def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
-        """Return records ``X`` with labels ``y`` as an encoder reads them. Records that ``keep`` leaves out have no class."""
         return cls.by(Coded(encoder), X, y, keep)
 
     @classmethod
     def by(cls, reading: Reading, X: Any, y: Any, keep: Keep | None = None) -> Self:
-        """Return records ``X`` with labels ``y``, read in any other way."""
         codes, labels = reading.read(read_columns(X, reading.schema.features), y)
         return cls(codes, labels if keep is None else keep.labels(labels), reading.n_codes, reading.n_classes)
 
@@ -144,7 +141,6 @@ class MemoryTable:
         return grouped(self._codes, self._labels, self.n_classes, weight, part, coins.coin.parts)
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
-        """Return the part to which the coins assign each record, of shape (records,); -1: none."""
         part = coins.parts(self._first_row, len(self) if rule is None else self._values_of(rule))
         check_shape(part, (len(self),), "part (records,)")
         return part

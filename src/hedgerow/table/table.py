@@ -295,8 +295,7 @@ class Table(Protocol):
         For a weighted coin, ``rule`` gives the probability that a record takes part. ``weights`` gives its weight; None: 1.
         """
 
-    def take(self, frontier: Any, nodes: npt.NDArray[np.intp]) -> Any:
-        """Return the frontier of some of the nodes, in the order given."""
+    def take(self, frontier: Any, nodes: npt.NDArray[np.intp]) -> Any: ...
 
     def partition(self, frontier: Any, candidates: Candidates, chosen: Integers) -> Any:
         """Return the children of all nodes, including empty ones, each node's in the order of its test's branches."""

@@ -165,8 +165,6 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
-    """Unfinished nodes of one layer."""
-
     layer: Layer
     row: Integers  # the place of each in the layer
     nodes: Nodes
@@ -215,7 +213,6 @@ class Grower:
         return forest if recipe.prune is None else recipe.prune.apply(forest, size)
 
     def _opened(self, nodes: Nodes, alive: Truth, allowance: Integers) -> OpenNodes:
-        """Return nodes in a new layer."""
         start = self._layers[-1].start + len(self._layers[-1].test) if self._layers else 0
         layer = Layer.of_leaves(start, len(nodes), self._curator.n_classes if self._counts else 1)
         self._layers.append(layer)

@@ -21,16 +21,8 @@ from typing import Any, Literal, cast, get_args
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from hedgerow import files
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.files import (
-    DEEPEST_EVENT,
-    LARGEST_AMOUNT,
-    LARGEST_INTEGER,
-    LONGEST_WORDS,
-    MOST_DENOMINATOR_BITS,
-    MOST_EVENTS,
-    SMALLEST_AMOUNT,
-)
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
@@ -211,7 +203,7 @@ class _Reader:
 
     def event(self, data: Any, depth: int) -> Event:
         self._events += 1
-        if depth > DEEPEST_EVENT or self._events > MOST_EVENTS:
+        if depth > files.DEEPEST_EVENT or self._events > files.MOST_EVENTS:
             raise ValueError("too many events, or too deep")
         kind = _KINDS[data["event"]]
         return kind(**{name: self._field(name, value, depth) for name, value in data.items() if name != "event"})
@@ -220,9 +212,9 @@ class _Reader:
         if name in ("epsilon", "delta", "mu_squared", "inclusion"):
             amount = read_fraction(value)
             self._denominator = math.lcm(self._denominator, amount.denominator)
-            if amount and not SMALLEST_AMOUNT <= amount <= LARGEST_AMOUNT:
+            if amount and not files.SMALLEST_AMOUNT <= amount <= files.LARGEST_AMOUNT:
                 raise ValueError("an amount out of all bounds")
-            if self._denominator.bit_length() > MOST_DENOMINATOR_BITS:
+            if self._denominator.bit_length() > files.MOST_DENOMINATOR_BITS:
                 raise ValueError("amounts that take long to add")
             return amount
         if name == "part":
@@ -232,9 +224,13 @@ class _Reader:
             for before, part in zip([None, *value], value, strict=False):
                 parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
             return tuple(parts)
-        if name in ("level", "draws", "count", "records", "ratio") and type(value) is int and value < LARGEST_INTEGER:
+        if (
+            name in ("level", "draws", "count", "records", "ratio")
+            and type(value) is int
+            and value < files.LARGEST_INTEGER
+        ):
             return value
-        longest = math.inf if name == "reason" else LONGEST_WORDS  # a reason may name all features
+        longest = math.inf if name == "reason" else files.LONGEST_WORDS  # a reason may name all features
         if name in ("reason", "mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= longest:
             return value
         raise TypeError(name)

@@ -28,21 +28,8 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates, multiway
 from hedgerow.table import RecordRule, WeightRule
 from hedgerow.texts import short_repr
+from hedgerow.trees import parts
 from hedgerow.trees.model import Forest, PessimisticPruning
-from hedgerow.trees.parts import (
-    Assignment,
-    CandidateRule,
-    Harmonic,
-    Leaf,
-    Levels,
-    PerRecord,
-    Sampling,
-    SelectLabel,
-    SelectTest,
-    Split,
-    Stop,
-    Subspace,
-)
 
 MOST_CELLS = 1 << 32  # one byte each: the codes that remain for the children of one level
 
@@ -52,10 +39,10 @@ class Level:
     """The parts of one level with their budgets: first its stop, if there is one, then its split; the last has no split."""
 
     number: int
-    leaf: Leaf
-    stopped_leaf: Leaf
-    split: Split | None = None
-    stop: Stop | None = None
+    leaf: parts.Leaf
+    stopped_leaf: parts.Leaf
+    split: parts.Split | None = None
+    stop: parts.Stop | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +51,7 @@ class Schedule:
 
     recipe: Recipe
     candidates: Candidates
-    sampling: Sampling
+    sampling: parts.Sampling
     levels: tuple[Level, ...]
     tree: Parallel  # the paths of one tree
     event: Event  # of all trees
@@ -74,15 +61,15 @@ class Schedule:
 class Recipe:
     """A private forest in its parts."""
 
-    assign: Assignment = PerRecord()  # which records each tree reads
-    candidates: CandidateRule = multiway  # the public tests
-    levels: Levels = Harmonic()  # how a path's budget is shared
-    split: Split = SelectTest()  # how a node chooses its test
-    leaf: Leaf = SelectLabel()  # what a leaf releases
+    assign: parts.Assignment = parts.PerRecord()  # which records each tree reads
+    candidates: parts.CandidateRule = multiway  # the public tests
+    levels: parts.Levels = parts.Harmonic()  # how a path's budget is shared
+    split: parts.Split = parts.SelectTest()  # how a node chooses its test
+    leaf: parts.Leaf = parts.SelectLabel()  # what a leaf releases
     soft: bool = False  # whether leaves with counts vote with class shares instead of one vote; post-processing
     weights: tuple[float, ...] = (1.0,)  # of the classes in leaves with counts, at most 1; post-processing
-    stop: Stop | None = None  # when a node becomes a leaf early; None grows every path to its end
-    subspace: Subspace | None = None  # the random rule for which tests a node is offered; None offers all
+    stop: parts.Stop | None = None  # when a node becomes a leaf early; None grows every path to its end
+    subspace: parts.Subspace | None = None  # the random rule for which tests a node is offered; None offers all
     prune: PessimisticPruning | None = None  # how grown trees are pruned, by released counts alone
     # A public bound on the descendants of a root. A split divides the remaining allowance among its children. A test
     # with more branches than that is not offered, and a node without offered tests is a leaf. So features with many
@@ -218,7 +205,7 @@ class Grower:
         self._layers.append(layer)
         return OpenNodes(layer, np.arange(len(nodes)), nodes, alive, allowance)
 
-    def _finish(self, frontier: OpenNodes, leaf: Leaf) -> None:
+    def _finish(self, frontier: OpenNodes, leaf: parts.Leaf) -> None:
         if len(frontier.row):
             frontier.layer.released[frontier.row] = leaf.ask(self._curator, frontier.nodes)
 

@@ -5,7 +5,7 @@ A new loss is a subclass of ``Loss`` (docs/proofs/hedgerow.md).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -44,19 +44,13 @@ class Start:
     curvature: Floats  # (scored channels,), of all records at these margins
 
 
-class Loss(ABC):
-    """What one record adds, how steps become votes, and the meaning of margins: all that a round needs of a ``ChannelRule``.
+class Loss(ChannelRule):
+    """What one record adds, how steps become votes, and the meaning of margins: all that a round needs.
 
     A classification loss adds ``start``, ``initial_counts`` and ``weighted``. A regression loss, a subclass of
     ``Squared``, adds ``link``, ``about`` and ``shift``.
     """
 
-    columns: int  # margins of a record
-    scored: int  # channels of gradients, which rank features; those of curvatures follow
-    channels: int
-    scored_l1: int  # bounds on what a record adds to the scored channels, and to all
-    l1: int
-    l2_squared: int
     curvature: float  # the multiple of the curvature that is measured
     # The scale of gradients, in units of a record's: about the root mean square of those of records that add 1 to the curvature.
     # Sums are divided by it (and UNIT), so that the sampling variance of a scaled sum is about its curvature.
@@ -81,10 +75,6 @@ class Loss(ABC):
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
         return measured
-
-    @abstractmethod
-    def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
 
     @abstractmethod
     def answer(self, margins: Integers) -> Floats: ...

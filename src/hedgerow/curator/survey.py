@@ -19,6 +19,7 @@ from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
+from hedgerow.table import ChannelRule
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
 NARROW = 127  # of them at most, about half, are narrower the nearer they are to zero; the others have one width
@@ -89,7 +90,7 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
 
 
 @dataclass(frozen=True)
-class Ones:
+class Ones(ChannelRule):
     """Every record that has a class counts one: in one channel, or in that of its class if there are several."""
 
     channels: int = 1

@@ -45,29 +45,20 @@ class RecordVotes(Protocol):
         """Add the votes to ``margins`` (records, columns) by ``codes`` (records, features), one record at a time."""
 
 
-class ChannelRule(Protocol):
-    """Several integers for each record, by its margins and its label, which it adds to sums. The scored ones are first.
+class ChannelRule(ABC):
+    """Several integers for each record, by its margins and its label, which it adds to sums. The scored ones are first."""
 
-    A record has ``columns`` margins; 0 if none are read. The first ``scored`` of its ``channels`` are to rank features. The sum
-    of the absolute values of its scored channels is at most ``scored_l1``, and of all ``l1``; that of their squares
-    ``l2_squared``.
-    """
+    columns: int  # margins of a record; 0 if none are read
+    channels: int
+    scored: int  # the first channels, which rank features; for a loss gradients, and curvatures follow
+    # Bounds on what a record adds: the sums of the absolute values of its scored channels and of all, and of all squares
+    scored_l1: int
+    l1: int
+    l2_squared: int
 
-    @property
-    def columns(self) -> int: ...
-    @property
-    def scored(self) -> int: ...
-    @property
-    def channels(self) -> int: ...
-    @property
-    def scored_l1(self) -> int: ...
-    @property
-    def l1(self) -> int: ...
-    @property
-    def l2_squared(self) -> int: ...
-
+    @abstractmethod
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return the channels of each record of ``margins`` (records, columns), of shape (records, channels)."""
+        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
 
 
 @dataclass(frozen=True, eq=False)

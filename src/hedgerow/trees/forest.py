@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -131,8 +131,7 @@ class Recipe:
         return Schedule(self, candidates, sampling, tuple(levels), tree, sampling.event(tree))
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(NamedTuple):
     """All nodes of one level of the forest; the first stands at ``start`` in it."""
 
     start: int
@@ -140,9 +139,6 @@ class Layer:
     first_child: Integers
     released: Integers  # (nodes, columns): what leaves released; -1: nothing
     size: Integers  # the noisy sizes that a stop released; -1: none
-
-    def arrays(self) -> tuple[Integers, Integers, Integers, Integers]:
-        return self.test, self.first_child, self.released, self.size
 
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
@@ -187,7 +183,8 @@ class Grower:
             roots.append(frontier.layer.start + frontier.row)
             for level in self._schedule.levels:
                 frontier = self._grow_level(frontier, level)
-        test, first_child, released, size = map(np.concatenate, zip(*map(Layer.arrays, self._layers), strict=True))
+        _, *arrays = zip(*self._layers, strict=True)
+        test, first_child, released, size = map(np.concatenate, arrays)
         leaf = test < 0
         forest = Forest(
             np.concatenate(roots).astype(np.int32),

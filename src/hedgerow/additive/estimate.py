@@ -106,10 +106,6 @@ class Information:
         return Information(self.precision[[column]], self.pull[[column]])
 
     @property
-    def independent(self) -> bool:
-        return self.precision.ndim == 3
-
-    @property
     def standard(self) -> tuple[Floats, Floats, Floats | None, Floats]:
         """The information as data ``root * s + error`` of curves, with errors of variance 1.
 
@@ -118,7 +114,7 @@ class Information:
         """
         codes = self.pull.shape[2]
         pull = self.pull.reshape(-1, codes)
-        if self.independent:
+        if self.precision.ndim == 3:  # the noise of codes is independent
             root = np.sqrt(self.precision).reshape(-1, codes)
             data = pull / np.maximum(root, TINY)
             return root, data, None, (data**2).sum(axis=1)
@@ -221,7 +217,7 @@ def _log_likelihood_of_shared_curve(information: Information, numeric: bool, pri
     for column in range(columns):
         own, pull = information.precision[column], information.pull[column]
         total, of_cell = own.sum(axis=0), pull.sum(axis=1)
-        if information.independent:
+        if own.ndim == 2:
             total = np.diag(total)
         else:
             own = own.sum(axis=2)
@@ -256,7 +252,7 @@ def posterior_covariances(information: Information, *, numeric: bool, prior: Pri
     for number in np.flatnonzero(of_prior > NEGLIGIBLE):
         own = prior.spreads[number % len(prior.spreads)] ** 2 * np.eye(codes) + prior.common**2
         before = _priors(codes, prior)[number] if numeric and codes >= 3 else own
-        explained = before * precision[:, None] if information.independent else before @ precision
+        explained = before * precision[:, None] if precision.ndim == 2 else before @ precision
         total += of_prior[number] * np.linalg.solve(np.eye(codes) + explained, before)
     return total
 

@@ -112,7 +112,7 @@ class Survey:
 
     def __init__(self, budget: Budget, encoder: Encoder, share: Fraction = SHARE) -> None:
         self.encoder = encoder
-        self._numeric = [feature for feature, edges in enumerate(encoder.edges) if len(edges)]
+        self._numeric: list[int] = np.flatnonzero(list(map(len, encoder.edges))).tolist()
         self._noise: Noise | None = None
         self.event, self.left = Sequence(()), Fraction(1)
         if self._numeric:
@@ -133,7 +133,7 @@ class Survey:
 
     def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
-        into = [np.arange(codes) for codes in self.encoder.n_codes.tolist()]
+        into = list(map(np.arange, self.encoder.n_codes.tolist()))
         schema = self.encoder.schema
         for feature, noisy in histograms.items():
             kind, counts = schema.features[schema.names[feature]], noisy[:-1]

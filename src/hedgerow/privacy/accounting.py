@@ -104,12 +104,13 @@ class SelectAndMeasure(Sequence):
     ratio: int = 3
 
     def __post_init__(self) -> None:
-        *selections, measurement = self.parts or (None,)
-        ordered = selections and all(isinstance(part, BoundedRange) for part in selections)
-        if not (ordered and isinstance(measurement, Gaussian)) or self.ratio not in JOINT_FACTORS:
+        ordered = len(self.parts) > 1 and isinstance(self.parts[-1], Gaussian) and self.ratio in JOINT_FACTORS
+        for part in self.parts[:-1]:
+            ordered = ordered and isinstance(part, BoundedRange)
+            if ordered and cast(BoundedRange, part).epsilon > LARGEST_JOINT_EPSILON:
+                raise ValueError("no joint account is proved for a selection of so large an epsilon.")
+        if not ordered:
             raise ValueError("selections of bounded range come before one Gaussian measurement.")
-        if max(part.epsilon for part in selections if isinstance(part, BoundedRange)) > LARGEST_JOINT_EPSILON:
-            raise ValueError("no joint account is proved for a selection of so large an epsilon.")
 
     @property
     def squares(self) -> tuple[Fraction, Fraction]:

@@ -303,7 +303,7 @@ def certify(
         reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = Sequence((Unprotected(reason), event))
     reasons = {} if schema is None else schema.reasons
-    public = [f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in reasons.items()]
+    public = list(map(_why_public, reasons.items()))
     certificate = Certificate(
         system,
         variant,
@@ -324,6 +324,11 @@ def certify(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
         )
     return certificate
+
+
+def _why_public(entry: tuple[str, str]) -> str:
+    name, why = entry
+    return f"{shortened(repr(name), MOST_NAME)}: {why}"
 
 
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:

@@ -129,11 +129,11 @@ class MemoryTable:
         )
 
     def merge(self, into: Sequence[Integers]) -> None:
-        sizes = [int(codes.max()) + 1 for codes in into]
         together = np.concatenate(into).astype(self._codes.dtype)
         codes = self._codes.copy() if self._shares_codes else self._codes
         for_slices(len(self), lambda rows: kernels.merge(codes[rows], self.offsets, together))
         self._codes, self._shares_codes = codes, False
+        sizes = np.array(list(map(np.max, into))) + 1
         self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:

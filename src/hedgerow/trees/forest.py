@@ -176,7 +176,7 @@ class Grower:
         recipe, sampling, roots = self._schedule.recipe, self._schedule.sampling, []
         for _ in range(sampling.rounds):
             nodes = self._curator.assign(sampling.coin, self._rule, self._weights)
-            if any(isinstance(path, SelectAndMeasure) for path in self._schedule.tree.parts):
+            if isinstance(self._schedule.tree.parts[-1], SelectAndMeasure):  # the longest path; so are the others then
                 self._curator.reserve(self._schedule.tree, nodes)
             every_code = np.ones((len(nodes), int(self._candidates.offsets[-1])), dtype=np.bool_)
             frontier = self._opened(nodes, every_code, np.full(len(nodes), recipe.allowance))

@@ -41,10 +41,10 @@ class ClusterSource(ABC):
         persons = None if keep is None else self._persons(layout, keep)
         made = [self._encoded(encode.encode, (reading, layout, self.checksums.key, persons))]
         try:
-            found = self._facts(made[0], progress)
-            for place, (_, digest) in enumerate(found):
+            result = self._facts(made[0], progress)
+            for place, (_, digest) in enumerate(result):
                 self.checksums.check(reading, place, digest)
-            facts, sizes = encode.placed(found), [rows for rows, _ in found]
+            facts, sizes = encode.placed(result), [rows for rows, _ in result]
             if keep is not None:
                 chosen = self._chosen(made[0], keep, facts, sizes)
                 made.append(self._kept(made[0], chosen))
@@ -64,8 +64,8 @@ class ClusterSource(ABC):
             persons = self._persons(layout, keep)
             rows = self._encoded(encode.read_persons, (asked, layout, persons))
             try:
-                found = self._facts(rows, Silent())
-                chosen = self._chosen(rows, keep, encode.placed(found), [rows for rows, _ in found])
+                result = self._facts(rows, Silent())
+                chosen = self._chosen(rows, keep, encode.placed(result), [rows for rows, _ in result])
             finally:
                 self._drop(rows)
         return reduce(asked.sum, self._counted((asked, layout, persons), chosen, progress), asked.nothing)

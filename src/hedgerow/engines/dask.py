@@ -95,10 +95,10 @@ class DaskSource(ClusterSource):
         run_on_workers(self.client, _prepare)  # they are idle while a fit is planned
         if layout.group is not None:  # each task checks this as well, for workers that come later
             try:
-                found = self.client.run(encode.unicode_version, callback_timeout=self.timeout)
+                result = self.client.run(encode.unicode_version, callback_timeout=self.timeout)
             except (OSError, TimeoutError):
                 raise silent(self.timeout) from None
-            if set(found.values()) - {encode.unicode_version()}:
+            if set(result.values()) - {encode.unicode_version()}:
                 raise encode.other_unicode()
         block = layout.block(self.frame._meta)
         read_columns(block.X, schema.features)
@@ -141,11 +141,11 @@ class DaskSource(ClusterSource):
     def _counted(
         self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
     ) -> list[encode.Counts]:
-        found = self._each(_count, given, own=chosen)
+        result = self._each(_count, given, own=chosen)
         try:
-            return self._once_each(found, _same, progress)
+            return self._once_each(result, _same, progress)
         finally:
-            self.client.cancel(found)
+            self.client.cancel(result)
 
     def _drop(self, rows: Encoded) -> None:
         self.client.cancel(rows.rows)

@@ -55,10 +55,10 @@ def encoded(
     columns = read_columns(block.X, reading.schema.features, check_types=False)
     if len(block.y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
-    found = reading.read(columns, block.y)
+    result = reading.read(columns, block.y)
     ids, counting = (None, None) if persons is None else persons.read(block, reading.schema.missing)
-    check.update(*reading.witness(columns, block.y, found), ids)
-    return *found, counting
+    check.update(*reading.witness(columns, block.y, result), ids)
+    return *result, counting
 
 
 class Checksum:
@@ -298,10 +298,10 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
     counting, check = [NO_IDS], Checksum(key)
     with single():
         for batch in batches:
-            found = encoded(reading, layout.block(batch), check, persons)
-            codes.append(found[0])
-            labels.append(found[1])
-            counting.append(NO_IDS if found[2] is None else found[2])
+            result = encoded(reading, layout.block(batch), check, persons)
+            codes.append(result[0])
+            labels.append(result[1])
+            counting.append(NO_IDS if result[2] is None else result[2])
     return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(counting))
 
 

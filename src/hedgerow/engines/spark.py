@@ -85,10 +85,10 @@ class SparkSource(ClusterSource):
 
     def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
         facts = rows.first.mapPartitions(lambda parts: [[(part[-1], bytes(part[-2])) for part in parts]])
-        found: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
-        if any(len(one) != 1 for one in found):
+        result: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
+        if any(len(one) != 1 for one in result):
             raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
-        return [fact for (fact,) in found]
+        return [fact for (fact,) in result]
 
     def _candidates(self, rows: Stores, facts: Sequence[Facts], share: Share) -> list[Candidates]:
         sent = self._context.broadcast((facts, share))
@@ -116,10 +116,10 @@ class SparkSource(ClusterSource):
     def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
         sent = self._context.broadcast(pickle.dumps((partial(value_counts, *given), chosen)))
         counted = self.frame.mapInArrow(_counter_of(sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
-        found = self._jobs.run(counted.collect, progress.read)
-        if chosen is not None and len(found) != len(chosen):
+        result = self._jobs.run(counted.collect, progress.read)
+        if chosen is not None and len(result) != len(chosen):
             raise changed()
-        return [pickle.loads(one) for one in found]  # noqa: S301 - from our own executors
+        return [pickle.loads(one) for one in result]  # noqa: S301 - from our own executors
 
     def _drop(self, rows: Stores) -> None:
         rows.close()
@@ -202,9 +202,9 @@ class SparkEngine:
     def _add(self, total: Total, question: int, act: Callable[[], list[bytes]]) -> set[int]:
         absent: set[int] = set()
         for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
-            found: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
-            total.add(found)
-            absent.update(found.absent)
+            result: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
+            total.add(result)
+            absent.update(result.absent)
         return absent
 
     def forget(self, log: str) -> None:
@@ -248,8 +248,8 @@ class Jobs:
             )
         if errors:
             raise _error_of(errors[0])
-        found: list[Any] = results[0]
-        return found
+        result: list[Any] = results[0]
+        return result
 
     def _watch(self, thread: threading.Thread, group: str, progress: Callable[[float | None], None]) -> bool:
         """Wait for a job; say whether it got no further for too long."""
@@ -272,9 +272,9 @@ class Jobs:
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for stage in [] if info is None else info.stageIds:
-                found = tracker.getStageInfo(stage)
-                if found is not None:
-                    done, every = done + found.numCompletedTasks, every + found.numTasks
+                result = tracker.getStageInfo(stage)
+                if result is not None:
+                    done, every = done + result.numCompletedTasks, every + result.numTasks
         return done, every
 
 

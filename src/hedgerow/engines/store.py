@@ -191,14 +191,14 @@ class DiskStore(Store):
         files.write({"codes": rows.codes, "labels": rows.labels}, rows.digest.hex())
 
     def partition(self, place: int) -> Partition | None:
-        facts, found = self._facts[place], Files(self.folder, str(place), self._key).read()
-        if found is None:
+        facts, result = self._facts[place], Files(self.folder, str(place), self._key).read()
+        if result is None:
             return None
-        if not hmac.compare_digest(facts.digest.hex(), found[0]):
+        if not hmac.compare_digest(facts.digest.hex(), result[0]):
             raise changed()
         with suppress(OSError):
             os.utime(self.folder)  # a table that answers is in use
-        return Partition(facts.first_row, found[1])
+        return Partition(facts.first_row, result[1])
 
     @contextmanager
     def cache(self, log: str, place: int) -> Iterator[Cache]:

@@ -68,7 +68,7 @@ def gathered(
         waiting -= done
         for future in done:
             try:
-                found = future.result(timeout=min(GATHER, timeout.left))
+                result = future.result(timeout=min(GATHER, timeout.left))
             except TimeoutError:
                 continue
             except HedgerowError:
@@ -76,7 +76,7 @@ def gathered(
             except Exception:
                 raise lost() from None  # what failed may quote a record
             timeout.progressed()
-            yield future, found
+            yield future, result
 
 
 def silent(timeout: float) -> EngineError:
@@ -172,8 +172,8 @@ class WorkerShares:
             [holder] if holder else list(known.get(self._rows[place].key, ())) if place in self._rows else []
             for place, holder in enumerate(self._holders)
         ]
-        present = [[workers.index(worker) for worker in found if worker in threads] for found in there]
-        shares = shared_out([found[0] if found else None for found in present], self._sizes, list(threads.values()))
+        present = [[workers.index(worker) for worker in result if worker in threads] for result in there]
+        shares = shared_out([result[0] if result else None for result in present], self._sizes, list(threads.values()))
         wanted = {place: worker for worker, share in zip(workers, shares, strict=True) for place in share}
         return {place: worker for place, worker in wanted.items() if self._holders[place] != worker}
 

@@ -75,11 +75,11 @@ def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
 
 def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
     """Return one entry for each reservation, with its state. If a reservation ended several times, the first end counts."""
-    found: dict[str, LedgerEntry] = {}
+    result: dict[str, LedgerEntry] = {}
     for values in links:
         if values["kind"] == "reserved":
             charge = Amount.from_dict(values["charge"])
-            found[values["reservation"]] = LedgerEntry(
+            result[values["reservation"]] = LedgerEntry(
                 values["label"],
                 charge.epsilon,
                 charge.delta,
@@ -91,9 +91,9 @@ def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
                 process=values["process"],
                 through=values["through"],
             )
-        elif values["kind"] in ENDS and found[values["reservation"]].state == "unfinished":
-            found[values["reservation"]] = replace(found[values["reservation"]], state=values["kind"])
-    return tuple(found.values())
+        elif values["kind"] in ENDS and result[values["reservation"]].state == "unfinished":
+            result[values["reservation"]] = replace(result[values["reservation"]], state=values["kind"])
+    return tuple(result.values())
 
 
 class StoredChain(NamedTuple):

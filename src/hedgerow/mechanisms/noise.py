@@ -34,7 +34,7 @@ MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 
 
 @dataclass(frozen=True)
-class Geometric:
+class Geometric:  # eDPRF: equation 4
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
 
     Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
@@ -253,7 +253,7 @@ class Selection(ABC):
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(Selection):
+class PermuteAndFlip(Selection):  # eDPRF: algorithm 1
     """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
 
     Costs     ``epsilon``, pure. Never worse than the exponential mechanism at the same cost.
@@ -274,8 +274,9 @@ class PermuteAndFlip(Selection):
         return np.asarray(accept * (others @ weights))
 
 
+# CART-DPsAdaBoost: equation 4; definition 4
 @dataclass(frozen=True)
-class Exponential(Selection):
+class Exponential(Selection):  # eDPRF: equation 6
     """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.
 
     Costs     ``epsilon``, pure (and of bounded range, so epsilon**2 / 8 in zero-concentrated DP).

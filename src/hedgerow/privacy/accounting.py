@@ -39,8 +39,10 @@ class Event:
                 raise ValueError(f"an event's {name} is {amount}, which no mechanism has; nothing gives budget back.")
 
 
+# DPAda: equation 1; definition 1
+# CART-DPsAdaBoost: equation 1; definition 1
 @dataclass(frozen=True, repr=False)
-class Pure(Event):
+class Pure(Event):  # eDPRF: equations 1 and 2; definition 2
     """A mechanism that is epsilon-DP when one record is added or removed.
 
     ``level`` is the level of the tree it belongs to, 0 if there is none.
@@ -86,8 +88,10 @@ class Gaussian(Event):
     level: int = 0
 
 
+# DPAda: definition 3
+# CART-DPsAdaBoost: property 1
 @dataclass(frozen=True, repr=False)
-class Sequence(Event):
+class Sequence(Event):  # eDPRF: theorem 1
     """Parts that each read all the records: their costs add up."""
 
     parts: tuple[Event, ...]
@@ -119,8 +123,9 @@ class SelectAndMeasure(Sequence):
         return sum((part.epsilon**2 for part in selections), NONE) / 4, measurement.mu_squared
 
 
+# CART-DPsAdaBoost: property 2
 @dataclass(frozen=True, repr=False)
-class Parallel(Event):
+class Parallel(Event):  # eDPRF: theorem 2
     """Parts that read disjoint records by released tests: the largest cost counts.
 
     ``label`` describes what one record pays.

@@ -35,7 +35,7 @@ class NoAmountError(ConfigurationError):
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim:  # eDPRF: definition 1
     """(epsilon, delta)-differential privacy for neighbors under an adjacency.
 
     Neighbors differ by one person, of whom at most ``records_per_person`` records are read: by one record where that is 1.

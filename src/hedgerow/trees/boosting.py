@@ -57,8 +57,9 @@ class Lookup:
         return Lookup(self.table * np.uint64(unit) // np.uint64(self.unit), self.shift, unit)
 
 
+# CART-DPsAdaBoost: algorithm 2, step 9
 @dataclass(frozen=True)
-class MadaBoost:
+class MadaBoost:  # DPAda: equation 11
     """min(1, exp(-margin / 2)): AdaBoost's weight, never above that of a new record (Domingo and Watanabe, COLT 2000)."""
 
     def lookup(self, rounds: int) -> Lookup:
@@ -146,7 +147,7 @@ def _fixed(votes: Floats, forest: Forest) -> Integers:
 
 
 @dataclass(frozen=True)
-class BoostingRecipe:
+class BoostingRecipe:  # DPAda: algorithms 1 and 3
     """Boosting of trees on records that weigh what the votes so far leave to do."""
 
     # The weak learner, whose leaves release counts. By its assignment a record counts with its weight (``AllRecords``),

@@ -158,7 +158,7 @@ class OpenNodes:
         return OpenNodes(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
 
 
-class Grower:
+class Grower:  # eDPRF: algorithm 5
     """Grows a forest from a curator's answers, its only access to the records.
 
     ``rule`` is the probability of each record in samples by weighted coins. ``weights``: None for equal ones.
@@ -245,7 +245,7 @@ OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 
 @dataclass(frozen=True, eq=False)
-class ForestModel(Model):
+class ForestModel(Model):  # eDPRF: algorithm 6
     """A grown forest that reads raw records by its schema."""
 
     encoder: Encoder

@@ -65,7 +65,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class PerRecord:
+class PerRecord:  # eDPRF: algorithm 4
     """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
@@ -81,7 +81,7 @@ class AllRecords:
 
 
 @dataclass(frozen=True)
-class Weighted:
+class Weighted:  # CART-DPsAdaBoost: algorithm 3, step 5
     """Every tree reads each record with a probability that follows from released values, at most ``inclusion``.
 
     Only a part of the records pays for a tree, so a tree may spend more than its part of the budget.
@@ -107,6 +107,7 @@ Assignment = PerRecord | AllRecords | Weighted
 # public order.
 CandidateRule = Callable[[npt.ArrayLike, Several[bool]], Candidates]
 
+# eDPRF: equation 10
 # How a path's budget is shared among its levels. Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level
 # gets all of the path's remaining budget.
 
@@ -125,7 +126,7 @@ class Levels(ABC):
 
 
 @dataclass(frozen=True)
-class Harmonic(Levels):
+class Harmonic(Levels):  # eDPRF: equation 9, in both forms
     """Level k of L gets epsilon / (s (L - k + 1)), s = 1 + 1/2 + ... + 1/L: most at the leaves (eDPRF, equation 9)."""
 
     def weights(self, levels: int) -> list[Fraction]:
@@ -133,7 +134,7 @@ class Harmonic(Levels):
 
 
 @dataclass(frozen=True)
-class LeafShare(Levels):
+class LeafShare(Levels):  # CART-DPsAdaBoost: algorithm 1, step 2
     """Leaves get ``share`` of the budget, and the levels above share the rest equally."""
 
     share: Fraction = Fraction(1, 2)
@@ -245,7 +246,7 @@ Stop = NoisyMinority | NoisySize
 
 
 @dataclass(frozen=True)
-class SelectLabel(Part):
+class SelectLabel(Part):  # eDPRF: algorithm 3; equations 15 and 16
     """Release one label per leaf, chosen by a selection mechanism with the class counts as scores."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -265,7 +266,7 @@ class SelectLabel(Part):
 
 
 @dataclass(frozen=True)
-class NoisyCounts(Part):
+class NoisyCounts(Part):  # CART-DPsAdaBoost: algorithm 1, steps 4 and 5; equation 3
     releases_counts: ClassVar[bool] = True
 
     @lazy
@@ -290,7 +291,7 @@ CELLS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
-class SelectTest(Part):
+class SelectTest(Part):  # eDPRF: algorithm 2; equation 12
     """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""
 
     selection: type[Selection] = PermuteAndFlip

@@ -47,6 +47,7 @@ def test_a_case_is_found_by_the_name_of_its_test():
     assert of_test("tests/a.py::test_z", cases) == set()
 
 
+@pytest.mark.full
 def test_a_copy_with_a_bug_fails_its_test_and_is_whole_again_afterwards(tmp_path):
     copy = Copy(tmp_path)
     test = "tests/scores/test_scores.py::test_a_number_of_two"

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_fuzz import cells
+from odd_strategies import cells
 
 import hedgerow as hr
 from hedgerow.analysis.ranges import reader_of

@@ -1,4 +1,4 @@
-"""Every option of every command reaches the call in Python that it is about, with its value (docs/reference/cli.md).
+"""Every option of every command reaches the call in Python that it is about, with its value (docs/api/command-line.md).
 
 Each row of the table runs a command twice: without its option, which must give the call something else or none, and with it. The
 calls themselves are replaced, so that nothing is fitted. An option without a row stands in ``ELSEWHERE``, with the file that

@@ -8,8 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from test_ledger import fit
-from test_store import some
+from ledger_helpers import fit, some
 
 import hedgerow as hr
 from hedgerow.ledgers import chain, database, store

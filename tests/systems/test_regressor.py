@@ -1,7 +1,5 @@
 """HedgerowRegressor: it learns, keeps to its claim on any records, and what it does follows from what was released."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -220,8 +220,12 @@ def small(data, cuts):
     return np.concatenate(randomness.scores), sums
 
 
-@pytest.mark.parametrize("cuts", [(), (Cut(0, np.array([0, 1])),), (Cut(1, np.array([0, 1, 1])), Cut(0, np.array([1, 0])))],
-                         ids=len)  # fmt: skip
+TWO_CUTS = Cut(1, np.array([0, 1, 1])), Cut(0, np.array([1, 0]))
+
+
+@pytest.mark.parametrize(
+    "cuts", [(), *(pytest.param(cuts, marks=pytest.mark.full) for cuts in (TWO_CUTS[1:], TWO_CUTS))], ids=len
+)
 def test_norms_are_exact_on_all_small_data_sets_and_every_record_more(cuts):
     """No score and no sums move by more than their norms, and some by as much, in either direction."""
     moved = set()

@@ -27,6 +27,7 @@ def test_a_bug_whose_place_or_test_is_gone_is_an_error():
     assert "there is no test" in replace(bug, test="tests/none.py::test_it").wrong()
 
 
+@pytest.mark.full
 def test_every_planted_bug_is_python_and_does_something():
     for bug in BUGS:
         source = (ROOT / bug.path).read_text("utf-8")

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from products import thinned
+from products import name_of_check, thinned
 from released_only import World, fit_in
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -108,14 +108,14 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("case", CHOICES)
+@pytest.mark.parametrize(("case", "delta"), thinned([(case, delta) for delta in DELTAS for case in CHOICES], 3))
 def test_the_released_outcome_chooses_the_link(case, delta, tmp_path):
     """The fit is the one of the chosen loss, bit for bit, at the cost of every loss."""
     outcome, y, chosen = CHOICES[case]
     schema = COUNTS.replace(outcome=outcome)
     losses = ("auto", "squared") if outcome.low < 0 else ("auto", "squared", "poisson")
-    models = {loss: regressor(5.0, delta=delta, schema=schema, loss=loss, random_state=0).fit(X, y) for loss in losses}
+    settings = {"delta": delta, "schema": schema, "n_estimators": 20, "random_state": 0}
+    models = {loss: regressor(5.0, loss=loss, **settings).fit(X, y) for loss in losses}
     assert {loss: model.loss_ for loss, model in models.items()} == {
         **dict(zip(losses, losses, strict=True)),
         "auto": chosen,
@@ -262,7 +262,7 @@ CHECKS = list(estimator_checks_generator(hr.HedgerowRegressor(epsilon=10_000), m
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("estimator", "check"), thinned(CHECKS, 5), ids=str)
+@pytest.mark.parametrize(("estimator", "check"), thinned(CHECKS, 5), ids=name_of_check)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

@@ -345,7 +345,7 @@ class Queryable:
     def _charge(self, event: Event, nodes: Nodes | None = None) -> _State:
         """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it."""
         amount = cost(event)
-        if amount.epsilon <= 0 and amount.mu_squared <= 0:
+        if amount.epsilon <= 0 and amount.mu_squared <= 0 and amount.rho <= 0:
             raise ConfigurationError(
                 "a query costs nothing, but only noise with a cost protects; pass a positive budget."
             )

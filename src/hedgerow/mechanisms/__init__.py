@@ -5,6 +5,7 @@ from hedgerow.mechanisms.noise import (
     SELECTIONS,
     AtMost,
     Budget,
+    DiscreteGaussian,
     Exponential,
     Geometric,
     Noise,

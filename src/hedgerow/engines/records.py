@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any, Self
 
 from hedgerow.arrays import without_sizes
-from hedgerow.engines.cluster import ClusterSource
 from hedgerow.engines.encode import Counts, ValueCounts
 from hedgerow.engines.local import LocalSource, Progress, Silent
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError

@@ -171,7 +171,13 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
 
 
 def certificate_of(
-    estimator: Planned, schema: Schema, claim: Claim, plan: Plan | RawPlan, *, seeded: bool, person: str | None = None,
+    estimator: Planned,
+    schema: Schema,
+    claim: Claim,
+    plan: Plan | RawPlan,
+    *,
+    seeded: bool,
+    person: str | None = None,
     premises: tuple[str, ...] = (),
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""

@@ -217,7 +217,9 @@ class DiscreteGaussian:
         check_positive(self.name, self.rho, self.squared_sensitivity)
         sigma = max(LEAST_SHARE, math.isqrt(math.ceil(self.squared_sensitivity / (2 * self.rho * self.shares)) - 1) + 1)
         if sigma >= 1 << 30:
-            raise ConfigurationError("a budget is so small that its noise is more than the sampler draws; pass a larger one.")
+            raise ConfigurationError(
+                "a budget is so small that its noise is more than the sampler draws; pass a larger one."
+            )
         return sigma
 
     def covers(self, l1: int, l2_squared: int) -> bool:
@@ -230,19 +232,29 @@ class DiscreteGaussian:
     def event(self, purpose: str, level: int = 0, draws: int = 0) -> Concentrated:
         """Return what one batch costs; its draws are exact, however many they are."""
         rho = self.squared_sensitivity / (2 * self.shares * self.sigma**2) * (1 + SHARES_GUARD)
-        return Concentrated(rho, f"{self.name}, {self.shares} of deviation {self.sigma}", purpose, level)
+        return Concentrated(rho, f"{self.name}, {self.shares} of deviation {self.sigma}", purpose, level, self.shares)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
-        """Return values with one share of the noise."""
+        """Return values with all shares of the noise, where nobody else adds them."""
+        return self.share(stream, values, self.shares)
+
+    def share(self, stream: Stream, values: Integers, shares: int = 1) -> Integers:
+        """Return values with one share of the noise, or several."""
         noisy = np.array(values, dtype=np.int64, order="C").ravel()
-        kernels.add_discrete_gaussian(stream, np.int64(self.sigma), noisy)
+        for _ in range(shares):
+            kernels.add_discrete_gaussian(stream, np.int64(self.sigma), noisy)
         return noisy.reshape(values.shape)
 
     def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
-        """Return the law of one share."""
-        distance = np.arange(-40 * self.sigma, 40 * self.sigma + 1) / self.sigma
-        total = math.fsum(np.exp(-(distance**2) / 2))
-        return np.asarray(np.exp(-(((outcomes - value) / self.sigma) ** 2) / 2) / total)
+        """Return the law of a value with all shares of the noise: that of one share, convolved with itself."""
+        reach = 9 * math.ceil(self.deviation)
+        places = np.arange(-reach, reach + 1)
+        one = np.exp(-((places / self.sigma) ** 2) / 2)
+        one, law = one / math.fsum(one), np.ones(1)
+        for _ in range(self.shares):
+            law = np.convolve(law, one)
+        middle, at = len(law) // 2, np.asarray(outcomes) - value
+        return np.where(np.abs(at) <= middle, law[np.clip(at + middle, 0, 2 * middle)], 0.0)
 
     def quantile(self, chance: float) -> int:
         return max(1, math.ceil(0.5 - self.deviation * float(ndtri(chance))))

@@ -34,7 +34,16 @@ from hedgerow.files import (
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
-LEAST = {"epsilon": 0, "delta": 0, "mu_squared": 0, "rho": 0, "draws": 0, "count": 0, "records": 1}  # of these fields of events
+LEAST = {
+    "epsilon": 0,
+    "delta": 0,
+    "mu_squared": 0,
+    "rho": 0,
+    "draws": 0,
+    "count": 0,
+    "records": 1,
+    "shares": 1,
+}  # of these fields of events
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +111,7 @@ class Concentrated(Event):
     mechanism: str
     purpose: str
     level: int = 0
+    shares: int = 1  # of how many owners at least the noise is
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,7 +258,11 @@ class _Reader:
             for before, part in zip([None, *value], value, strict=False):
                 parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
             return tuple(parts)
-        if name in ("level", "draws", "count", "records", "ratio") and type(value) is int and value < LARGEST_INTEGER:
+        if (
+            name in ("level", "draws", "count", "records", "ratio", "shares")
+            and type(value) is int
+            and value < LARGEST_INTEGER
+        ):
             return value
         longest = math.inf if name == "reason" else LONGEST_WORDS  # a reason may name all features
         if name in ("reason", "mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= longest:
@@ -512,7 +526,9 @@ class Cost:
             return thresholds
         if bound:
             of_rho = concentrated_delta(at, float(self.rho) * (1 + FLOAT_GUARD))
-            of_mu = math.inf if self.by_rho else gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            of_mu = (
+                math.inf if self.by_rho else gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            )
             bound = min(bound, of_mu, of_rho)
         return bound + (self.delta_of_draws(epsilon) + float(thresholds)) * (1 + FLOAT_GUARD)
 

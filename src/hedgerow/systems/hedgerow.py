@@ -50,6 +50,7 @@ class StartingEstimator(PrivateEstimator):
 
     init: PrivateEstimator | None = parameter(FittedInstance(PrivateEstimator, RULE), default=None)
     public_start: bool = parameter(Flag(), default=False)
+    noise_shares: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
 
     def _initial(self) -> AdditiveModel | None:
         """Return the model to start from, or raise ConfigurationError if it is not of this class."""
@@ -166,6 +167,8 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         range of its outcome may differ.
     public_start : bool, default False
         As in ``HedgerowClassifier``.
+    noise_shares : int or None
+        As in ``HedgerowClassifier``.
 
     Examples
     --------
@@ -201,6 +204,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
             signs=() if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
             init=init,
             started=coins == STARTED,
+            shares=self.noise_shares or 0,
         )
 
     def _loss_rules(self, schema: Schema, init: AdditiveModel | None) -> RegressionRules:
@@ -313,6 +317,10 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     public_start : bool, default False
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
+    noise_shares : int or None
+        For records of several owners who add the noise themselves, so that nobody has to be trusted with exact sums
+        (docs/guide/owners.md): how many of them do not collude with the coordinator. Features then take turns and nothing is
+        selected, which costs accuracy. It needs a delta. None: the fit draws all noise.
 
     Examples
     --------
@@ -350,6 +358,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             weights=None if self.class_weight is None else class_weights(self.class_weight, schema),
             init=self._initial(),
             started=coins == STARTED,
+            shares=self.noise_shares or 0,
         )
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
@@ -15,16 +15,16 @@ import numpy as np
 from hedgerow.arrays import Integers
 from hedgerow.engines.encode import Counts, ValueCounts
 from hedgerow.engines.federated.messages import packed, unpacked
-from hedgerow.engines.federated.owner import Owner, Party, chained, check_parties
+from hedgerow.engines.federated.owner import Owner, Party, chained, check_parties, check_shares, events_of
 from hedgerow.engines.local import Progress
 from hedgerow.engines.records import DEFAULT_TIMEOUT, Records
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.mechanisms import DiscreteGaussian
-from hedgerow.privacy.accounting import Event, Subsampled
+from hedgerow.privacy.accounting import Subsampled
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.table import Coded, Keep, PartitionedTable, Reading, Task
+from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
 PAUSE = 0.5  # seconds before owners that did not answer are asked again
 
@@ -36,9 +36,7 @@ MASKS = (
     "masks between owners: the sums of one owner stay hidden by ChaCha20 under keys of X25519, for as long as two owners or more "
     "keep theirs to themselves, and follow the protocol"
 )
-PERSONS = (
-    "persons of one owner: owners do not compare ids, so a person in the data of several owners is protected as several persons are"
-)
+PERSONS = "persons of one owner: owners do not compare ids, so a person in the data of several owners is protected as several persons are"
 
 
 class Transport(Protocol):
@@ -89,7 +87,8 @@ def records(
         each person are read at each owner.
     colluding : int, optional
         None: the coordinator is trusted, learns exact sums and draws the noise. A number c: owners draw the noise, and the
-        guarantee holds against a coordinator who colludes with up to c of them; for ``hr.HedgerowClassifier(cycle=c)``.
+        guarantee holds against a coordinator who colludes with up to c of them. For ``hr.HedgerowClassifier`` and
+        ``hr.HedgerowRegressor`` with a delta and ``noise_shares``, the number of the other owners.
     timeout : float
         Seconds for which a query waits for owners that do not answer. After that the fit ends with an EngineError.
 
@@ -141,10 +140,12 @@ class FederatedSource:
 
     def proposed(self, certificate: Certificate, reading: Reading) -> FederatedSource:
         """Return the source of a fit to which all owners agreed, or raise EngineError; nothing was charged."""
-        if _has_sample(certificate.event):
+        if any(isinstance(one, Subsampled) for one in events_of(certificate.event)):
             raise ConfigurationError(
                 f"{certificate.system} counts on samples that nobody knows, but owners know the coins of a sample. Fit another system."
             )
+        if self.colluding is not None:
+            check_shares(certificate, len(self.parties) - self.colluding)
         assert isinstance(reading, Coded)
         proposal = {
             "fit": os.urandom(16).hex(),
@@ -165,7 +166,8 @@ class FederatedSource:
         opening = packed({**self.proposal, "keep": None if keep is None else (keep.most, keep.words.key)})
         self.all_of("begin", {"opening": opening})
         engine = FederatedEngine(self, self.proposal["fit"], hashlib.sha256(opening).digest(), progress)
-        return PartitionedTable(engine, reading.n_codes, reading.n_classes)
+        kind = PartitionedTable if self.colluding is None else OwnersTable
+        return kind(engine, reading.n_codes, reading.n_classes)
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
         """Raise EngineError: owners send no values."""
@@ -212,8 +214,15 @@ class FederatedEngine:
         self._sent: dict[str, int] = {}  # the last command of each log that owners got
         self._broken = False
 
-    def ask(self, task: Task, noise: DiscreteGaussian | None = None) -> Integers:
-        """Return the sum of the answers of all owners; with ``noise``, each owner's has its share of it."""
+    def ask(self, task: Task) -> Integers:
+        """Return the sum of the answers of all owners."""
+        return self._asked(task, None)
+
+    def noisy(self, task: Task, noise: DiscreteGaussian) -> Integers:
+        """Return the sum of the answers of all owners, each of which has its share of the noise."""
+        return self._asked(task, noise)
+
+    def _asked(self, task: Task, noise: DiscreteGaussian | None) -> Integers:
         if self._broken:
             raise EngineError("a query of this fit was not answered by all owners, so the fit has ended.")
         self._broken = True  # until all have answered: a later query would not follow from this one
@@ -237,7 +246,9 @@ class FederatedEngine:
         for reply in replies.values():
             vector = reply.get("vector")
             if reply.get("digest") != self._digest or not isinstance(vector, np.ndarray) or vector.shape != total.shape:
-                raise EngineError("an owner answered another query, so the fit ends; what was charged for it stays charged.")
+                raise EngineError(
+                    "an owner answered another query, so the fit ends; what was charged for it stays charged."
+                )
             total += vector.astype(np.uint64)
         self._sent[task.log], self._broken = task.end, False
         self._progress.counted(traffic.queries, 1.0)
@@ -250,13 +261,3 @@ class FederatedEngine:
         """End the fit at the owners that can be reached."""
         names = [one.name for one in self._source.parties]
         self._source.transport.send(dict.fromkeys(names, packed({"kind": "end", "fit": self._fit})), PAUSE)
-
-
-def _has_sample(event: Event) -> bool:
-    return any(isinstance(one, Subsampled) for one in _events(event))
-
-
-def _events(event: Event) -> Iterator[Event]:
-    yield event
-    for part in (*getattr(event, "parts", ()), *([event.part] if hasattr(event, "part") else [])):
-        yield from _events(part)

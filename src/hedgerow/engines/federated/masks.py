@@ -70,7 +70,9 @@ class Identity:
             agreed = self._private.exchange(theirs)
         except ValueError:
             raise ConfigurationError("an owner's public key is none; pass the text that its owner gave you.") from None
-        return self._derived(agreed, opening, b"hedgerow pair " + b" ".join(sorted((self.public.encode(), other.encode()))))
+        return self._derived(
+            agreed, opening, b"hedgerow pair " + b" ".join(sorted((self.public.encode(), other.encode())))
+        )
 
     def own(self, opening: bytes) -> bytes:
         """Return a key of this owner's alone in the fit of an opening, for its share of the noise."""
@@ -83,7 +85,9 @@ class Identity:
 
 
 def key_of_query(key: bytes, number: int, digest: bytes) -> bytes:
-    return hashlib.blake2b(number.to_bytes(8, "little") + digest, key=key, digest_size=32, person=b"hedgerow query").digest()
+    return hashlib.blake2b(
+        number.to_bytes(8, "little") + digest, key=key, digest_size=32, person=b"hedgerow query"
+    ).digest()
 
 
 def stream(key: bytes, size: int) -> Vector:

@@ -43,7 +43,9 @@ def unpacked(data: bytes) -> Any:
         begin = 8 + int.from_bytes(content[:8], "little")
         return _Reader(content, begin).value(json.loads(content[8:begin]))
     except (ValueError, TypeError, KeyError, AttributeError, ImportError, zlib.error, RecursionError):
-        raise EngineError("a message is not one of this version of the library. Use the same version everywhere.") from None
+        raise EngineError(
+            "a message is not one of this version of the library. Use the same version everywhere."
+        ) from None
 
 
 def _plain(value: Any, arrays: list[npt.NDArray[Any]]) -> Any:

@@ -6,30 +6,28 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hedgerow.arrays import Integers, without_sizes
+from hedgerow.arrays import Integers, lazy, without_sizes
 from hedgerow.engines.encode import Checksums
 from hedgerow.engines.federated.masks import Identity, Masks, key_of_query
 from hedgerow.engines.federated.messages import packed, unpacked
 from hedgerow.engines.local import LocalEngine, LocalSource, Silent
 from hedgerow.engines.records import Records
-from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import DiscreteGaussian, RandomBits
 from hedgerow.mechanisms.kernels import open_stream
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Concentrated, Event, cost
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.reading.persons import Groups
 from hedgerow.schema import Encoder, Numeric, Schema
-from hedgerow.table import MOST_RECORDS, Coded, Keep, Task
+from hedgerow.table import MOST_RECORDS, Coded, Keep, Query, Sums, Task
 
 FEWEST_OWNERS = 2
 
@@ -70,6 +68,23 @@ def check_parties(parties: Sequence[Party], colluding: int | None) -> None:
         )
 
 
+def check_shares(certificate: Certificate, shares: int) -> None:
+    """Raise ConfigurationError unless all noise of a plan is drawn by at least so many owners, each its share."""
+    kinds = [one for one in events_of(certificate.event) if not (hasattr(one, "parts") or hasattr(one, "part"))]
+    if not all(isinstance(one, Concentrated) and one.shares <= shares for one in kinds):
+        raise ConfigurationError(
+            f"{certificate.system} plans noise that owners do not draw. Pass noise_shares={shares} and a delta to an "
+            "hr.HedgerowClassifier or hr.HedgerowRegressor, or colluding=None for a trusted coordinator."
+        )
+
+
+def events_of(event: Event) -> Iterator[Event]:
+    """Yield an event and all its parts."""
+    yield event
+    for part in (*getattr(event, "parts", ()), *([event.part] if hasattr(event, "part") else [])):
+        yield from events_of(part)
+
+
 class Refusal(Exception):  # noqa: N818 - it names what an owner does
     """An owner does not answer; the text is public and says nothing about a record."""
 
@@ -90,22 +105,47 @@ class _Fit:
     masks: Masks | None = None
     ended: bool = False
 
+    @lazy
+    def given(self) -> Mapping[str, Any]:
+        """What it opened with."""
+        opening: Mapping[str, Any] = unpacked(self.opening)
+        return opening
+
     def add(self, content: bytes) -> None:
-        """Take the next query."""
+        """Take the next query, or refuse it."""
         query = unpacked(content)
         log = self.logs[query["log"]] = {**self.logs.get(query["log"], {}), **dict(query["commands"])}
         task = Task(
-            query["log"], query["n_codes"], query["n_classes"], tuple(log.items()), query["end"], query["query"], query["live"]
+            query["log"],
+            query["n_codes"],
+            query["n_classes"],
+            tuple(log.items()),
+            query["end"],
+            query["query"],
+            query["live"],
         )
-        noise = query["noise"]
+        noise, colluding = query["noise"], self.given["colluding"]
+        if (colluding is None) != (noise is None):
+            raise Refusal("a query lacks its noise")
         if noise is not None:
+            check_noise(task.query, noise, len(self.given["parties"]) - colluding)
             if self.spent is None:
-                self.spent = PrivacyFilter(cost(unpacked_certificate(unpacked(self.opening)).event))
-            self.spent = self.spent.charged(cost(noise.event("sums", draws=task.size)))
+                self.spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
+            self.spent = self.spent.charged(cost(noise.event("sums")))
         self.tasks.append((task, noise))
         self.contents.append(content)
         self.digest = chained(self.digest, content)
         self.digests.append(self.digest)
+
+
+def check_noise(query: Query, noise: object, shares: int) -> None:
+    """Refuse a query of which the noise is not what the plan's cost says."""
+    of_one_code = isinstance(query, Sums) and (query.layout.whole or query.layout.bins is not None)
+    if not of_one_code or not isinstance(noise, DiscreteGaussian) or noise.shares > shares:
+        raise Refusal("this is no query that owners add noise to")
+    assert isinstance(query, Sums)
+    if not noise.covers(query.rule.l1, query.rule.l2_squared):
+        raise Refusal("the noise is less than one record adds to the sums")
 
 
 def chained(before: bytes, content: bytes) -> bytes:
@@ -166,11 +206,17 @@ class Owner:
         self._parties, self._places = tuple(parties), {one.name: place for place, one in enumerate(parties)}
         self._identity = Identity(folder)
         if name not in self._places or self._parties[self._places[name]].key != self._identity.public:
-            raise ConfigurationError(f"no party {name!r} has this owner's key, {self._identity.public}; correct the parties.")
+            raise ConfigurationError(
+                f"no party {name!r} has this owner's key, {self._identity.public}; correct the parties."
+            )
         if not isinstance(records, Records) or not isinstance(records.source, LocalSource) or not records.source.again:
-            raise ConfigurationError("an owner's records are hr.Records of files, or of batches from a function that opens them.")
+            raise ConfigurationError(
+                "an owner's records are hr.Records of files, or of batches from a function that opens them."
+            )
         if not isinstance(ledger, Ledger):
-            raise ConfigurationError("an owner keeps a ledger of its own; pass one of an hr.LedgerStore, or an hr.Ledger.")
+            raise ConfigurationError(
+                "an owner keeps a ledger of its own; pass one of an hr.LedgerStore, or an hr.Ledger."
+            )
         check_parties(parties, None if colluding == "trusted" else int(colluding))
         self._records, self._name, self._folder, self._ledger = records, name, Path(folder), ledger
         self._schema, self._colluding, self._seeded = schema, colluding, seeded
@@ -238,6 +284,11 @@ class Owner:
             raise Refusal("its columns are not those of the schema") from None
         if (certificate.person is None) != (self._records.groups_by(reading.schema) is None):
             raise Refusal("persons are told apart by a column in the fit and not here, or the reverse")
+        if colluding is not None:
+            try:
+                check_shares(certificate, len(self._parties) - colluding)
+            except ConfigurationError:
+                raise Refusal("the plan has steps without noise of owners") from None
         amount = self._ledger.ceiling.amount(certificate)
         self._ledger.ceiling.check(certificate.system, amount, self._ledger.total)
         return opening, certificate, reading
@@ -279,7 +330,7 @@ class Owner:
             if len(entries) < 2:
                 return None
             fit = _Fit(entries[0], hashlib.sha256(entries[0]).digest())
-            fit.engine = self._engine(unpacked(entries[0]), Checksums.of_plain(unpacked(entries[1])))
+            fit.engine = self._engine(fit.given, Checksums.of_plain(unpacked(entries[1])))
             for content in entries[2:]:
                 if content:
                     fit.add(content)
@@ -297,18 +348,15 @@ class Owner:
             self._write(request["fit"], content)
         elif not 1 <= number <= len(fit.contents) or fit.contents[number - 1] != content:
             raise Refusal("another query has this number")
-        opening, digest = unpacked(fit.opening), fit.digests[number - 1]
+        digest = fit.digests[number - 1]
         task, noise = fit.tasks[number - 1]
-        if (opening["colluding"] is None) != (noise is None):
-            raise Refusal("a query lacks its noise")
         answer: Integers = fit.engine.ask(task)
         start = hashlib.sha256(fit.opening).digest()
         if fit.masks is None:
             others = [one for one in self._parties if one.name != self._name]
             fit.masks = Masks({one.name: self._identity.shared(one.key, start) for one in others}, self._name)
         if noise is not None:
-            share = noise.share(len(self._parties) - opening["colluding"])
-            answer = share.sample(open_stream(key_of_query(self._identity.own(start), number, digest), 0), answer)
+            answer = noise.share(open_stream(key_of_query(self._identity.own(start), number, digest), 0), answer)
         return {"digest": digest, "vector": fit.masks.masked(answer, number, digest)}
 
     def _end(self, name: str) -> None:

@@ -153,6 +153,7 @@ class Rounds:
     ) -> None:
         self.budget, self.units, self.most_cuts = budget, units, most_cuts
         self._unit = kind(loss, budget / units, most_cuts, most_codes)
+        self._plain = OneRound if kind is CellRound else kind
         self._cost = cost(self._unit.event)
         alternatives: list[Event] = [Sequence((self._unit.event,) * units)]
         if not budget.concentrated:
@@ -162,6 +163,7 @@ class Rounds:
         self._made: dict[tuple[int, int, type[OneRound]], OneRound] = {}
 
     def one(self, units: int, cuts: int, kind: type[OneRound] = OneRound) -> OneRound:
+        kind = self._plain if kind is OneRound else kind
         if (units, cuts, kind) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
             if not budget.concentrated:  # a pure round costs no more than its budget
@@ -218,7 +220,6 @@ class AdditivePlan:
         # Numeric features in fine bins, which the survey merges
         self.encoder = fine_encoder(schema) if fine is None else fine
         limit = 0 if shares else rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
-        self._kind = TurnRound if shares else OneRound
         if shares and claim.delta == 0:
             raise ConfigurationError(
                 "noise_shares are of noise that needs a delta; pass delta=1e-6, or leave them out."
@@ -264,7 +265,7 @@ class AdditivePlan:
                 units += math.ceil(units * initial.final_share)
             numeric = np.array(self.encoder.schema.is_numeric)
             codes = np.where(numeric, np.minimum(self.encoder.n_codes, self.most_bins + 1), self.encoder.n_codes)
-            most_codes, kind = int(codes.max()), CellRound if self._by_cell else self._kind
+            most_codes, kind = int(codes.max()), CellRound if self._by_cell else TurnRound if self._shares else OneRound
             most_cuts = self._cuts_within(initial.loss, most_codes, units, normal=budget.concentrated)
             rounds = Rounds(initial.loss, initial.left, units, most_cuts, most_codes, kind)
             self._known = {key: (initial, rounds)}
@@ -309,7 +310,7 @@ class AdditivePlan:
             affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / (sums * 40), 1))))
             cuts = min(schedule.next_cuts(), affordable)
             by = self._cut_features(curator, fit, snr) if cuts else []
-            term, estimate = one(units, cuts, self._kind).run(curator, fit, by)
+            term, estimate = one(units, cuts, OneRound).run(curator, fit, by)
             assert estimate is not None
             schedule.record(estimate, int(term.feature[0]), offered=cuts > 0)
             if snr < self._rules.full_step_snr:  # the prior probability of any effect is 1/5

@@ -29,14 +29,17 @@ from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, 
 PAUSE = 0.5  # seconds before owners that did not answer are asked again
 
 COORDINATOR = (
-    "a coordinator that follows the protocol: it learns the exact sums of all owners' records, and draws the noise. The guarantee "
-    "is for everybody else"
+    "a coordinator that follows the protocol: it learns the exact sums of all owners' records, and draws the noise. The "
+    "guarantee is for everybody else"
 )
 MASKS = (
-    "masks between owners: the sums of one owner stay hidden by ChaCha20 under keys of X25519, for as long as two owners or more "
-    "keep theirs to themselves, and follow the protocol"
+    "masks between owners: the sums of one owner stay hidden by ChaCha20 under keys of X25519, for as long as two owners or "
+    "more keep theirs to themselves, and follow the protocol"
 )
-PERSONS = "persons of one owner: owners do not compare ids, so a person in the data of several owners is protected as several persons are"
+PERSONS = (
+    "persons of one owner each: owners do not compare ids, so whoever is in the data of several owners is protected as "
+    "several persons are"
+)
 
 
 class Transport(Protocol):
@@ -142,7 +145,8 @@ class FederatedSource:
         """Return the source of a fit to which all owners agreed, or raise EngineError; nothing was charged."""
         if any(isinstance(one, Subsampled) for one in events_of(certificate.event)):
             raise ConfigurationError(
-                f"{certificate.system} counts on samples that nobody knows, but owners know the coins of a sample. Fit another system."
+                f"{certificate.system} counts on samples that nobody knows, but owners know the coins of a sample. Fit "
+                "another system."
             )
         if self.colluding is not None:
             check_shares(certificate, len(self.parties) - self.colluding)

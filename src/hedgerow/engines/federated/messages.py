@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hedgerow.errors import EngineError
 
 # Packages whose frozen values may be part of a query: rules, votes, cuts and layouts
-KNOWN = ("additive", "curator", "export", "mechanisms", "papers", "scores", "systems", "table", "trees")
+KNOWN = ("additive", "curator", "export", "mechanisms", "papers", "schema", "scores", "systems", "table", "trees")
 NUMBERS = "biuf"  # kinds of arrays that are sent; never objects
 MOST_BYTES = 1 << 30  # of a message when it is unpacked
 

@@ -26,7 +26,7 @@ from hedgerow.privacy.accounting import Concentrated, Event, cost
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.reading.persons import Groups
-from hedgerow.schema import Encoder, Numeric, Schema
+from hedgerow.schema import Encoder, Schema
 from hedgerow.table import MOST_RECORDS, Coded, Keep, Query, Sums, Task
 
 FEWEST_OWNERS = 2
@@ -393,6 +393,10 @@ def _entries(data: bytes) -> Sequence[bytes]:
 
 
 def _kinds(schema: Schema) -> tuple[Any, ...]:
-    """Return what a schema says of cells, without the bins of a method."""
-    kinds = [kind.replaced(cuts=None) if isinstance(kind, Numeric) else kind for kind in schema.features.values()]
-    return schema.names, [json.dumps(kind.to_dict(), sort_keys=True) for kind in kinds], schema.labels
+    """Return what a schema says of cells, without the bins of a method and without reasons."""
+    apart = ("cuts", "origin", "release", "reason")
+    kinds = [
+        (type(kind).__name__, {name: value for name, value in kind.entry().items() if name not in apart})
+        for kind in schema.features.values()
+    ]
+    return schema.names, kinds, schema.labels

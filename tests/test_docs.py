@@ -130,14 +130,14 @@ def test_every_proof_page_is_in_the_list_of_proofs():
     assert sorted(listed) == sorted(page.stem for page in (ROOT / "docs/proofs").glob("*.md"))
 
 
-def tests_of_lines(page):
+def last_cells(page):
     """The last cell of each row of the tables of a page."""
     rows = [re.split(r" *\| *", line.strip("| ")) for line in page.read_text().splitlines() if line.startswith("| ")]
     return [row[-1] for row in rows if row[-1] != "test" and not set(row[-1]) <= set("- ")]
 
 
 def test_each_line_of_the_attack_model_names_its_tests_or_says_that_there_is_none():
-    lines = tests_of_lines(ROOT / "docs/privacy/attack-model.md")
+    lines = last_cells(ROOT / "docs/privacy/attack-model.md")
     assert len(lines) > 20
     for line in lines:
         assert NAMED.findall(line) or line.startswith("none"), line

@@ -85,6 +85,11 @@ def leads_somewhere(page, link):
     return target.exists() and (not anchor or anchor in anchors(target))
 
 
+def test_messages_name_packages_that_an_index_has():
+    """The library is on no index, so nobody can install an extra of it by name."""
+    assert [name_of(path) for path in SOURCES if "hedgerow[" in path.read_text()] == []
+
+
 def test_every_link_leads_somewhere():
     links = [(page, link) for page in PAGES for link in LINK.findall(FENCED.sub("", page.read_text()))]
     assert len(links) > 300

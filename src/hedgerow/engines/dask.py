@@ -47,7 +47,7 @@ def _distributed() -> Any:
         return import_module("distributed")
     except ImportError as error:
         raise MissingExtraError(
-            'records of Dask need dask and distributed: install them with pip install "hedgerow[dask]".'
+            'records of Dask need dask and distributed: install them with pip install "dask[dataframe,distributed]" pyarrow.'
         ) from error
 
 

@@ -71,7 +71,7 @@ def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
         arrow = import_module("pyarrow")
     except ImportError as error:
         raise MissingExtraError(
-            f'{place} is a Zstandard file, which pyarrow unpacks: install it with pip install "hedgerow[parquet]".'
+            f"{place} is a Zstandard file, which pyarrow unpacks: install it with pip install pyarrow."
         ) from error
     return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, packed=place))
 

@@ -38,7 +38,7 @@ class ParquetFile:
             arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
         except ImportError as error:
             raise MissingExtraError(
-                f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
+                f"{path} is a Parquet file, which pyarrow reads: install it with pip install pyarrow."
             ) from error
         self.unreadable: Counter[str] = Counter()
         self._errors, self._read = (arrow.ArrowException, OSError), 0

@@ -19,7 +19,7 @@ from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
-from hedgerow.mechanisms.basis import SCALE_BITS
+from hedgerow.mechanisms.noise import SCALE_BITS
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence

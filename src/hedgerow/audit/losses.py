@@ -187,7 +187,6 @@ class Laws:
 
 
 def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
-    """Return everything that a model holds, as a hashable value."""
     arrays = model.to_arrays()
     return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))
 

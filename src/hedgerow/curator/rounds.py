@@ -183,10 +183,6 @@ class Round:
     _cuts: tuple[Cut, ...] = field(default=(), repr=False)
 
     @property
-    def _scored(self) -> Integers:
-        return np.asarray(self._sums[..., : self._rule.scored])
-
-    @property
     def _by_code(self) -> Integers:
         return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
@@ -214,7 +210,7 @@ class Round:
         scores = [np.add.reduceat(by_code, self._offsets[:-1])[None]]  # over the cells and codes of each feature
         possible = [np.ones((1, features), dtype=np.bool_)]
         if self._splits is not None:
-            scores.append(self._splits.scores(self._scored, self._offsets))
+            scores.append(self._splits.scores(self._sums[..., : self._rule.scored], self._offsets))
             cut_by = np.repeat(self._splits.by, np.diff(self._splits.starts) - 1)  # the feature of each cut
             possible.append(cut_by[:, None] != np.arange(features))  # with all features but that
         may = np.concatenate(possible) if offered is None else np.concatenate(possible) & offered
@@ -269,7 +265,6 @@ class Round:
         return basis.sums(self._noisy(basis.applied(sums), noise, basis.l1, basis.l2_squared))
 
     def whole_sums(self, noise: Noise) -> Integers:
-        """Return the sums of the channels over all records, (channels,), with noise."""
         return self._noisy(self._by_code[:, : self._offsets[1]].sum(axis=(0, 1)), noise)
 
     def _noisy(self, sums: Integers, noise: Noise, l1: int = 1, l2_squared: int = 1) -> Integers:

@@ -267,7 +267,6 @@ class Start:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | str) -> Start:
-        """Return the start that ``to_dict`` wrote, or raise KeyError, TypeError or ValueError."""
         values = {"text": data} if isinstance(data, str) else data
         public = values.get("public", False)
         if not isinstance(public, bool):

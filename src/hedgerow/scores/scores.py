@@ -83,7 +83,6 @@ class Candidates:
         return out
 
     def narrowed(self, alive: Truth, chosen: Integers) -> Truth:
-        """Return which codes are left in the children of nodes that were split by the chosen tests."""
         check_shape(alive, (len(chosen), int(self.offsets[-1])), "alive (nodes, codes)")
         children = np.repeat(alive, self.arity[chosen], axis=0)
         kernels.narrow(children, *self.arrays, self.arity, chosen)

@@ -54,7 +54,6 @@ class Lookup:
         return out
 
     def within(self, unit: int) -> Lookup:
-        """Return the same weights in other units, rounded down."""
         return Lookup(self.table * np.uint64(unit) // np.uint64(self.unit), self.shift, unit)
 
 
@@ -204,7 +203,6 @@ class BoostingPlan:
         tests = tree.candidates(self.encoder.n_codes, schema.is_numeric)
 
         def one(budget: Budget) -> Schedule:
-            """Return the schedule of a round's tree that costs at most the budget."""
             return tree.schedule(
                 replace(budget, unit=unit),
                 self.encoder.n_codes,

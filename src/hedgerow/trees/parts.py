@@ -58,7 +58,6 @@ class Sampling:
     budget: Budget
 
     def event(self, tree: Event) -> Event:
-        """Return the cost of all trees, given the cost of one."""
         event: Event = PerRecordAssignment(tree, self.coin.parts)
         if self.coin.inclusion is not None:
             event = Subsampled(tree, self.coin.inclusion)
@@ -117,8 +116,7 @@ class Levels(ABC):
     """A rule that divides a budget among the levels of a path."""
 
     @abstractmethod
-    def weights(self, levels: int) -> list[Fraction]:
-        """Return what the budgets of the levels are proportional to, root first."""
+    def weights(self, levels: int) -> list[Fraction]: ...
 
     def budgets(self, budget: Amount, levels: int) -> list[Amount]:
         """Return the budget of each level, root first; they sum to ``budget`` exactly."""
@@ -269,8 +267,6 @@ class SelectLabel(Part):  # eDPRF: algorithm 3; equations 15 and 16
 
 @dataclass(frozen=True)
 class NoisyCounts(Part):  # CART-DPsAdaBoost: algorithm 1, steps 4 and 5; equation 3
-    """Release the noisy class counts of every leaf."""
-
     releases_counts: ClassVar[bool] = True
 
     @lazy
@@ -377,7 +373,6 @@ class Subspace:
     features: int | None = None
 
     def offer(self, curator: Queryable, candidates: Candidates, offered: Truth) -> Truth:
-        """Return which of the tests are offered to each node, of shape (nodes, tests)."""
         left = _testable(candidates, offered)
         drawn = np.zeros_like(left)
         few = math.isqrt(left.shape[1] - 1) + 1 if self.features is None else self.features

@@ -47,7 +47,7 @@ from hedgerow.engines.workers import (
     sent_to,
     silent,
 )
-from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.errors import ConfigurationError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
@@ -59,12 +59,7 @@ TOGETHER = 8  # partial sums that one task adds up
 
 
 def _distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError as error:
-        raise MissingExtraError(
-            'records of Dask need dask and distributed: install them with pip install "hedgerow[dask]".'
-        ) from error
+    return imported("distributed", "records of Dask need dask and distributed", "dask")
 
 
 def client_of(given: Any) -> Any:

@@ -93,7 +93,7 @@ def read_given(
     """
     if isinstance(X, Records):
         check_alone(y, groups)
-        X.check(schema, again=again)
+        X.check(schema, again=again, fit=call is not None)
         return X, None, True, X.groups_by(schema)
     check_same_order(X, groups, "groups")
     X, groups = split_groups(X, groups, schema.person)

@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.arrays import Integers, Truth, frozen_copy, lazy, without_sizes
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.released_warnings import ClassEvidence, class_warnings, column_warnings
-from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
+from hedgerow.curator.rounds import Cut, OwnersRound, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, cost
@@ -32,6 +32,7 @@ from hedgerow.table import (
     Histogram,
     Layout,
     MemoryTable,
+    OwnersTable,
     Query,
     RecordRule,
     RecordVotes,
@@ -211,7 +212,7 @@ class Queryable:
         whole: bool = False,
         halvings: int = 0,
         before: Round | None = None,
-    ) -> Round:
+    ) -> Round | OwnersRound:
         """Return a round that answers queries about the sums of a rule's channels, in each cell of released cuts; it is free.
 
         ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
@@ -248,6 +249,12 @@ class Queryable:
                     raise ConfigurationError(
                         "the round before is of other records, margins or cuts; open this one without it."
                     )
+                if isinstance(table, OwnersTable):  # nothing is read before its noise is known
+                    if splits is not None or before is not None:
+                        raise ConfigurationError("owners who add noise answer no selections.")
+                    if votes is not None:
+                        table.update_margins(votes)
+                    return OwnersRound(rule, layout, offsets, self._charge, table.noisy_sums)
                 sums = table.answer(Sums(rule, votes, layout))
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
             if before is not None and skipped is not None:  # each is one half of a cell whose other half is known
@@ -338,7 +345,7 @@ class Queryable:
         What is charged ``ahead`` are steps that later queries take.
         """
         amount = cost(event)
-        if amount.epsilon <= 0 and amount.mu_squared <= 0:
+        if amount.epsilon <= 0 and amount.mu_squared <= 0 and amount.rho <= 0:
             raise ConfigurationError(
                 "a query costs nothing, but only noise with a cost protects; pass a positive budget."
             )

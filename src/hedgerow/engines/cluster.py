@@ -27,6 +27,7 @@ class ClusterSource(ABC):
     checksums: encode.Checksums = field(default_factory=encode.Checksums, repr=False, kw_only=True)
 
     again = True  # the records can be read more than once
+    fits_only = False
 
     def __post_init__(self) -> None:
         timeout = self.timeout

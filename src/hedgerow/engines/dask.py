@@ -47,7 +47,7 @@ def _distributed() -> Any:
         return import_module("distributed")
     except ImportError as error:
         raise MissingExtraError(
-            'records of Dask need dask and distributed: install them with pip install "hedgerow[dask]".'
+            'records of Dask need dask and distributed: install them with pip install "dask[dataframe,distributed]" pyarrow.'
         ) from error
 
 
@@ -349,7 +349,7 @@ def _fact(rows: encode.Rows) -> encode.Fact:
     return len(rows.codes), rows.digest
 
 
-def _count(given: tuple[Any, ...], mine: encode.Chosen | None, part: Any) -> encode.Counts:
+def _count(given: tuple[Any, Any, Any], mine: encode.Chosen | None, part: Any) -> encode.Counts:
     return encode.value_counts(*given, mine, [part])
 
 

@@ -86,6 +86,17 @@ class Checksums:
         self.key = os.urandom(32)
         self._known: dict[tuple[str, object], bytes] = {}
 
+    def to_plain(self) -> tuple[bytes, list[tuple[str, bytes]]]:
+        """Return the key and the checksums of a source that is no cluster's, for another process of its owner."""
+        return self.key, [(name, found) for (name, part), found in self._known.items() if part is None]
+
+    @classmethod
+    def of_plain(cls, plain: tuple[bytes, list[tuple[str, bytes]]]) -> Checksums:
+        made = cls()
+        made.key, known = plain
+        made._known = {(name, None): found for name, found in known}
+        return made
+
     def check(self, reading: Reading, part: object, found: bytes) -> None:
         """Raise EngineError if a part of the source, with the same name, had another checksum before."""
         if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
@@ -170,8 +181,9 @@ def partitions_of(
     checksums: Checksums,
     progress: Callable[[float | None], None],
     keep: Keep | None = None,
+    first_row: int = 0,
 ) -> list[Partition]:
-    """Return all records as partitions of at most this many rows, which the spill keeps.
+    """Return all records as partitions of at most this many rows, which the spill keeps; rows are numbered from ``first_row`` on.
 
     Records that ``keep`` leaves out have no class; ids of persons are dropped before this returns.
     """
@@ -183,7 +195,7 @@ def partitions_of(
     persons = None
     if keep is not None:
         buffers["ids"], persons = np.empty((rows, 2), dtype=np.uint64), PersonIds(checksums.key, keep.part)
-    filled = first = 0
+    filled, first = 0, first_row
     check = Checksum(checksums.key)
 
     def finish() -> None:

@@ -51,7 +51,7 @@ def check_installed() -> None:
         import_module("pyspark")
     except ImportError as error:
         raise MissingExtraError(
-            'records of Spark need pyspark: install it with pip install "hedgerow[spark]", and Java beside it.'
+            "records of Spark need pyspark: install it with pip install pyspark pandas pyarrow, and Java beside it."
         ) from error
 
 

@@ -36,7 +36,7 @@ from hedgerow.reading.persons import without_column
 from hedgerow.schema import Schema
 from hedgerow.schema.check import Checker
 from hedgerow.schema.encoder import check_size
-from hedgerow.table import keep_of
+from hedgerow.table import Coded, keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
 
@@ -129,7 +129,12 @@ class PrivateEstimator(Exported, planning.Planned):
         plan = planning.plan_of(estimator, schema, claim, coins)
         if isinstance(plan, RawPlan):
             planning.check_published(X, Unit(claim.records_per_person, column))
-        certificate = planning.certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
+        premises = columns.premises if isinstance(columns, Records) else ()
+        certificate = planning.certificate_of(
+            estimator, schema, claim, plan, seeded=randomness.seeded, person=column, premises=premises
+        )
+        if isinstance(columns, Records) and not isinstance(plan, RawPlan):
+            columns = columns.proposed(certificate, Coded(plan.encoder))
         holds = certificate.holds
         warn_of_claim(STACK, claim.delta, claim.epsilon if holds else NONE)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):

@@ -171,12 +171,29 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
 
 
 def certificate_of(
-    estimator: Planned, schema: Schema, claim: Claim, plan: Plan | RawPlan, *, seeded: bool, person: str | None = None
+    estimator: Planned,
+    schema: Schema,
+    claim: Claim,
+    plan: Plan | RawPlan,
+    *,
+    seeded: bool,
+    person: str | None = None,
+    premises: tuple[str, ...] = (),
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
     name, variant = type(estimator).__name__, estimator.variant
     starts = estimator._starts()
-    return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person, starts=starts)
+    return certify(
+        name,
+        plan.event,
+        schema,
+        variant=variant,
+        claim=claim,
+        seeded=seeded,
+        person=person,
+        starts=starts,
+        premises=premises,
+    )
 
 
 @without_sizes()

@@ -140,9 +140,7 @@ def onnx_model(form: ScoringForm, metadata: Mapping[str, str], description: str)
     try:
         onnx = import_module("onnx")
     except ImportError as error:
-        raise MissingExtraError(
-            'to_onnx needs the package onnx, which is not installed: pip install "hedgerow[onnx]" brings it.'
-        ) from error
+        raise MissingExtraError("to_onnx needs the package onnx, which is not installed: pip install onnx") from error
     form = form.merged()
     size = 8 * (form.branch.size + form.votes.size + 2 * form.test.size)
     if size > MOST_BYTES:

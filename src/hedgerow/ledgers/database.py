@@ -267,7 +267,7 @@ def _server_engine(url: URL, writing: bool, create: bool) -> Engine:
         engine = sa.create_engine(url, connect_args={"connect_timeout": BUSY_SECONDS}, **OPTIONS)
     except ImportError as error:
         raise MissingExtraError(
-            'a ledger store on PostgreSQL needs psycopg: install it with pip install "hedgerow[postgres]".'
+            'a ledger store on PostgreSQL needs psycopg: install it with pip install "psycopg[binary]".'
         ) from error
 
     def begin(connection: Connection) -> None:

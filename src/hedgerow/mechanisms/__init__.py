@@ -5,6 +5,7 @@ from hedgerow.mechanisms.noise import (
     AtMost,
     Basis,
     Budget,
+    DiscreteGaussian,
     Exponential,
     Geometric,
     Noise,

@@ -22,7 +22,7 @@ from hedgerow.arrays import Floats, Integers, check_shape, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.accounting import BoundedRange, Event, Gaussian, Pure, Thresholded
+from hedgerow.privacy.accounting import BoundedRange, Concentrated, Event, Gaussian, Pure, Thresholded
 from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
@@ -196,6 +196,73 @@ class RoundedNormal:
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
 
 
+LEAST_SHARE = 10  # standard deviation of a share, from which on a sum of shares is all but a discrete Gaussian
+SHARES_GUARD = Fraction(1, 2**60)  # relative; what Kairouz, Liu and Steinke add is below 1e-380 of any rho
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """Discrete Gaussian noise that several owners add together, each a share: integer k with odds exp(-k**2 / (2 sigma**2)).
+
+    The least number of ``shares`` that count are those of owners who do not collude; with more of them there is more noise. One
+    share's ``sigma`` is a whole number, rounded up. The cost is one of zero-concentrated DP and of no other accountant: Kairouz,
+    Liu and Steinke 2021, theorem 1; docs/proofs/federated.md.
+    """
+
+    rho: Fraction  # the budget under add/remove adjacency
+    squared_sensitivity: Fraction  # as of ``RoundedNormal``
+    shares: int
+
+    name = "discrete Gaussian noise in shares"
+
+    @lazy
+    def sigma(self) -> int:
+        check_positive(self.name, self.rho, self.squared_sensitivity)
+        sigma = max(LEAST_SHARE, math.isqrt(math.ceil(self.squared_sensitivity / (2 * self.rho * self.shares)) - 1) + 1)
+        if sigma >= 1 << 30:
+            raise ConfigurationError(
+                "a budget is so small that its noise is more than the sampler draws; pass a larger one."
+            )
+        return sigma
+
+    def covers(self, l1: int, l2_squared: int) -> bool:
+        return self.squared_sensitivity >= l2_squared
+
+    @property
+    def deviation(self) -> float:
+        return self.sigma * math.sqrt(self.shares)
+
+    def event(self, purpose: str, level: int = 0, draws: int = 0) -> Concentrated:
+        """Return what one batch costs; its draws are exact, however many they are."""
+        rho = self.squared_sensitivity / (2 * self.shares * self.sigma**2) * (1 + SHARES_GUARD)
+        return Concentrated(rho, f"{self.name}, {self.shares} of deviation {self.sigma}", purpose, level, self.shares)
+
+    def sample(self, stream: Stream, values: Integers) -> Integers:
+        """Return values with all shares of the noise, where nobody else adds them."""
+        return self.share(stream, values, self.shares)
+
+    def share(self, stream: Stream, values: Integers, shares: int = 1) -> Integers:
+        """Return values with one share of the noise, or several."""
+        noisy = np.array(values, dtype=np.int64, order="C").ravel()
+        for _ in range(shares):
+            kernels.add_discrete_gaussian(stream, np.int64(self.sigma), noisy)
+        return noisy.reshape(values.shape)
+
+    def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
+        """Return the law of a value with all shares of the noise: that of one share, convolved with itself."""
+        reach = 9 * math.ceil(self.deviation)
+        places = np.arange(-reach, reach + 1)
+        one = np.exp(-((places / self.sigma) ** 2) / 2)
+        one, law = one / math.fsum(one), np.ones(1)
+        for _ in range(self.shares):
+            law = np.convolve(law, one)
+        middle, at = len(law) // 2, np.asarray(outcomes) - value
+        return np.where(np.abs(at) <= middle, law[np.clip(at + middle, 0, 2 * middle)], 0.0)
+
+    def quantile(self, chance: float) -> int:
+        return max(1, math.ceil(0.5 - self.deviation * float(ndtri(chance))))
+
+
 Scores = npt.NDArray[np.int64]
 Probabilities = npt.NDArray[np.float64]
 
@@ -320,7 +387,7 @@ def _quadrature(factors: int) -> tuple[Probabilities, Probabilities]:
 
 ROOT_GUARD = Fraction(1, 2**40)  # relative; a float's root is accurate to the 53rd bit
 
-Noise = Geometric | RoundedNormal
+Noise = Geometric | RoundedNormal | DiscreteGaussian
 
 
 @dataclass(frozen=True)
@@ -334,6 +401,7 @@ class Budget:
     amount: Fraction  # epsilon, or rho
     concentrated: bool = False  # whether the amount is a rho
     unit: int = 1  # the largest weight of a record in the counts that are asked for
+    shares: int = 0  # of owners who draw the noise together; 0: whoever asks draws it
 
     @classmethod
     def of(
@@ -372,6 +440,8 @@ class Budget:
 
     def noise_for(self, l1: int, l2_squared: int) -> Noise:
         """Return the noise of sums to which a record adds at most so much in L1 norm and in squared L2 norm."""
+        if self.shares:
+            return DiscreteGaussian(self.amount, Fraction(l2_squared), self.shares)
         if self.concentrated:
             return RoundedNormal(2 * self.amount, Fraction(l2_squared))
         return Geometric(self.amount, l1)

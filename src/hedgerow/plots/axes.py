@@ -69,7 +69,7 @@ def _matplotlib(name: str) -> Any:
         return import_module(f"matplotlib.{name}")
     except ImportError as error:
         raise ConfigurationError(
-            'a picture needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
+            "a picture needs matplotlib, which is not installed: pip install matplotlib"
         ) from error
 
 

@@ -26,7 +26,16 @@ from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
-LEAST = {"epsilon": 0, "delta": 0, "mu_squared": 0, "draws": 0, "count": 0, "records": 1}  # of these fields of events
+LEAST = {
+    "epsilon": 0,
+    "delta": 0,
+    "mu_squared": 0,
+    "rho": 0,
+    "draws": 0,
+    "count": 0,
+    "records": 1,
+    "shares": 1,
+}  # of these fields of events
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +95,17 @@ class Gaussian(Event):
     draws: int
     purpose: str
     level: int = 0
+
+
+@dataclass(frozen=True, repr=False)
+class Concentrated(Event):
+    """A mechanism that is rho-zero-concentrated DP when one record is added or removed; no other accountant bounds it."""
+
+    rho: Fraction
+    mechanism: str
+    purpose: str
+    level: int = 0
+    shares: int = 1  # of how many owners at least the noise is
 
 
 # DPAda: definition 3
@@ -173,7 +193,7 @@ class Unprotected(Event):
     reason: str
 
 
-_STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Unprotected)
+_STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Concentrated, Unprotected)
 _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (*_STEPS, Sequence, SelectAndMeasure, Parallel, OneOf, PerRecordAssignment, Subsampled)
@@ -215,7 +235,7 @@ class _Reader:
         return kind(**{name: self._field(name, value, depth) for name, value in data.items() if name != "event"})
 
     def _field(self, name: str, value: Any, depth: int) -> Any:
-        if name in ("epsilon", "delta", "mu_squared", "inclusion"):
+        if name in ("epsilon", "delta", "mu_squared", "rho", "inclusion"):
             amount = read_fraction(value)
             self._denominator = math.lcm(self._denominator, amount.denominator)
             if amount and not files.SMALLEST_AMOUNT <= amount <= files.LARGEST_AMOUNT:
@@ -231,7 +251,7 @@ class _Reader:
                 parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
             return tuple(parts)
         if (
-            name in ("level", "draws", "count", "records", "ratio")
+            name in ("level", "draws", "count", "records", "ratio", "shares")
             and type(value) is int
             and value < files.LARGEST_INTEGER
         ):
@@ -409,6 +429,7 @@ class Cost:
     replaced: bool = False  # whether ``thresholds`` count for one record removed and one added
     thresholds_for: int = 1  # the largest number of records of one person for which all these deltas hold
     reasons: tuple[str, ...] = ()  # those of unprotected steps, each once
+    by_rho: bool = False  # whether some step is bounded by ``rho`` alone, so that no other accountant counts
 
     def __or__(self, other: Cost) -> Cost:
         """Parallel composition: the larger of each sum counts. All approximate draws count, and all thresholds."""
@@ -431,6 +452,7 @@ class Cost:
             self.replaced or other.replaced,
             holds_for if thresholds else 1,
             tuple(dict.fromkeys(self.reasons + other.reasons)) if other.reasons else self.reasons,
+            self.by_rho or other.by_rho,
         )
 
     def times(self, count: int, *, group: bool = False) -> Cost:
@@ -453,7 +475,7 @@ class Cost:
         """
         if inclusion == 1:
             return self
-        protected = self.protected and self.mu_squared == 0 and self.thresholds == 0
+        protected = self.protected and self.mu_squared == 0 and self.thresholds == 0 and not self.by_rho
         step = cost(Pure(amplified(self.epsilon, inclusion), "", ""))
         return replace(step, draws=self.draws, protected=protected, reasons=self.reasons)
 
@@ -488,7 +510,7 @@ class Cost:
             exponent = epsilon if self.mu_squared else self.epsilon / 2
             thresholds *= 1 + Fraction(math.exp(min(float(exponent), 700.0))) * (1 + Fraction(1, 2**40))
         bound, at = 0.0, float(epsilon)
-        if self.epsilon > epsilon:
+        if self.by_rho or self.epsilon > epsilon:
             bound = math.inf
         elif self.mu_squared:  # what pure steps leave to Gaussian ones
             bound = gaussian_delta(float(epsilon - self.epsilon), math.sqrt(self.mu_squared) * (1 + FLOAT_GUARD))
@@ -496,7 +518,9 @@ class Cost:
             return thresholds
         if bound:
             of_rho = concentrated_delta(at, float(self.rho) * (1 + FLOAT_GUARD))
-            of_mu = gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            of_mu = (
+                math.inf if self.by_rho else gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            )
             bound = min(bound, of_mu, of_rho)
         return bound + (self.delta_of_draws(epsilon) + float(thresholds)) * (1 + FLOAT_GUARD)
 
@@ -509,7 +533,7 @@ class Cost:
     @property
     def pure(self) -> bool:
         """Whether no step is Gaussian or thresholded, and none has approximate draws."""
-        return self.protected and not (self.mu_squared or self.draws or self.thresholds)
+        return self.protected and not (self.mu_squared or self.draws or self.thresholds or self.by_rho)
 
     def at_most(self, ceiling: Cost) -> bool:
         """Return whether no sum is above the ceiling's, as a filter for adaptive queries requires (composition.md).
@@ -522,13 +546,14 @@ class Cost:
             and self.mu_squared <= ceiling.mu_squared
             and self.draws <= ceiling.draws
             and self.thresholds <= ceiling.thresholds
+            and self.by_rho <= ceiling.by_rho
             and (ceiling.pure or (self.total_mu_squared <= ceiling.total_mu_squared and self.rho <= ceiling.rho))
         )
 
 
 def cost(event: Event) -> Cost:
     match event:
-        case Pure() | Gaussian():
+        case Pure() | Gaussian() | Concentrated():
             return _cost_of_step(event)
         case Sequence(parts):
             total = Cost()
@@ -557,8 +582,10 @@ def cost(event: Event) -> Cost:
 
 
 @lru_cache(maxsize=1024)
-def _cost_of_step(step: Pure | Gaussian) -> Cost:
+def _cost_of_step(step: Pure | Gaussian | Concentrated) -> Cost:
     """Return the cost of one step; it is cached, because a curator gets many equal queries."""
+    if isinstance(step, Concentrated):
+        return Cost(rho=step.rho, by_rho=True)
     if isinstance(step, Gaussian):
         return Cost(NONE, step.mu_squared, step.mu_squared, step.mu_squared / 2, step.draws)
     ranged = isinstance(step, BoundedRange)

@@ -56,6 +56,10 @@ class StartingEstimator(PrivateEstimator):
     public_start : bool, default False
         Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
         it under "rests on". Without ``init`` it has no effect.
+    noise_shares : int or None
+        For records of several owners who add the noise themselves, so that nobody has to be trusted with exact sums
+        (docs/guide/owners.md): how many of them do not collude with the coordinator. Features then take turns and nothing is
+        selected, which costs accuracy. It needs a delta. None: the fit draws all noise.
     """
 
     max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
@@ -63,6 +67,7 @@ class StartingEstimator(PrivateEstimator):
     interaction_cst: str | None = parameter(Choice(("no_interactions", "pairwise"), or_none=True), default=None)
     init: PrivateEstimator | None = parameter(FittedInstance(PrivateEstimator, RULE), default=None)
     public_start: bool = parameter(Flag(), default=False)
+    noise_shares: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
 
     def _initial(self) -> AdditiveModel | None:
         """Return the model to start from, or raise ConfigurationError if it is not of this class."""
@@ -87,6 +92,7 @@ class StartingEstimator(PrivateEstimator):
             "signs": () if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
             "init": self._initial(),
             "started": coins == STARTED,
+            "shares": self.noise_shares or 0,
         }
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, for_each, lazy
-from hedgerow.mechanisms import Coins
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Coins, DiscreteGaussian
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.table.memory import NO_WEIGHTS, MemoryTable, count, grouped
@@ -283,6 +284,13 @@ class Engine(Protocol):
         """Drop all that is kept of the records. There are no queries after this."""
 
 
+class NoisyEngine(Engine, Protocol):
+    """Where partitions are counted by owners, each of whom adds a share of noise to its answer."""
+
+    def noisy(self, task: Task, noise: DiscreteGaussian) -> Integers:
+        """Return the sum of the answers of all partitions, each with its share of the noise."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Made:
     """A frontier that a command made, and the frontier before it. Both are needed to make it again."""
@@ -390,6 +398,9 @@ class PartitionedTable:
                 return self._ask(replace(query, votes=None))
             return self._ask(replace(query, of=query.of.nodes))
 
+    def _ask(self, query: Query) -> Integers:
+        return self._engine.ask(self._task(query))
+
     def for_histograms(
         self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
@@ -416,8 +427,8 @@ class PartitionedTable:
         self._commands[self._end + 1] = command
         self._end += 1
 
-    def _ask(self, query: Query) -> Integers:
-        """Query all partitions, and drop the commands of frontiers that nobody holds any more."""
+    def _task(self, query: Query) -> Task:
+        """Return the task of a query, and drop the commands of frontiers that nobody holds any more."""
         with self._lock:
             kept, live = set(), set()
             for made in list(self._made):
@@ -432,5 +443,17 @@ class PartitionedTable:
                 if number in kept or not isinstance(command, Assign | Move)
             }
             commands = tuple(self._commands.items())
-            task = Task(self._log, self._n_codes, self.n_classes, commands, self._end, query, frozenset(live))
-            return self._engine.ask(task)
+            return Task(self._log, self._n_codes, self.n_classes, commands, self._end, query, frozenset(live))
+
+
+class OwnersTable(PartitionedTable):
+    """Records of owners who add the noise: it answers sums of channels, with noise in shares, and no other query."""
+
+    _engine: NoisyEngine
+
+    def answer(self, query: Query) -> Integers:
+        raise ConfigurationError("owners who add noise send sums with it, and nothing else.")
+
+    def noisy_sums(self, query: Sums, noise: DiscreteGaussian) -> Integers:
+        with self._lock:
+            return self._engine.noisy(self._task(query), noise)

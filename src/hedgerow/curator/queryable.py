@@ -116,16 +116,7 @@ class Queryable:
         ``event`` is a ``SelectAndMeasure`` about all records, or the paths that may start at each of the ``nodes``. Later queries
         that are its steps, in its order, are charged for their draws only. Any other query gives up the remaining steps.
         """
-
-        def reserved(state: _State) -> _State:
-            if nodes is None:
-                return replace(state, filter=state.filter.reserving(event))
-            state.check_open(nodes)
-            return replace(state, filter=state.filter.reserving(event, nodes.generation, nodes.index))
-
-        with self._lock:
-            self._check_answers()
-            self._state.update(reserved)
+        self._charge(event, nodes, ahead=True)
 
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
@@ -143,7 +134,6 @@ class Queryable:
 
     @property
     def spent(self) -> Fraction:
-        """The pure epsilon that has been charged so far under add/remove adjacency."""
         return self.total.epsilon
 
     @property
@@ -349,8 +339,11 @@ class Queryable:
         generation = state.filter.made - 1
         return Nodes(generation, np.arange(len(state.frontiers[generation])))
 
-    def _charge(self, event: Event, nodes: Nodes | None = None) -> _State:
-        """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it."""
+    def _charge(self, event: Event, nodes: Nodes | None = None, *, ahead: bool = False) -> _State:
+        """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it.
+
+        What is charged ``ahead`` are steps that later queries take.
+        """
         amount = cost(event)
         if amount.epsilon <= 0 and amount.mu_squared <= 0 and amount.rho <= 0:
             raise ConfigurationError(
@@ -358,10 +351,13 @@ class Queryable:
             )
 
         def charged(state: _State) -> _State:
-            if nodes is None:
-                return replace(state, filter=state.filter.charged(amount, step=event))
-            state.check_open(nodes)
-            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index, step=event))
+            of: tuple[Any, ...] = ()
+            if nodes is not None:
+                state.check_open(nodes)
+                of = nodes.generation, nodes.index
+            before = state.filter
+            after = before.reserving(event, *of) if ahead else before.charged(amount, *of, step=event)
+            return replace(state, filter=after)
 
         with self._lock:
             self._check_answers()
@@ -371,7 +367,6 @@ class Queryable:
         return self  # a copy would be a second budget
 
     def _check_answers(self) -> None:
-        """Raise BudgetExceeded if no query may be answered any more."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
         if self._changing:

@@ -55,10 +55,10 @@ def encoded(
     columns = read_columns(block.X, reading.schema.features, check_types=False)
     if len(block.y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
-    found = reading.read(columns, block.y)
+    result = reading.read(columns, block.y)
     ids, counting = (None, None) if persons is None else persons.read(block, reading.schema.missing)
-    check.update(*reading.witness(columns, block.y, found), ids)
-    return *found, counting
+    check.update(*reading.witness(columns, block.y, result), ids)
+    return *result, counting
 
 
 class Checksum:
@@ -296,7 +296,6 @@ class Chosen:
 
 
 def placed(facts: Sequence[Fact]) -> list[Facts]:
-    """Return where each partition's records begin, in the order of the partitions."""
     ends = np.cumsum([rows for rows, _ in facts]).tolist()
     if not ends or not ends[-1]:
         raise EngineError("there are no records, but a fit rests on there being one. Add records.")
@@ -311,10 +310,10 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
     counting, check = [NO_IDS], Checksum(key)
     with single():
         for batch in batches:
-            found = encoded(reading, layout.block(batch), check, persons)
-            codes.append(found[0])
-            labels.append(found[1])
-            counting.append(NO_IDS if found[2] is None else found[2])
+            result = encoded(reading, layout.block(batch), check, persons)
+            codes.append(result[0])
+            labels.append(result[1])
+            counting.append(NO_IDS if result[2] is None else result[2])
     return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(counting))
 
 
@@ -348,25 +347,14 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """A query to records whose answers add up: how many of them have each value.
-
-    Parameters
-    ----------
-    schema : Schema
-        Whose features the columns are, and which markers stand for missing cells.
-    columns : tuple of int
-        Which of its features are counted.
-    with_labels : bool
-        Whether the labels are, too.
-    """
+    """A query to records whose answers add up: how many of them have each value."""
 
     schema: Schema
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # the features that are counted
     with_labels: bool
 
     @property
     def nothing(self) -> Counts:
-        """The answer of no record."""
         return ({},) * (len(self.columns) + self.with_labels)
 
     def __call__(self, X: Any, y: Any, counted: npt.NDArray[np.bool_] | None = None) -> Counts:
@@ -378,7 +366,6 @@ class ValueCounts:
         return tuple(count_values(column, self.schema.missing) for column in cells)
 
     def sum(self, one: Counts, other: Counts) -> Counts:
-        """Return the answer of the records of both."""
         return tuple(Counter(first) + Counter(second) for first, second in zip(one, other, strict=True))
 
 

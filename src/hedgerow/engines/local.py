@@ -94,13 +94,7 @@ def _twice() -> EngineError:
 
 
 class Total:
-    """Adds up answers as they come, from any thread.
-
-    Parameters
-    ----------
-    partitions : int
-        The number of answers.
-    """
+    """Adds up the answers of so many partitions as they come, from any thread."""
 
     def __init__(self, partitions: int) -> None:
         self.missing = set(range(partitions))
@@ -128,17 +122,7 @@ FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
 class LocalEngine:
-    """Queries partitions in parallel, on threads: kernels run without the interpreter lock.
-
-    Parameters
-    ----------
-    partitions : sequence of Partition
-        The partitions, at least one.
-    spill : Spill
-        The storage of their state.
-    progress : Progress
-        The display of progress.
-    """
+    """Queries at least one partition in parallel, on threads; the spill keeps caches."""
 
     def __init__(self, partitions: Sequence[Partition], spill: Spill, progress: Progress) -> None:
         self._partitions, self._spill, self._progress = list(partitions), spill, progress

@@ -211,13 +211,11 @@ def run(
 
 
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
-    """Return the model that a plan makes of a table, and the warnings for its user."""
     queryable = Queryable(table, cost(plan.event), randomness)
     return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 
 
 def check_published(X: Any, unit: Unit) -> None:
-    """Raise ConfigurationError if a published form gets an argument that only private forms support."""
     if unit != RECORD:
         raise ConfigurationError(
             "the published form protects nobody, so it knows no persons. Leave out groups and records_per_person, or pass "

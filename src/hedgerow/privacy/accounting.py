@@ -21,16 +21,8 @@ from typing import Any, Literal, cast, get_args
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from hedgerow import files
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.files import (
-    DEEPEST_EVENT,
-    LARGEST_AMOUNT,
-    LARGEST_INTEGER,
-    LONGEST_WORDS,
-    MOST_DENOMINATOR_BITS,
-    MOST_EVENTS,
-    SMALLEST_AMOUNT,
-)
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
@@ -56,8 +48,10 @@ class Event:
                 raise ValueError(f"an event's {name} is {amount}, which no mechanism has; nothing gives budget back.")
 
 
+# DPAda: equation 1; definition 1
+# CART-DPsAdaBoost: equation 1; definition 1
 @dataclass(frozen=True, repr=False)
-class Pure(Event):
+class Pure(Event):  # eDPRF: equations 1 and 2; definition 2
     """A mechanism that is epsilon-DP when one record is added or removed.
 
     ``level`` is the level of the tree it belongs to, 0 if there is none.
@@ -114,8 +108,10 @@ class Concentrated(Event):
     shares: int = 1  # of how many owners at least the noise is
 
 
+# DPAda: definition 3
+# CART-DPsAdaBoost: property 1
 @dataclass(frozen=True, repr=False)
-class Sequence(Event):
+class Sequence(Event):  # eDPRF: theorem 1
     """Parts that each read all the records: their costs add up."""
 
     parts: tuple[Event, ...]
@@ -132,26 +128,24 @@ class SelectAndMeasure(Sequence):
     ratio: int = 3
 
     def __post_init__(self) -> None:
-        *selections, measurement = self.parts or (None,)
-        ordered = selections and all(isinstance(part, BoundedRange) for part in selections)
-        if not (ordered and isinstance(measurement, Gaussian)) or self.ratio not in JOINT_FACTORS:
+        ordered = len(self.parts) > 1 and isinstance(self.parts[-1], Gaussian) and self.ratio in JOINT_FACTORS
+        for part in self.parts[:-1]:
+            ordered = ordered and isinstance(part, BoundedRange)
+            if ordered and cast(BoundedRange, part).epsilon > LARGEST_JOINT_EPSILON:
+                raise ValueError("no joint account is proved for a selection of so large an epsilon.")
+        if not ordered:
             raise ValueError("selections of bounded range come before one Gaussian measurement.")
-        if max(part.epsilon for part in selections if isinstance(part, BoundedRange)) > LARGEST_JOINT_EPSILON:
-            raise ValueError("no joint account is proved for a selection of so large an epsilon.")
 
     @property
-    def selected(self) -> Fraction:
-        """A quarter of the sum of the selections' squared epsilons."""
-        return sum((part.epsilon**2 for part in self.parts if isinstance(part, BoundedRange)), NONE) / 4
-
-    @property
-    def measured(self) -> Fraction:
-        """The squared mu of the measurement."""
-        return cast(Gaussian, self.parts[-1]).mu_squared
+    def squares(self) -> tuple[Fraction, Fraction]:
+        """A quarter of the sum of the selections' squared epsilons, and the squared mu of the measurement."""
+        *selections, measurement = cast(tuple[Any, ...], self.parts)
+        return sum((part.epsilon**2 for part in selections), NONE) / 4, measurement.mu_squared
 
 
+# CART-DPsAdaBoost: property 2
 @dataclass(frozen=True, repr=False)
-class Parallel(Event):
+class Parallel(Event):  # eDPRF: theorem 2
     """Parts that read disjoint records by released tests: the largest cost counts.
 
     ``label`` describes what one record pays.
@@ -207,8 +201,6 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:
-    """Return an event as plain values for JSON; fractions become text."""
-
     def plain(value: object) -> object:
         if isinstance(value, Event):
             return event_to_dict(value)
@@ -237,7 +229,7 @@ class _Reader:
 
     def event(self, data: Any, depth: int) -> Event:
         self._events += 1
-        if depth > DEEPEST_EVENT or self._events > MOST_EVENTS:
+        if depth > files.DEEPEST_EVENT or self._events > files.MOST_EVENTS:
             raise ValueError("too many events, or too deep")
         kind = _KINDS[data["event"]]
         return kind(**{name: self._field(name, value, depth) for name, value in data.items() if name != "event"})
@@ -246,9 +238,9 @@ class _Reader:
         if name in ("epsilon", "delta", "mu_squared", "rho", "inclusion"):
             amount = read_fraction(value)
             self._denominator = math.lcm(self._denominator, amount.denominator)
-            if amount and not SMALLEST_AMOUNT <= amount <= LARGEST_AMOUNT:
+            if amount and not files.SMALLEST_AMOUNT <= amount <= files.LARGEST_AMOUNT:
                 raise ValueError("an amount out of all bounds")
-            if self._denominator.bit_length() > MOST_DENOMINATOR_BITS:
+            if self._denominator.bit_length() > files.MOST_DENOMINATOR_BITS:
                 raise ValueError("amounts that take long to add")
             return amount
         if name == "part":
@@ -261,10 +253,10 @@ class _Reader:
         if (
             name in ("level", "draws", "count", "records", "ratio", "shares")
             and type(value) is int
-            and value < LARGEST_INTEGER
+            and value < files.LARGEST_INTEGER
         ):
             return value
-        longest = math.inf if name == "reason" else LONGEST_WORDS  # a reason may name all features
+        longest = math.inf if name == "reason" else files.LONGEST_WORDS  # a reason may name all features
         if name in ("reason", "mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= longest:
             return value
         raise TypeError(name)
@@ -323,8 +315,8 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
 
 
 def joint_mu_squared(event: SelectAndMeasure) -> Fraction:
-    """Return the squared mu of selections and a measurement together."""
-    return JOINT_FACTORS[event.ratio] * event.selected + max(event.measured, event.ratio * event.selected)
+    selected, measured = event.squares
+    return JOINT_FACTORS[event.ratio] * selected + max(measured, event.ratio * selected)
 
 
 def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
@@ -340,8 +332,8 @@ def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
             )
         except ValueError:  # other steps, or too large ones
             return apart
-        joint = [event for event in together if isinstance(event, SelectAndMeasure)]
-        if all(event.measured * (1 + RATIO_GUARD) >= ratio * event.selected for event in joint):
+        squares = [event.squares for event in together if isinstance(event, SelectAndMeasure)]
+        if all(measured * (1 + RATIO_GUARD) >= ratio * selected for selected, measured in squares):
             return together
     return apart
 
@@ -560,7 +552,6 @@ class Cost:
 
 
 def cost(event: Event) -> Cost:
-    """Return the cost of an event under add/remove adjacency."""
     match event:
         case Pure() | Gaussian() | Concentrated():
             return _cost_of_step(event)

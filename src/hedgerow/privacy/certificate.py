@@ -308,7 +308,7 @@ def certify(
         reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = Sequence((Unprotected(reason), event))
     reasons = {} if schema is None else schema.reasons
-    public = [f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in reasons.items()]
+    public = list(map(_why_public, reasons.items()))
     certificate = Certificate(
         system,
         variant,
@@ -332,21 +332,26 @@ def certify(
     return certificate
 
 
+def _why_public(entry: tuple[str, str]) -> str:
+    name, why = entry
+    return f"{shortened(repr(name), MOST_NAME)}: {why}"
+
+
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:
     """Warn of a delta or an epsilon that is so large that the guarantee is almost meaningless."""
-    told = []
+    texts = []
     if delta >= WEAK_DELTA:
-        told.append(
+        texts.append(
             f"delta is {decimal_text(delta)}, the probability with which the guarantee may fail: whoever published each record "
             "with this probability would keep to it. Pass a delta far below one over the number of records, such as 1e-6."
         )
     if epsilon > NEXT_TO_NOTHING:
         factor = upper_text(math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf), 3)
-        told.append(
+        texts.append(
             f"epsilon is {decimal_text(epsilon)}, which promises next to nothing: the odds of a guess about one person may "
             f"change by a factor of {factor}{' or more' if epsilon > 700 else ''}. Pass an epsilon of 10 or less, best about 1."
         )
-    for text in told:
+    for text in texts:
         warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
 
 

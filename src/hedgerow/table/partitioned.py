@@ -152,8 +152,6 @@ class Merge:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Remove the class of all records outside a sample."""
-
     coins: Coins
     first: int
     last: int
@@ -165,8 +163,6 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Thin:
-    """Drop all records outside a sample."""
-
     coins: Coins
 
     def apply(self, records: Records) -> None:
@@ -186,8 +182,6 @@ class AddVotes:
 
 @dataclass(frozen=True, eq=False)
 class Assign:
-    """Assign records to the nodes of a new frontier by coins."""
-
     frontier: int
     coins: Coins
     rule: RecordRule | None
@@ -223,8 +217,6 @@ Command = Merge | Sample | Thin | AddVotes | Assign | Move
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything that a partition needs for an answer, except its records."""
-
     log: str  # which log this is; a cache belongs to one
     n_codes: Integers  # (features,): how many codes each feature has after all commands
     n_classes: int  # how many classes there are
@@ -240,7 +232,6 @@ class Task:
         return math.prod(self.query.shape(self.n_codes, self.n_classes))
 
     def after(self, number: int) -> Task:
-        """Return the task without the commands up to a number."""
         return replace(self, commands=tuple(pair for pair in self.commands if pair[0] > number), since=number)
 
     def answer(self, partition: Partition, cache: Cache) -> Integers:
@@ -287,8 +278,7 @@ class Engine(Protocol):
     def ask(self, task: Task) -> Integers:
         """Return the sum of the answers of all partitions, each added once. Draw nothing."""
 
-    def forget(self, log: str) -> None:
-        """Drop the state of a log."""
+    def forget(self, log: str) -> None: ...
 
     def close(self) -> None:
         """Drop all that is kept of the records. There are no queries after this."""

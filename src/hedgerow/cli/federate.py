@@ -1,4 +1,4 @@
-"""``hedgerow federate key | owner | app``: what several owners start beside Flower's own commands."""
+"""``hedgerow federate key | owner | fit | app``: what several owners start beside Flower's own commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from hedgerow.cli.options import options, required, store_of
-from hedgerow.cli.relay import Resident
+from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Identity, Owner, Party, records
 from hedgerow.engines.federated.flower import Grid, flwr
 from hedgerow.engines.records import Records
@@ -76,6 +76,9 @@ def key(folder: Path) -> None:
 @click.option("--label", help="The column of the labels. [default: the schema's target]")
 @click.option("--group", help="The column that identifies persons.")
 @click.option("--colluding", type=int, help="Take part only where owners add the noise, against so many who collude.")
+@click.option(
+    "--seeded", is_flag=True, help="Take part in fits with a random_state too, which promise nothing: for tests."
+)
 @options("ledger", "dataset")
 def owner(
     data: Path,
@@ -86,6 +89,7 @@ def owner(
     label: str | None,
     group: str | None,
     colluding: int | None,
+    seeded: bool,
     address: str | None,
     dataset: str | None,
 ) -> None:
@@ -96,7 +100,8 @@ def owner(
     mode = "trusted" if colluding is None else colluding
     schema = Schema.load(schema_path)
     known = of_files(data, label, group=group)
-    resident = Resident(Owner(known, name, folder, parties, ledger, schema=schema, colluding=mode), folder / SOCKET)
+    made = Owner(known, name, folder, parties, ledger, schema=schema, colluding=mode, seeded=seeded)
+    resident = Resident(made, folder / SOCKET)
     signal.signal(signal.SIGTERM, lambda *_: resident.close())
     click.echo(f"{name} answers at {folder / SOCKET}", err=True)
     try:
@@ -118,18 +123,29 @@ def app(folder: Path) -> None:
     )
 
 
+@click.command()
+@click.argument("federation", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--owners", required=True, type=click.Path(path_type=Path), help="The folder that has all owners' folders."
+)
+def fit(federation: Path, owners: Path) -> None:
+    """Fit and save the model of a federation's file, with all owners on this machine, without Flower."""
+    parties, _ = read_federation(federation)
+    fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
+
+
 def server_app() -> Any:
     """Return Flower's app of the coordinator, which fits and saves the model that the federation's file describes."""
     made = flwr("serverapp").ServerApp()
 
     @made.main()  # type: ignore[untyped-decorator]
     def main(grid: Any, context: Any) -> None:
-        fit(Grid(grid), Path(str(context.run_config["federation"])))
+        fit_over(Grid(grid), Path(str(context.run_config["federation"])))
 
     return made
 
 
-def fit(transport: Any, path: Path) -> None:
+def fit_over(transport: Any, path: Path) -> None:
     """Fit the model of a federation's file over a transport, and save it where the file says."""
     parties, given = read_federation(path)
     settings = dict(given)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -74,6 +75,34 @@ def ask(path: str | os.PathLike[str], message: bytes) -> bytes:
             return _receive(connection)
     except OSError:
         raise EngineError("the owner's process does not answer; start it by hedgerow federate owner.") from None
+
+
+class Sockets:
+    """A transport to owners of this machine.
+
+    Parameters
+    ----------
+    paths : mapping of str to path
+        The socket of each owner, by its name.
+    """
+
+    def __init__(self, paths: Mapping[str, str | os.PathLike[str]]) -> None:
+        self._paths = dict(paths)
+
+    def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
+        """Return the replies of the owners that answer, all asked at the same time."""
+        replies: dict[str, bytes] = {}
+
+        def one(name: str, message: bytes) -> None:
+            with suppress(EngineError):
+                replies[name] = ask(self._paths[name], message)
+
+        threads = [threading.Thread(target=one, args=pair, daemon=True) for pair in messages.items()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout)
+        return dict(replies)
 
 
 def client_app() -> Any:

@@ -17,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
 import hedgerow as hr
-from hedgerow.cli import federate
+from hedgerow.cli import owners as commands
 from hedgerow.cli.relay import Sockets
 from hedgerow.engines.federated import Identity
 from owners import CLASSES, OUTCOME, made_up
@@ -115,7 +115,7 @@ def test_owners_in_three_processes_fit_the_pooled_model(federation):
 @pytest.mark.full
 @pytest.mark.parametrize("federation", ["classifier"], indirect=True)
 def test_an_owner_that_is_killed_comes_back_to_the_same_bits(federation, monkeypatch):
-    sockets = Sockets({name: federation.place / name / federate.SOCKET for name in NAMES})
+    sockets = Sockets({name: federation.place / name / commands.SOCKET for name in NAMES})
     sent = threading.Event()
 
     class Killing:
@@ -130,7 +130,7 @@ def test_an_owner_that_is_killed_comes_back_to_the_same_bits(federation, monkeyp
                 threading.Thread(target=federation.start, args=("north",)).start()
             return sockets.send(messages, timeout)
 
-    federate.fit_over(Killing(), federation.place / "federation.toml")
+    commands.fit_over(Killing(), federation.place / "federation.toml")
     assert sent.is_set()
     federation.check()
 
@@ -165,7 +165,7 @@ def test_flower_carries_a_fit_over_tls(tmp_path):
         time.sleep(10)
         for number, name in enumerate(NAMES[:2]):
             made.start(name)
-            node = f'name="{name}" socket="{tmp_path}/{name}/{federate.SOCKET}"'
+            node = f'name="{name}" socket="{tmp_path}/{name}/{commands.SOCKET}"'
             port = ["--host", "127.0.0.1", "--port", str(39101 + number)]
             start(
                 "flower-supernode",
@@ -227,9 +227,9 @@ def certificates(place):
 def test_a_file_that_names_no_owners_is_refused(tmp_path):
     (tmp_path / "federation.toml").write_text("[[owner]]\nname = 'north'\n")
     with pytest.raises(hr.ConfigurationError, match="does not name the owners"):
-        federate.read_federation(tmp_path / "federation.toml")
+        commands.read_federation(tmp_path / "federation.toml")
 
 
 def test_an_app_has_the_files_that_flower_reads(tmp_path):
-    federate.app.callback(tmp_path / "app")
+    commands.app.callback(tmp_path / "app")
     assert {path.name for path in (tmp_path / "app").iterdir()} == {"pyproject.toml", "coordinator.py", "owner.py"}

@@ -221,10 +221,10 @@ def budget(context: click.Context) -> None:
 
 
 FEDERATE = {
-    "key": ("hedgerow.cli.federate", "Show an owner's public key, and make it."),
-    "owner": ("hedgerow.cli.federate", "Answer for an owner's records."),
-    "fit": ("hedgerow.cli.federate", "Fit with all owners on this machine."),
-    "app": ("hedgerow.cli.federate", "Write the app that flwr run starts."),
+    "key": ("hedgerow.cli.owners", "Show an owner's public key, and make it."),
+    "owner": ("hedgerow.cli.owners", "Answer for an owner's records."),
+    "fit": ("hedgerow.cli.owners", "Fit with all owners on this machine."),
+    "app": ("hedgerow.cli.owners", "Write the app that flwr run starts."),
 }
 
 

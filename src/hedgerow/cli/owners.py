@@ -22,7 +22,7 @@ from hedgerow.schema import Schema
 SOCKET = "owner.socket"
 # Two modules, since Flower starts the client's anew for each message
 APPS = {
-    "coordinator.py": "from hedgerow.cli.federate import server_app\n\napp = server_app()\n",
+    "coordinator.py": "from hedgerow.cli.owners import server_app\n\napp = server_app()\n",
     "owner.py": "from hedgerow.cli.relay import client_app\n\napp = client_app()\n",
 }
 PROJECT = """[project]

@@ -371,7 +371,7 @@ class PrivateEstimator(Exported, Planned):
             by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
             if not by_other_names:  # scikit-learn accepts arrays, and frames whose column names are text
                 validate_data(self, X, reset=False, skip_check_array=True)
-        X, _ = without_column(X, self.schema_.person)
+        X, _ = without_column(self.schema_.without_ignored(X), self.schema_.person)
         return without_column(X, self.schema_.target)[0]
 
 

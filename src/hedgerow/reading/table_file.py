@@ -220,9 +220,15 @@ def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -
     return lacking, [name for name in there if name not in known]
 
 
-def check_header(table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False) -> None:
-    """Raise SchemaError unless the columns are the wanted ones, in any order, each once; with ``more``, others may be there."""
+def check_header(
+    table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False, ignored: Sequence[str] = ()
+) -> None:
+    """Raise SchemaError unless the columns are the wanted ones, in any order, each once, and some that are ignored.
+
+    With ``more``, others may be there.
+    """
     lacking, others = compare_header(table.header, wanted, data)
+    others = [name for name in others if name not in ignored]
     if lacking:
         raise SchemaError(
             f"{data} lacks {_columns(lacking)}, which every record needs. Add {it_or_them(lacking)} (empty cells are read as "
@@ -237,7 +243,8 @@ def check_header(table: TableFile, wanted: Iterable[str], data: object, *, more:
         )
     raise SchemaError(
         f"{data} has {_columns(others)}, which the schema does not declare. Drop {it_or_them(others)} from the file, or "
-        f"declare {it_or_them(others)} in the schema. (--person names a column of persons.)"
+        f"declare {it_or_them(others)} in the schema, whose key ignore lists columns that are no features. (--person names a "
+        "column of persons.)"
     )
 
 

@@ -68,7 +68,7 @@ class Encoder:
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._readers = [
-            CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
+            feature.reader(schema.missing) if isinstance(feature, Categorical) else None
             for feature in schema.features.values()
         ]
         self._classes = CategoryReader(schema.classes, schema.missing)
@@ -164,9 +164,9 @@ class _Pass:
         n_categorical = 0
         for feature, reader in zip(encoder.schema.features.values(), encoder._readers, strict=True):
             form, own = PLAIN, None
-            if isinstance(feature, Numeric) and feature.reads_text:
+            if isinstance(feature, Numeric) and (feature.reads_text or feature.missing):
                 form = feature.number_format
-                own = feature.reader(missing) if form == PLAIN else None
+                own = feature.reader(missing) if form == PLAIN or feature.missing or feature.amounts else None
             if form not in self._markers:
                 self._markers[form] = form.markers(missing)
             self._own.append(own)
@@ -285,7 +285,7 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
         if isinstance(feature, Numeric):
             result[:, i] = feature.reader(schema.missing)(columns.cells(i))
         else:
-            result[:, i] = CategoryReader(feature.values, schema.missing).codes(columns.cells(i))
+            result[:, i] = feature.reader(schema.missing).codes(columns.cells(i))
     return result
 
 

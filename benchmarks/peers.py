@@ -1,7 +1,8 @@
-"""Accuracy and ROC AUC beside DP-EBM, diffprivlib's forest and three ensembles without privacy, in one run, resumable.
+"""Accuracy and ROC AUC beside other private systems and three ensembles without privacy, in one run, resumable.
 
     python benchmarks/peers.py [--systems hedgerow dp-ebm ...] [--data adult ...] [--epsilons .1 .25 ...] [--runs 3]
                                [--out FILE.csv] [--peers build/peers]
+                               [--sbdt PYTHON]
     python benchmarks/peers.py --table [--out FILE.csv]
     python benchmarks/peers.py --plot FILE.png [--out FILE.csv]
     python benchmarks/peers.py --speed [--rows 1000000] [--features 20] [--repeats 3]
@@ -11,7 +12,8 @@ has its defaults, and is told the same public ranges and values; diffprivlib's f
 which suit it better. Private systems draw their noise from the operating system,
 as their guarantees need, so runs differ; the others are seeded with the run's number and ignore epsilon. The peers run in
 environments of their own, which the first run makes under ``--peers``; one that cannot be made says so in its lines, and the
-others go on. ``--plot`` needs matplotlib.
+others go on. S-BDT is on no package index: build its authors' extension as their README says, and name with ``--sbdt`` the
+interpreter that can import it. ``--plot`` needs matplotlib.
 """
 
 from __future__ import annotations
@@ -134,7 +136,7 @@ class Baseline:
 class Peer:
     environment: PeerEnvironment
     script: Path
-    settings: dict[str, int]
+    settings: dict[str, Any]
 
     def __call__(self, task: Task, path: Path, epsilon: float, runs: list[int]) -> Iterator[Outcome]:
         arguments = {"path": str(path), "epsilon": epsilon, "runs": runs, "settings": self.settings}
@@ -150,7 +152,7 @@ class System:
     variant: str
     fits: Fits | None = None
     peer: str = ""
-    settings: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     @property
     def private(self) -> bool:
@@ -160,6 +162,9 @@ class System:
 SYSTEMS = {
     "hedgerow": System("hedgerow, delta 1e-6", "delta=1e-06", Ours(1e-6)),
     "dp-ebm": System("DP-EBM, delta 1e-5", "delta=1e-05", peer="interpret"),
+    "s-bdt": System("S-BDT, delta 5e-8", "delta=5e-08", peer="sbdt"),
+    "logistic": System("Logistic regression on bins (Opacus), delta 1e-6", "delta=1e-06", peer="opacus"),
+    "mst": System("LightGBM on MST's records (OpenDP), delta 1e-6", "delta=1e-06", peer="synthetic"),
     "hedgerow-pure": System("hedgerow, delta 0", "pure", Ours(0.0)),
     "diffprivlib": System("diffprivlib, 10 trees, delta 0", "pure", peer="diffprivlib"),
     "diffprivlib-35": System(
@@ -187,6 +192,9 @@ SYSTEMS = {
 # Ours beside every private peer whose guarantee is no stronger.
 PAIRS = (
     ("hedgerow", "dp-ebm"),
+    ("hedgerow", "s-bdt"),
+    ("hedgerow", "logistic"),
+    ("hedgerow", "mst"),
     ("hedgerow-pure", "diffprivlib-35"),
     ("hedgerow-pure", "diffprivlib"),
     ("hedgerow-pure", "dp-ebm"),
@@ -196,10 +204,12 @@ PAIRS = (
 class Runner:
     """Fits batch by batch; an environment is made when it is first needed, and a data set is coded once."""
 
-    def __init__(self, peers: Path, folder: Path) -> None:
+    def __init__(self, peers: Path, folder: Path, sbdt: Path | None = None) -> None:
         self._peers = peers
         self._folder = folder
-        self._environments: dict[str, PeerEnvironment | PeerError] = {}
+        self._environments: dict[str, PeerEnvironment | PeerError] = {
+            "sbdt": PeerEnvironment("sbdt", sbdt) if sbdt else PeerError("no interpreter is named with --sbdt")
+        }
 
     def lines(self, batch: Batch, task: Task, runs: list[int]) -> Iterator[dict[str, str]]:
         """Yield the lines of a batch.
@@ -271,7 +281,7 @@ def run(options: argparse.Namespace) -> None:
         writer = csv.DictWriter(file, FIELDS)
         if not rows:
             writer.writeheader()
-        runner = Runner(options.peers, Path(folder))
+        runner = Runner(options.peers, Path(folder), options.sbdt)
         for data, group in groupby(left, key=lambda batch: batch[1]):
             split = SHAPES[data][1]() if data in SHAPES else accuracy.load(data)
             if split is None:
@@ -410,6 +420,9 @@ LINES = {
         "linewidth": 1.8,
         "markerfacecolor": "white",
     },
+    "s-bdt": {"color": "#e7298a", "marker": "D", "linestyle": "-", "linewidth": 1.6},
+    "logistic": {"color": "#1f78b4", "marker": "v", "linestyle": "-", "linewidth": 1.6},
+    "mst": {"color": "#a6761d", "marker": "P", "linestyle": "-", "linewidth": 1.6},
     "random-forest": {"color": "#777777", "linestyle": ":", "linewidth": 1.4},
     "adaboost": {"color": "#777777", "linestyle": (0, (6, 3)), "linewidth": 1.2},
     "hist-gradient-boosting": {"color": "#333333", "linestyle": "-", "linewidth": 1.0},
@@ -505,6 +518,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--out", default="benchmarks/results/peers.csv")
     parser.add_argument("--peers", type=Path, default=PEERS, help="where the environments of other libraries are kept")
+    parser.add_argument("--sbdt", type=Path, help="an interpreter that can import S-BDT's extension")
     parser.add_argument("--table", action="store_true", help="print tables of what the file holds")
     parser.add_argument("--plot", type=Path, help="draw what the file holds")
     parser.add_argument("--speed", action="store_true", help="time one fit of made-up records instead")

@@ -40,6 +40,7 @@ def options(tmp_path, monkeypatch):
         runs=2,
         out=str(tmp_path / "results" / "peers.csv"),
         peers=tmp_path / "environments",
+        sbdt=None,
         rows=300,
         features=2,
         repeats=1,

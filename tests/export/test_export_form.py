@@ -34,7 +34,7 @@ def number_code(reading, cell):
 
 
 def value_code(reading, cell):
-    text = cell.strip(" \t\n\r\x0b\x0c")
+    text = cell.strip(" \t\n\r\x0b\x0c\u00a0\u202f")
     if text in dict(reading.texts):
         return dict(reading.texts)[text]
     words = {"true": 1.0, "false": 0.0}

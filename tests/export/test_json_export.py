@@ -34,7 +34,7 @@ def code_of(feature, cell):
         if cell != cell or cell in map(float, feature["missing_numbers"]):
             return feature["missing"]
         return sum(float(edge) <= cell for edge in feature["edges"])
-    text = cell.strip(" \t\n\r\x0b\x0c")
+    text = cell.strip(" \t\n\r\x0b\x0c\u00a0\u202f")
     if text in feature["texts"]:
         return feature["texts"][text]
     number = {"true": 1.0, "false": 0.0}.get(text.lower())

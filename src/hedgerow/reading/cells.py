@@ -69,7 +69,8 @@ CACHE_CELLS = 65_536  # bounds on what a cache of distinct cells may hold
 CACHE_LENGTH = 256
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
-SPACE = " \t\n\r\x0b\x0c\u00a0\u202f"  # no-break spaces come from web pages and spreadsheets
+ASCII_SPACE = " \t\n\r\x0b\x0c"
+SPACE = ASCII_SPACE + "\u00a0\u202f"  # no-break spaces come from web pages and spreadsheets
 WORDS = {"true": 1.0, "false": 0.0} | {
     sign + word: float(sign + word) for sign in ("", "+", "-") for word in ("inf", "infinity")
 }

@@ -18,7 +18,7 @@ from hedgerow.errors import shown
 from hedgerow.reading.cells import Cells, category_reader, known_key
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.text_cells import Texts
-from hedgerow.schema.features import Feature, Numeric, Value
+from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 from hedgerow.texts import listed, printable, short_repr
 
 FIRST_ROWS, BLOCK_ROWS = 512, 65_536
@@ -115,7 +115,8 @@ class _Tally:
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
         markers = (*missing, *feature.missing)
         self._unmarked = feature.replaced(missing=()).reader() if isinstance(feature, Numeric) else None
-        self._reader = category_reader((), markers) if isinstance(feature, Numeric) else feature.reader(missing)
+        as_text = isinstance(feature, Categorical) and feature.as_text
+        self._reader = category_reader(self.values, markers, as_text=as_text)
         texts = [value for value in self.values if spellings and isinstance(known_key(value), str)]
         counts = Counter(map(_fold, texts))
         self._folds = {fold: value for value in texts if (fold := _fold(value)) and counts[fold] == 1}

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, category_reader, text_key
+from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, text_key
 from hedgerow.reading.column import Holds
 from hedgerow.reading.formats import NumberFormat
 from hedgerow.texts import LONGEST_REPR, shortened
@@ -325,7 +325,7 @@ class Categorical(_Entry):
 
     def reader(self, missing: Sequence[str] = ()) -> CategoryReader:
         """Return what reads the cells of one column as codes; ``missing`` are further markers."""
-        return category_reader(tuple(self.values), (*missing, *self.missing), as_text=self.as_text)
+        return CategoryReader(self.values, (*missing, *self.missing), as_text=self.as_text)
 
     def n_codes(self, max_bins: int) -> int:
         """Return the number of codes: one per value, then one for missing and one for undeclared."""

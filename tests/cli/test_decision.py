@@ -59,7 +59,7 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     assert ("NOT KEPT" in found["What was promised, and for whom"]) == ("random_state=0" in options)
     assert "for one record added or removed" in found["What was promised, and for whom"]
     assert found["Purpose"] == "wards &lt;A&gt;"
-    assert "by M. Example, with hedgerow" in found["Written"]
+    assert found["Who answers for this page"] == "M. Example"
     assert found["Accuracy"].startswith("NOT known")
     assert found["Signature of the model file"] == "not signed"
     assert "the owner gave no reason" in found["It rests on these being public"]
@@ -70,6 +70,30 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     assert entry["unit"]["adjacency"] == "add-remove"
     assert {"product", "trust_model", "accounting", "implementation", "model_sha256", "schema_sha256"} <= entry.keys()
     assert entry["model_sha256"] in Path("card.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "spent"),
+    [
+        (("--system", "edprf"), r"epsilon 1 on the costliest path.*pure"),
+        (("--system", "hedgerow", "--delta", "1e-5"), r"delta .* at epsilon 1, rounded up; Gaussian"),
+        (
+            ("--system", "hedgerow", "--delta", "1e-5", "--records-per-person", "2"),
+            r"delta .* at epsilon 1, .*Gaussian",
+        ),
+    ],
+)
+def test_the_table_and_the_certificate_state_the_same_facts(train, run, options, spent):
+    """A budget with a delta is spent in steps whose epsilons add up to more than the promise: no sum of these is shown."""
+    rows = Path("people.csv").read_text("utf-8").splitlines()
+    Path("people.csv").write_text("\n".join([rows[0], *rows[1:] * 50]), "utf-8")
+    trained = train(*options, "--force")
+    assert trained.exit_code == 0, trained.output
+    found = answers(run)
+    assert re.match(spent, found["Spent by this fit"]), found["Spent by this fit"]
+    assert "by a factor of at most 2.72" in found["What that means"]
+    assert ("no column identifies persons" in found.get("What its owner promised", "")) == (len(options) == 6)
+    assert found["Who answers for this page"] == "not stated"
 
 
 def test_a_start_from_inferred_records_is_refused_on_the_card(train, run):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.errors import ConfigurationError, imported
 from hedgerow.export.archive import Signer, read_archive
 from hedgerow.files import Place, place_name, read_place
 from hedgerow.texts import short_repr
@@ -131,14 +131,11 @@ def _raw(public: Any) -> bytes:
 
 def _loaded(place: Place, half: Literal["private", "public"]) -> Any:
     """Return the key of a PEM file; ConfigurationError if it is none of Ed25519, or has a password."""
-    try:
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError as error:
-        raise MissingExtraError(
-            "a signature needs the package cryptography, which is not installed: install it with pip install cryptography."
-        ) from error
+    imported("cryptography", "a signature needs the package cryptography", "sign")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
     content = read_place(place, LARGEST_KEY, "no key needs as many")
     kind = ed25519.Ed25519PrivateKey if half == "private" else ed25519.Ed25519PublicKey
     try:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
-from hedgerow.errors import EngineError, MissingExtraError
+from hedgerow.errors import EngineError, imported
 
 FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message, as in cli/relay.py
 PATIENCE = 60.0  # seconds for one attempt: an owner that comes back is another node of Flower
@@ -14,12 +13,7 @@ PATIENCE = 60.0  # seconds for one attempt: an owner that comes back is another 
 
 def flwr(module: str) -> Any:
     """Return a module of Flower."""
-    try:
-        return import_module(f"flwr.{module}")
-    except ImportError as error:
-        raise MissingExtraError(
-            'owners on several machines need Flower: install it with pip install "hedgerow[federated]".'
-        ) from error
+    return imported(f"flwr.{module}", "owners on several machines need Flower", "federated")
 
 
 class Grid:

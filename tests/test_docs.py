@@ -85,6 +85,11 @@ def leads_somewhere(page, link):
     return target.exists() and (not anchor or anchor in anchors(target))
 
 
+def test_messages_name_packages_that_an_index_has():
+    """The library is on no index, so nobody can install an extra of it by name."""
+    assert [name_of(path) for path in SOURCES if "hedgerow[" in path.read_text()] == []
+
+
 def test_every_link_leads_somewhere():
     links = [(page, link) for page in PAGES for link in LINK.findall(FENCED.sub("", page.read_text()))]
     assert len(links) > 300
@@ -128,6 +133,25 @@ def test_every_proof_page_is_in_the_list_of_proofs():
     listed = re.findall(r"^\.\./proofs/([\w-]+)$", page, re.MULTILINE)
     listed += re.findall(r"^\.\./proofs/([\w-]+)$", systems_listed.proofs(), re.MULTILINE)  # put there by the build
     assert sorted(listed) == sorted(page.stem for page in (ROOT / "docs/proofs").glob("*.md"))
+
+
+def last_cells(page):
+    """The last cell of each row of the tables of a page."""
+    rows = [re.split(r" *\| *", line.strip("| ")) for line in page.read_text().splitlines() if line.startswith("| ")]
+    return [row[-1] for row in rows if row[-1] != "test" and not set(row[-1]) <= set("- ")]
+
+
+def test_each_line_of_the_attack_model_names_its_tests_or_says_that_there_is_none():
+    lines = last_cells(ROOT / "docs/privacy/attack-model.md")
+    assert len(lines) > 20
+    for line in lines:
+        assert NAMED.findall(line) or line.startswith("none"), line
+        assert not any(map(missing, NAMED.findall(line))), line
+
+
+def test_the_promises_point_to_the_attack_model():
+    for page in ("README.md", "docs/pitfalls.md"):
+        assert "attack-model.md" in (ROOT / page).read_text()
 
 
 def test_the_first_pages_stay_short():

@@ -19,7 +19,7 @@ from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
-from hedgerow.mechanisms.basis import SCALE_BITS
+from hedgerow.mechanisms.noise import SCALE_BITS
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
@@ -272,9 +272,15 @@ class OneRound:
         if selected.cut is not None:
             cuts.append(selected.cut)
         if separate_scan:
-            codes = np.tile(np.arange(int(fit.encoder.n_codes[feature])), (1 << len(cuts), 1))
+            codes = codes_of(fit, feature, 1 << len(cuts))
             bins = CellBins(np.full(len(codes), feature), codes)
             selected, answers = ALONE, curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins)
+        return self.measure(curator, fit, selected, answers, feature, cuts)
+
+    def measure(
+        self, curator: Queryable, fit: Fit, selected: Candidate, answers: Round, feature: int, cuts: Sequence[Cut]
+    ) -> tuple[Term, Estimate | None]:
+        """Return the term of a feature in the cells of cuts, and the estimate behind it, by one measurement."""
         noise, basis = self.measurement(fit, feature)
         sums = answers.sums(selected, noise, basis)
         self.warn(curator, fit, feature, sums)
@@ -349,6 +355,31 @@ class OneRound:
 
 
 @dataclass(frozen=True, eq=False)
+class TurnRound(OneRound):
+    """One feature, whose turn it is in the order of the schema: no selection, and one measurement of the whole budget.
+
+    For owners who add the noise themselves, since scores of selections are no sums over records.
+    """
+
+    @lazy
+    def noise(self) -> Noise:
+        return self.budget.noise_for(self.loss.l1, self.loss.l2_squared)
+
+    @property
+    def event(self) -> Event:
+        return self.noise.event("gradients and curvatures of a feature whose turn it is", draws=self.draws)
+
+    def reserve(self, curator: Queryable) -> None:
+        """Do nothing: it has one step."""
+
+    def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
+        feature = len(fit.terms) % len(fit.numeric)
+        bins = CellBins(np.array([feature]), codes_of(fit, feature))
+        answers = curator.open_round(self.loss, fit.pending_terms(), bins=bins)
+        return self.measure(curator, fit, ALONE, answers, feature, [])
+
+
+@dataclass(frozen=True, eq=False)
 class CellRound(OneRound):
     """K cuts, shared by all cells, then in each cell a feature of its own: K + 1 selections, and one measurement.
 
@@ -411,6 +442,11 @@ class CellRound(OneRound):
         return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes=n_codes), None
 
 
+def codes_of(fit: Fit, feature: int, cells: int = 1) -> Integers:
+    """Return the groups of bins in which each code of a feature is a group of its own, (cells, codes)."""
+    return np.tile(np.arange(int(fit.encoder.n_codes[feature])), (cells, 1))
+
+
 def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]:
     """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
 
@@ -423,23 +459,11 @@ def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]
     possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)
     for level, cut in enumerate(reversed(cuts)):
         possible[:, fit.offsets[cut.by] : fit.offsets[cut.by + 1]] &= cut.side == (cells >> level & 1)[:, None]
-    groups = np.zeros((len(GROUP_SIZES), *possible.shape), dtype=np.int64)
+    groups = np.zeros((len(GROUP_SIZES), *possible.shape), dtype=np.int32)
     n_groups = np.zeros((len(GROUP_SIZES), len(cells), len(fit.numeric)), dtype=np.int64)
-    for j, (first, end) in enumerate(pairwise(fit.offsets.tolist())):
-        inside, mass = possible[:, first:end], fit.mass[first:end]
-        weight = np.where(inside, np.maximum(mass, LEAST_MASS * mass.mean()), 0)[:, :-1]
-        total = weight.sum(axis=1, keepdims=True)
-        middle = (np.cumsum(weight, axis=1) - weight / 2) / np.where(total > 0, total, 1)
-        for number, size in enumerate(GROUP_SIZES if fit.numeric[j] else GROUP_SIZES[:1]):
-            begins = inside.copy()
-            if fit.numeric[j]:
-                part = np.where(inside[:, :-1], np.minimum((middle * size).astype(np.int64), size - 1), -1)
-                before = np.maximum.accumulate(np.pad(part, ((0, 0), (1, 0)), constant_values=-1), axis=1)[:, :-1]
-                many = inside[:, :-1].sum(axis=1) > size
-                begins[many, :-1] = (part > before)[many]
-                begins[:, -1] &= (mass[-1] > 0) | ~inside[:, :-1].any(axis=1)
-            n_groups[number, :, j] = begins.sum(axis=1)
-            groups[number, :, first:end] = np.maximum(np.cumsum(begins, axis=1) - 1, 0)
+    least = np.array([LEAST_MASS * fit.mass[first:end].mean() for first, end in pairwise(fit.offsets.tolist())])
+    sizes = np.array(GROUP_SIZES)
+    kernels.group_codes(possible, fit.mass, least, fit.offsets, fit.numeric, sizes, groups, n_groups)
     n_groups[1:] *= n_groups[1:] > n_groups[:-1]  # as many groups are the same groups
     return groups, n_groups, possible
 

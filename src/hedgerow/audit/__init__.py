@@ -4,5 +4,6 @@ from hedgerow.audit.contents import check_model
 from hedgerow.audit.exact import Grid
 from hedgerow.audit.findings import Finding
 from hedgerow.audit.losses import exact_loss, exact_search
+from hedgerow.audit.replay import Replayed, replay_fit
 
-__all__ = ["Finding", "Grid", "check_model", "exact_loss", "exact_search"]
+__all__ = ["Finding", "Grid", "Replayed", "check_model", "exact_loss", "exact_search", "replay_fit"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import Any, Literal
 
@@ -12,13 +12,13 @@ import numpy as np
 from hedgerow.audit.exact import Grid, Law, exact_law, open_law, worst_event, worst_loss
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, plan_of, run
+from hedgerow.estimator import Model, Plan, PrivateEstimator, RawPlan, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.claim import Claim
 from hedgerow.reading.persons import read_groups
 from hedgerow.schema.encoder import Encoder
-from hedgerow.table import keep_of
+from hedgerow.table import Keep, keep_of
 from hedgerow.texts import counted
 
 Row = tuple[Any, ...]  # the cells of a record, then its label
@@ -81,10 +81,8 @@ def exact_loss(
     >>> round(finding.loss, 4), finding.refuted
     (1.0, False)
     """
-    rows, laws = (tuple(first), tuple(second)), Laws(estimator, told, grid)
-    who: tuple[Ids, Ids] = (None, None) if groups is None else (tuple(groups[0]), tuple(groups[1]))
-    check_labels((*rows[0], *rows[1]), estimator)
-    check_neighbors(rows, who, laws.claim)
+    laws = Laws(estimator, told, grid)
+    rows, who = neighbors_of(estimator, laws.claim, first, second, groups)
     return laws.finding(*rows, pair, who)
 
 
@@ -135,15 +133,18 @@ def _neighbors(records: Sequence[Row], most: int, adjacency: Adjacency) -> Itera
                     yield from (((*common, record), (*common, other)) for other in records[i + 1 :])
 
 
+def planned(estimator: PrivateEstimator) -> tuple[Claim, Plan | RawPlan]:
+    if estimator.schema is None:
+        raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
+    claim = claim_of(estimator)
+    return claim, plan_of(estimator, estimator.schema, claim, draw_coins(estimator, claim, Randomness(0).draw))
+
+
 class Laws:
     """The exact laws of fits of one estimator, each worked out once."""
 
     def __init__(self, estimator: PrivateEstimator, told: Told, grid: Grid) -> None:
-        if estimator.schema is None:
-            raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
-        self.claim = claim_of(estimator)
-        coins = draw_coins(estimator, self.claim, Randomness(0).draw)
-        self._plan = plan_of(estimator, estimator.schema, self.claim, coins)
+        self.claim, self._plan = planned(estimator)
         self._estimator = estimator
         self._law_of = open_law if told == "draws" else exact_law
         self._grid = grid
@@ -178,16 +179,24 @@ class Laws:
 
     def _law(self, rows: Rows, ids: Ids = None) -> Law:
         if (rows, ids) not in self._known:
-            X, y = [row[:-1] for row in rows], [row[-1] for row in rows]
-            groups, most = read_groups(ids, len(rows), ()), self.claim.records_per_person
+            X, y, keep = read_rows(rows, ids, self.claim)
             self._known[rows, ids] = self._law_of(
-                lambda source: kept(run(self._plan, X, y, source, keep_of(groups, most, source))[0]), self._grid
+                lambda source: kept(run(self._plan, X, y, source, keep(source))[0]), self._grid
             )
         return self._known[rows, ids]
 
 
+def read_rows(rows: Rows, ids: Ids, claim: Claim) -> tuple[list[Row], list[Any], Callable[[Randomness], Keep | None]]:
+    """Return the cells and the labels of records, and which of them count."""
+    groups = read_groups(ids, len(rows), ())
+    return (
+        [row[:-1] for row in rows],
+        [row[-1] for row in rows],
+        lambda source: keep_of(groups, claim.records_per_person, source),
+    )
+
+
 def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
-    """Return everything that a model holds, as a hashable value."""
     arrays = model.to_arrays()
     return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))
 
@@ -198,6 +207,17 @@ def difference(first: Rows, second: Rows) -> str:
     if removed and added:
         return f"{counted(len(first), 'record')}, of which {removed} is replaced by {added}"
     return f"{counted(min(len(first), len(second)), 'record')}, and the same with {removed or added}"
+
+
+def neighbors_of(
+    estimator: PrivateEstimator, claim: Claim, first: Iterable[Row], second: Iterable[Row], groups: Any
+) -> tuple[tuple[Rows, Rows], tuple[Ids, Ids]]:
+    """Return two data sets and who their records are of, or raise ConfigurationError unless they are neighbors."""
+    rows: tuple[Rows, Rows] = (tuple(first), tuple(second))
+    who: tuple[Ids, Ids] = (None, None) if groups is None else (tuple(groups[0]), tuple(groups[1]))
+    check_labels((*rows[0], *rows[1]), estimator)
+    check_neighbors(rows, who, claim)
+    return rows, who
 
 
 def check_labels(rows: Sequence[Row], estimator: PrivateEstimator) -> None:

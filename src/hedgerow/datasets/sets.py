@@ -393,5 +393,5 @@ def _carried(name: str) -> Any:
         return getattr(import_module("statsmodels.datasets"), name).load_pandas().data
     except ImportError as error:
         raise DatasetError(
-            'This data set comes with statsmodels, which is not installed: install it with pip install "hedgerow[demo]".'
+            "This data set comes with statsmodels, which is not installed: install it with pip install statsmodels pandas."
         ) from error

@@ -129,7 +129,7 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
         raise _named_twice() from None
     except ImportError as error:
         raise MissingExtraError(
-            f'{what} is a table that pyarrow reads: install it with pip install "hedgerow[parquet]".'
+            f"{what} is a table that pyarrow reads: install it with pip install pyarrow."
         ) from error
     if isinstance(found, nw.DataFrame | nw.Series):
         return found

@@ -343,7 +343,7 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
         return map(as_columns, import_module("pyarrow").RecordBatchReader.from_stream(given))
     except ImportError as error:
         raise MissingExtraError(
-            'batches by the Arrow interface are read by pyarrow: install it with pip install "hedgerow[parquet]".'
+            "batches by the Arrow interface are read by pyarrow: install it with pip install pyarrow."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""How near each learner comes to the best that is known, on ten made-up sets, with hardly any noise (docs/accuracy.md).
+"""How near each learner comes to the best that is known, on ten made-up sets, mostly without noise (docs/accuracy.md).
 
 A rule that is a little worse, such as steps of a wrong unit, leaves every guarantee as it is and shows in no other test. Figures
 are of these very seeds, so a bound can be tight: 2 % above what was measured. Where a change makes fits better, write the figures
@@ -30,7 +30,13 @@ SETS = {  # the signal of each set, about of unit variance
     "a rare part": lambda a, b, c, d, k: 3.0 * (a > 0.9) + 0.8 * (b - 0.5) - 0.3,
 }
 BOUND = 1.02
-MEASURED = {"classifier": 0.13290, "squared": 0.02884, "poisson": 0.06404, "log of the outcome": 0.02577}
+MEASURED = {
+    "classifier": 0.13290,
+    "squared": 0.02884,
+    "squared, with noise": 0.03623,  # in which rounds count together
+    "poisson": 0.06404,
+    "log of the outcome": 0.02577,
+}
 FEATURES = {**{name: hr.Numeric(0, 1) for name in "abcd"}, "k": hr.Categorical([0, 1, 2, 3])}
 
 
@@ -65,8 +71,9 @@ def excess(learner, name, number):
             hr.Numeric(-6, 6),
             {"loss": "squared"},
         )
+        settings |= {} if learner == "squared" else {"epsilon": 5.0, "delta": 1e-6}
     said = hr.HedgerowRegressor(schema=hr.Schema(FEATURES, outcome=outcome), **own, **settings).fit(X, y).predict(new)
-    said = said if learner == "squared" else np.log(said)
+    said = said if learner.startswith("squared") else np.log(said)
     return float(np.mean((said - truth) ** 2) / np.var(truth))
 
 

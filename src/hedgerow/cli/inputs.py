@@ -340,6 +340,9 @@ class ShareProgress:
     def counted(self, question: int, share: float) -> None:
         self._show(f"{bar_of(share)} {int(100 * share):3d} % of round {question} counted")
 
+    def sent(self, queries: int, down: int, up: int) -> None:
+        self._show(f"{queries} queries, {down:,} bytes to owners and {up:,} from them")
+
     def _show(self, line: str) -> None:
         if not self._terminal or time.monotonic() < self._next:
             return

@@ -20,12 +20,11 @@ from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.reading.cells import numbers
-from hedgerow.reading.columns import read_columns
+from hedgerow.reading.columns import check_no_name_twice, read_columns
 from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.persons import person_ids, read_groups
 from hedgerow.reading.table_file import (
     batches_of,
-    check_no_name_twice,
     compare_header,
     guess_format,
     open_table,

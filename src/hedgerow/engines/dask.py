@@ -31,7 +31,7 @@ from hedgerow.engines.workers import (
     sent_to,
     silent,
 )
-from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.errors import ConfigurationError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
@@ -43,12 +43,7 @@ TOGETHER = 8  # partial sums that one task adds up
 
 
 def _distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError as error:
-        raise MissingExtraError(
-            'records of Dask need dask and distributed: install them with pip install "dask[dataframe,distributed]" pyarrow.'
-        ) from error
+    return imported("distributed", "records of Dask need dask and distributed", '"dask[dataframe,distributed]" pyarrow')
 
 
 def client_of(given: Any) -> Any:
@@ -349,7 +344,7 @@ def _fact(rows: encode.Rows) -> encode.Fact:
     return len(rows.codes), rows.digest
 
 
-def _count(given: tuple[Any, ...], mine: encode.Chosen | None, part: Any) -> encode.Counts:
+def _count(given: tuple[Any, Any, Any], mine: encode.Chosen | None, part: Any) -> encode.Counts:
     return encode.value_counts(*given, mine, [part])
 
 

@@ -301,12 +301,14 @@ class Records:
     def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a table for any reading; see ``table``."""
         with _begun():
-            return self._source.table(reading, self.layout(reading.schema), self._progress, keep)
+            table: PartitionedTable = self._source.table(reading, self.layout(reading.schema), self._progress, keep)
+            return table
 
     def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
         """Return the number of records with each value, without those that ``keep`` excludes; raises as ``table`` does."""
         with _begun():
-            return self._source.values(asked, self.layout(asked.schema), self._progress, keep)
+            counts: Counts = self._source.values(asked, self.layout(asked.schema), self._progress, keep)
+            return counts
 
     def layout(self, schema: Schema) -> Layout:
         """Return which columns hold what."""

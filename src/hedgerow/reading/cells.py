@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.reading.text_cells import CodedTexts, Texts, joined
+from hedgerow.reading.text_cells import NO_TEXTS, CodedTexts, Texts, joined
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
@@ -190,10 +190,19 @@ def number(cell: object, of_text: Callable[[str], float] = _of_text) -> float:
         return math.nan
 
 
-def numbers(cells: Cells) -> npt.NDArray[np.float64]:
-    """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay."""
+def numbers(
+    cells: Cells, rule: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
+) -> npt.NDArray[np.float64]:
+    """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay.
+
+    Text has the marks ``decimal`` and ``thousands``; ``rule`` reads one cell so.
+    """
+
+    def of_texts(texts: Texts) -> npt.NDArray[np.float64]:
+        return texts.numbers(rule, decimal, thousands)
+
     if isinstance(cells, Texts):
-        return cells.numbers(number)
+        return of_texts(cells)
     if cells.dtype == np.float64:
         return cells
     if cells.dtype.kind == "M":
@@ -202,11 +211,12 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
             return cells.astype(np.float64, copy=False)
         objects = as_objects(cells)
+        of_texts(NO_TEXTS)  # no record decides whether a kernel runs
         types = [*map(type, objects.tolist())]
         if all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types)):
             with suppress(Exception):  # one of them does not cast
                 return objects.astype(np.float64)
-        return of_objects(objects, lambda texts: texts.numbers(number), number, np.float64)
+        return of_objects(objects, of_texts, rule, np.float64)
 
 
 def as_objects(cells: Cells) -> Array:
@@ -310,6 +320,7 @@ def of_objects(
         if 2 * len(others) <= len(objects):
             texts = joined([cell if type(cell) is str else "" for cell in objects])
     if texts is None:
+        of_texts(NO_TEXTS)
         return np.fromiter(map(rule, objects), dtype=dtype, count=len(objects))
     result = of_texts(texts)
     if others:

@@ -29,12 +29,11 @@ from hedgerow.reading.cells import (
     MACHINE_NUMBERS,
     SPACE,
     WORDS,
-    CellCache,
     Cells,
-    as_objects,
     category_key,
     number,
     numbers,
+    of_objects,
     plain_cell,
 )
 from hedgerow.reading.text_cells import Texts
@@ -110,11 +109,7 @@ class NumberFormat:
         return number(cell) if self == PLAIN else number(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
-        if self == PLAIN or cells.dtype.kind in MACHINE_NUMBERS + "M":
-            return numbers(cells)
-        if isinstance(cells, Texts):
-            return cells.numbers(self.number, self.decimal, self.thousands)
-        return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
+        return numbers(cells, self.number, self.decimal, self.thousands)
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the numbers among the markers of missing cells."""
@@ -221,21 +216,23 @@ def date_text(count: int, unit: Unit) -> str:
 def date_reader(
     unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None
 ) -> Callable[[Cells], npt.NDArray[np.float64]]:
-    """Return a function that reads the cells of one column as moments, and caches distinct cells.
+    """Return a function that reads the cells of one column as moments.
 
     A cell is the number of ``unit`` since 1970, rounded down, NaN where missing. A marker in ``missing`` that is a date matches
     every text of that moment. ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
     """
     moment = partial(microseconds, form=form)
     markers = np.array([moment(marker) for marker in missing], dtype=np.int64)
-    cache, fields = CellCache(moment), NO_FIELDS if form is None else form.fields
+    fields = NO_FIELDS if form is None else form.fields
     letters = form is not None and not form.text.startswith("%")
+
+    def of_texts(texts: Texts) -> npt.NDArray[np.int64]:
+        return texts.moments(moment, fields, NO_MOMENT, letters=letters)
 
     def read(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS:
             return np.full(cells.shape, np.nan)
-        of_text = isinstance(cells, Texts)
-        moments = cells.moments(moment, fields, NO_MOMENT, letters=letters) if of_text else cache.of(cells, np.int64)  # type: ignore[union-attr]
+        moments = of_texts(cells) if isinstance(cells, Texts) else of_objects(cells, of_texts, moment, np.int64)
         counts = (moments // (10**6 * SECONDS[unit])).astype(np.float64)
         counts[(moments == NO_MOMENT) | np.isin(moments, markers)] = np.nan
         return counts

@@ -17,15 +17,14 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import get_pyarrow
 
-from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
-from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
+from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning, imported
+from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
     TableFile,
     batches_of,
     check_header,
-    check_no_name_twice,
     check_types,
     open_table,
     unread,
@@ -339,12 +338,8 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
         return iter([as_columns(given)])
     if _is_arrow(given, "RecordBatch") or not hasattr(given, "__arrow_c_stream__"):
         return map(as_columns, [given] if _is_arrow(given, "RecordBatch") else given)
-    try:
-        return map(as_columns, import_module("pyarrow").RecordBatchReader.from_stream(given))
-    except ImportError as error:
-        raise MissingExtraError(
-            "batches by the Arrow interface are read by pyarrow: install it with pip install pyarrow."
-        ) from error
+    arrow = imported("pyarrow", "batches by the Arrow interface are read by pyarrow")
+    return map(as_columns, arrow.RecordBatchReader.from_stream(given))
 
 
 def _check_batches(given: Any) -> None:

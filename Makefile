@@ -87,7 +87,7 @@ run_engines = for name in $(ENGINE_FILES); do $(BIN)/pytest tests/engines/test_$
 # The rest of what any change must pass, and each system's bits on clusters, Spark's where there is Java; workers are killed in
 # `make test-engines`. `make test test-all` runs the quick tests once.
 test-all: test $(EXPORTS_STAMP) $(if $(shell command -v java),$(ENGINES_STAMP))
-	$(PYTEST) -m full
+	HEDGEROW_EXAMPLES=100 $(PYTEST) -m full
 	$(call run_engines,-m engines -k "same or as_written")
 
 test-slow: venv
@@ -117,7 +117,7 @@ test-engines: $(ENGINES_STAMP)
 
 # The whole suite with other seeds: no test hangs on its own.
 test-seeds: venv
-	for shift in 1 2 3; do HEDGEROW_SEED_SHIFT=$$shift $(PYTEST) $(WHOLE) || exit 1; done
+	for shift in 1 2 3; do HEDGEROW_EXAMPLES=100 HEDGEROW_SEED_SHIFT=$$shift $(PYTEST) $(WHOLE) || exit 1; done
 
 # The suite with the oldest versions that pyproject.toml admits, and with the newest under any Python:
 # PYTHON=python3.11 make test-oldest, PYTHON=python3.14 make test-newest.
@@ -146,9 +146,9 @@ bench: $(BENCH_STAMP)
 audit: venv
 	$(BIN)/hedgerow audit --all --minutes 50 --jobs 2 --page build/audit.html --force
 
-# Changes the code that carries the guarantee in one place after another; what no test notices is listed (docs/mutants.md).
+# Changes 300 places of the code, drawn by SEED and by the harm of a wrong line; what no test notices is listed (docs/mutants.md).
 mutants: $(MUTANTS_STAMP)
-	$(BIN)/python mutation/run.py --jobs 2
+	$(BIN)/python mutation/run.py --sample 300 --seed $(or $(SEED),0) --jobs 2
 
 # Mistakes that somebody could make, each put into a copy of the source, where the test that is named for it must fail.
 planted: venv

@@ -86,7 +86,7 @@ def columns_of(schema: Schema) -> list[str]:
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
     """Raise SchemaError unless the columns are those of the schema, in any order, with types that can be read."""
-    check_header(table, columns_of(schema), data)
+    check_header(table, columns_of(schema), data, ignored=schema.ignore)
     check_types(table, schema.features, schema.target, schema.labels)
 
 

@@ -324,7 +324,8 @@ class Records:
             raise ConfigurationError(
                 f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
             )
-        return Layout(label, tuple(self._drop), group, schema.file_form)
+        ignored = tuple(name for name in schema.ignore if name not in (label, *self._drop, group))
+        return Layout(label, tuple(self._drop), group, schema.file_form, ignored)
 
 
 @contextmanager

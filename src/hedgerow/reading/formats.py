@@ -30,6 +30,7 @@ from hedgerow.reading.cells import (
     SPACE,
     WORDS,
     Cells,
+    as_objects,
     category_key,
     number,
     numbers,
@@ -41,7 +42,9 @@ from hedgerow.reading.text_cells import Texts
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
 GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])
-WIDE_SPACE = SPACE + "\u00a0\u202f"
+# What an amount may have besides digits: a minus sign of any kind on one side, or brackets for it, and a unit, which is dropped.
+MINUS, UNIT = "[-\u2212\u2013]", r"\s*(?:[$€£¥₹%‰]|EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK)?\s*"
+AMOUNT = re.compile(rf"(\(?)({MINUS}?){UNIT}({MINUS}?)([0-9][^-()]*?|[.,][0-9]+)({MINUS}?){UNIT}({MINUS}?)(\)?)")
 FIELDS = {
     "%d": "(?P<day>[0-9]{1,2})",
     "%m": "(?P<month>[0-9]{1,2})",
@@ -70,11 +73,12 @@ NO_MOMENT = -(2**62)  # earlier than any date
 class NumberFormat:
     """The format of numbers in text: the decimal separator, and the separator of groups of three digits.
 
-    A space as separator matches a space of any width.
+    A space as separator matches a space of any width. ``amounts``: text may also be an amount, as ``AMOUNT`` says.
     """
 
     decimal: str = "."
     thousands: str = ""
+    amounts: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.decimal, str) or self.decimal not in (".", ","):
@@ -97,8 +101,13 @@ class NumberFormat:
         return re.compile(rf"([+-]?)(?:({whole})(?:{point}([0-9]*))?|{point}([0-9]+))([eE][+-]?[0-9]+)?")
 
     def _of_text(self, text: str) -> float:
-        text = text.strip(WIDE_SPACE)
+        text = text.strip(SPACE)
         found = self._pattern.fullmatch(text)
+        if found is None and self.amounts and (amount := AMOUNT.fullmatch(text)):
+            opened, *first, digits, last, end, closed = amount.groups()
+            signs = sum(map(bool, (opened, *first, last, end)))
+            if bool(opened) == bool(closed) and signs <= 1:
+                found = self._pattern.fullmatch("-" * signs + digits)
         if found is None:
             return WORDS.get(text.lower(), np.nan)
         sign, whole, fraction, only, power = (part or "" for part in found.groups())
@@ -109,6 +118,10 @@ class NumberFormat:
         return number(cell) if self == PLAIN else number(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
+        if self.amounts and isinstance(cells, Texts):  # the kernel takes what begins with a letter for no number
+            return cells.through(lambda distinct: self.numbers(distinct.astype(object)))
+        if self.amounts and cells.dtype.kind not in MACHINE_NUMBERS + "M":
+            return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
         return numbers(cells, self.number, self.decimal, self.thousands)
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -173,7 +186,7 @@ class DateFormat:
 
     def moment(self, text: str) -> datetime | None:
         """Return the moment that a text in this format denotes, None if it is in another format."""
-        found = self._pattern.fullmatch(text.strip(WIDE_SPACE))
+        found = self._pattern.fullmatch(text.strip(SPACE))
         if found is None:
             return None
         part = {name: int(digits) for name, digits in found.groupdict().items()}

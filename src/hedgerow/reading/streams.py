@@ -35,12 +35,16 @@ from hedgerow.texts import listed
 
 @dataclass(frozen=True)
 class Layout:
-    """The column of the labels, that of the persons, if any, the columns to ignore, and the format of CSV."""
+    """The column of the labels, that of the persons, if any, the columns to drop, and the format of CSV.
+
+    ``ignored`` columns need not be there.
+    """
 
     label: str
     drop: tuple[str, ...] = ()
     group: str | None = None
     form: FileForm = COMMAS
+    ignored: tuple[str, ...] = ()
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -50,7 +54,8 @@ class Layout:
         """Return a batch by its parts, or raise SchemaError where columns are absent."""
         columns = as_columns(batch)
         self.check(columns)
-        X = {name: column for name, column in columns.items() if name not in self.others}
+        others = {*self.others, *self.ignored}
+        X = {name: column for name, column in columns.items() if name not in others}
         return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
 
     def check(self, names: Iterable[str]) -> None:
@@ -166,7 +171,7 @@ class Files:
             with self._opened(path, layout.form) as table:
                 check_no_name_twice(table.header, path)
                 layout.check(table.header)
-                check_header(table, [*features, *layout.others], path)
+                check_header(table, [*features, *layout.others], path, ignored=layout.ignored)
                 check_types(table, features, layout.label, labels)
                 is_empty = is_empty and table.is_empty
                 if layout.group is not None:

@@ -190,9 +190,15 @@ def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -
     return lacking, [name for name in there if name not in known]
 
 
-def check_header(table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False) -> None:
-    """Raise SchemaError unless the columns are the wanted ones, in any order, each once; with ``more``, others may be there."""
+def check_header(
+    table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False, ignored: Sequence[str] = ()
+) -> None:
+    """Raise SchemaError unless the columns are the wanted ones, in any order, each once, and some that are ignored.
+
+    With ``more``, others may be there.
+    """
     lacking, others = compare_header(table.header, wanted, data)
+    others = [name for name in others if name not in ignored]
     if (index := [name for name in others if name in table.index]) and not lacking and not more:
         raise SchemaError(
             f"{data} has the index of a pandas table as its column {listed(index)}, which the schema does not declare. Write "

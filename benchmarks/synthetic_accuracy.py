@@ -53,7 +53,8 @@ def synthetic(X: Any, y: Any, sizes: list[int], epsilon: float) -> tuple[Any, An
     keys = {name: list(range(size)) for name, size in zip(names, sizes, strict=True)} | {LABEL: [0, 1]}
     # A little less than all, because OpenDP's sum of the parts may be a rounding above the whole.
     query = context.query(rho=rho * (1 - 1e-6)).select(*names, LABEL)
-    made = query.contingency_table(keys=keys, algorithm=dp.mbi.MST()).release().synthesize()
+    algorithm = dp.mbi.AIM(queries=[dp.mbi.Count((name, LABEL)) for name in names])
+    made = query.contingency_table(keys=keys, algorithm=algorithm).release().synthesize()
     made = made.drop_nulls()
     return made.select(names).to_numpy(), made[LABEL].to_numpy()
 

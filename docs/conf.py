@@ -25,6 +25,7 @@ extensions = [
     "executed",
     "mathml",
     "docstrings",
+    "paper_map",
 ]
 exclude_patterns = ["extensions", "_templates", "reproductions/rows", "reproductions/figures"]
 templates_path = ["_templates"]
@@ -49,6 +50,7 @@ html_static_path = ["_static"]
 html_favicon = "_static/hedgerow.svg"
 html_context = {"default_mode": "auto"}
 html_css_files = ["site.css"]
+html_js_files = ["filter.js"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import manifest
 import pytest
@@ -14,9 +15,10 @@ from hedgerow.ledgers import ledger
 OUTCOMES = ("passed", "skipped", "xfailed")
 
 move_seeds()  # before any test module makes records of its own
-# No test asserts a time: a first call may compile, a machine may be busy.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
+# No test asserts a time: a first call may compile, a machine may be busy. Seeds differ from run to run, so quick runs draw few
+# examples each; `make test-all` and `make planted` draw as many as hypothesis does by itself.
+settings.register_profile("quick", deadline=None, max_examples=int(os.environ.get("HEDGEROW_EXAMPLES", "30")))
+settings.load_profile("quick")
 
 
 ledger.COUNTED_AT = math.inf  # a process runs the fits of many tests: tests/ledgers/test_repeats.py is about it

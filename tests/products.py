@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
 import pytest
 
-__all__ = ["by_turns", "pairwise", "thinned"]
+__all__ = ["by_turns", "name_of_check", "pairwise", "thinned"]
 
 
 def pairwise(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:
@@ -33,6 +34,14 @@ def by_turns(cases: Iterable[Any], others: Sequence[Any], mark: pytest.MarkDecor
         for number, case in enumerate(cases)
         for place, other in enumerate(others)
     ]
+
+
+def name_of_check(part: Any) -> str:
+    """Return the name of a check of scikit-learn's, or of the estimator's class, the same in every process."""
+    if isinstance(part, partial):
+        options = ",".join(f"{name}={value}" for name, value in part.keywords.items())
+        return f"{part.func.__name__}({options})" if options else part.func.__name__
+    return type(part).__name__
 
 
 def _marked_full(case: Any) -> Any:

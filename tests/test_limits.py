@@ -399,7 +399,7 @@ def test_many_rounds_come_back(tmp_path):
 
 
 def test_many_features_come_back(tmp_path):
-    names = [f"feature {number}" for number in range(20_000)]
+    names = [f"feature {number}" for number in range(4_000)]
     schema = hr.Schema({name: hr.Numeric(0, 1) for name in names}, classes=["no", "yes"])
     records = np.random.default_rng(0).uniform(0, 1, (8, len(names)))
     model = hr.EDPRFClassifier(schema=schema, n_estimators=2, max_depth=1).fit(records, ["no", "yes"] * 4)

@@ -1,12 +1,11 @@
 """Every public estimator passes scikit-learn's own checks, with an inferred schema as its checks need."""
 
 import pickle
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from products import thinned
+from products import name_of_check, thinned
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import get_tags
@@ -46,18 +45,11 @@ def checks_of(kind):
 CHECKS = {kind: checks_of(kind) for kind in CLASSES}
 
 
-def name_of(part):
-    if isinstance(part, partial):
-        options = ",".join(f"{name}={value}" for name, value in part.keywords.items())
-        return f"{part.func.__name__}({options})" if options else part.func.__name__
-    return type(part).__name__
-
-
 ALL_CHECKS = [pair for kind in CLASSES for pair in CHECKS[kind]]
 
 
 # Quick: of each system another fifth of the checks, so that each check has systems.
-@pytest.mark.parametrize(("estimator", "check"), thinned(ALL_CHECKS, 5), ids=name_of)
+@pytest.mark.parametrize(("estimator", "check"), thinned(ALL_CHECKS, 5), ids=name_of_check)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

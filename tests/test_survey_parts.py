@@ -13,7 +13,6 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.survey import (
     FINE,
     Ones,
-    OnesByClass,
     Survey,
     by_width_and_mass,
     fine_cuts,
@@ -38,7 +37,7 @@ class Exact(Randomness):
         return statistics[0]
 
 
-@pytest.mark.parametrize("rule", [Ones(), OnesByClass(3)])
+@pytest.mark.parametrize("rule", [Ones(), Ones(3)])
 def test_a_record_with_a_class_adds_one_to_one_channel_and_one_without_adds_nothing(rule):
     said = rule(np.zeros((4, 3), dtype=np.int32), np.array([0, 2, -1, 1]))
     assert said.dtype == np.int64

@@ -12,6 +12,7 @@ from hedgerow.catalogue import REGRESSORS, SYSTEMS
 
 if TYPE_CHECKING:
     from hedgerow import audit as audit, datasets as datasets, engines as engines, plots as plots
+    from hedgerow.engines import federated as federated
     from hedgerow.analysis import *
     from hedgerow.curator import Curator as Curator
     from hedgerow.engines.records import Records as Records
@@ -68,7 +69,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0"
 
-_PACKAGES = ("audit", "datasets", "engines", "plots")
+_PACKAGES = {name: f"hedgerow.{name}" for name in ("audit", "datasets", "engines", "plots")}
+_PACKAGES["federated"] = "hedgerow.engines.federated"
 _NAMES = {
     "hedgerow.analysis": "FitPlan GroupCards HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "
     "plan private_schema",
@@ -95,7 +97,7 @@ __all__ = sorted([*_HOMES, *_PACKAGES])
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
-        return import_module(f"hedgerow.{name}")
+        return import_module(_PACKAGES[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

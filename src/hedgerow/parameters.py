@@ -39,12 +39,18 @@ WEIGHTLESS = {
 class Constraint(ABC):
     """A rule for the values of a parameter. As text it is the end of "it must be ..."."""
 
-    @abstractmethod
+    rule: str
+    or_none: bool = False  # whether None is allowed
+
     def plain(self, value: Any) -> Any:
         """Return the plain Python value that plans, events and files hold, or raise ValueError if the rule forbids the value.
 
         It is a new object, so that what the caller changes later changes no plan.
         """
+        return None if value is None and self.or_none else self._plain(value)
+
+    @abstractmethod
+    def _plain(self, value: Any) -> Any: ...
 
     def allows(self, value: object) -> bool:
         try:
@@ -53,8 +59,8 @@ class Constraint(ABC):
             return False
         return True
 
-    @abstractmethod
-    def __str__(self) -> str: ...
+    def __str__(self) -> str:
+        return self.rule
 
 
 @dataclass(frozen=True)
@@ -65,9 +71,7 @@ class WholeNumber(Constraint):
     high: int
     or_none: bool = False
 
-    def plain(self, value: Any) -> int | None:
-        if value is None and self.or_none:
-            return None
+    def _plain(self, value: Any) -> int:
         if not _is_integer(value) or not self.low <= int(value) <= self.high:
             raise ValueError
         return int(value)
@@ -83,9 +87,7 @@ class Choice(Constraint):
     options: tuple[str, ...]
     or_none: bool = False
 
-    def plain(self, value: Any) -> str | None:
-        if value is None and self.or_none:
-            return None
+    def _plain(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.options:
             raise ValueError
         return str(value)
@@ -96,13 +98,12 @@ class Choice(Constraint):
 
 @dataclass(frozen=True)
 class Flag(Constraint):
-    def plain(self, value: Any) -> bool:
+    rule = "True or False"
+
+    def _plain(self, value: Any) -> bool:
         if not isinstance(value, bool | np.bool_):
             raise ValueError
         return bool(value)
-
-    def __str__(self) -> str:
-        return "True or False"
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,11 @@ class Exact(Constraint):
     read: Callable[[object], Fraction]
     rule: str
 
-    def plain(self, value: Any) -> float | Fraction:
+    def _plain(self, value: Any) -> float | Fraction:
         """Return the float whose shortest decimal is the number, or the fraction where there is none."""
         number = self.read(value)
         near = float(number)
         return near if Fraction(repr(near)) == number else number
-
-    def __str__(self) -> str:
-        return self.rule
 
 
 @dataclass(frozen=True)
@@ -129,22 +127,22 @@ class Instance(Constraint):
     kind: type
     rule: str
 
-    def plain(self, value: Any) -> Any:
-        if value is not None and not isinstance(value, self.kind):
+    or_none = True
+
+    def _plain(self, value: Any) -> Any:
+        if not isinstance(value, self.kind):
             raise ValueError
         return value
-
-    def __str__(self) -> str:
-        return self.rule
 
 
 @dataclass(frozen=True)
 class Signs(Constraint):
     """-1, 0 or 1 for features, by name or in the schema's order; None for no feature."""
 
-    def plain(self, value: Any) -> dict[str, int] | list[int] | None:
-        if value is None:
-            return None
+    rule = "a dict of features' names to -1, 0 or 1, a list of these for all features, or None"
+    or_none = True
+
+    def _plain(self, value: Any) -> dict[str, int] | list[int]:
         if isinstance(value, Mapping):
             names, signs = list(value), list(value.values())
         elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
@@ -158,29 +156,24 @@ class Signs(Constraint):
         whole = [int(sign) for sign in signs]
         return dict(zip(map(str, names), whole, strict=True)) if isinstance(value, Mapping) else whole
 
-    def __str__(self) -> str:
-        return "a dict of features' names to -1, 0 or 1, a list of these for all features, or None"
-
 
 @dataclass(frozen=True)
 class ClassNumbers(Constraint):
     """A positive number for some classes; None for all alike."""
 
-    def plain(self, value: Any) -> dict[Any, int | float] | None:
-        if value is None:
-            return None
+    rule = (
+        "a dict of classes to positive numbers that are public knowledge, or None, since 'balanced' would read how many "
+        "records each class has off the records themselves"
+    )
+    or_none = True
+
+    def _plain(self, value: Any) -> dict[Any, int | float]:
         if not isinstance(value, Mapping) or not all(isinstance(label, LABELS) for label in value):
             raise ValueError
         plain = {_python(label): _python(weight) for label, weight in value.items()}
         if not all(type(weight) in (int, float) and 0 < weight <= LARGEST_WEIGHT for weight in plain.values()):
             raise ValueError
         return plain
-
-    def __str__(self) -> str:
-        return (
-            "a dict of classes to positive numbers that are public knowledge, or None, since 'balanced' would read how many "
-            "records each class has off the records themselves"
-        )
 
 
 def _python(value: Any) -> Any:
@@ -193,18 +186,18 @@ def _python(value: Any) -> Any:
 class Seed(Constraint):
     """Where random bits come from."""
 
-    def plain(self, value: Any) -> Any:
-        if value is None or isinstance(value, np.random.Generator | np.random.RandomState):
+    rule = (
+        "None (the operating system's entropy, which a guarantee needs), a non-negative integer or a numpy generator; pass "
+        "random_state=None"
+    )
+    or_none = True
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, np.random.Generator | np.random.RandomState):
             return value
         if not _is_integer(value) or value < 0:
             raise ValueError
         return int(value)
-
-    def __str__(self) -> str:
-        return (
-            "None (the operating system's entropy, which a guarantee needs), a non-negative integer or a numpy "
-            "generator; pass random_state=None"
-        )
 
 
 def _is_integer(value: object) -> bool:

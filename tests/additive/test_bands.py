@@ -1,5 +1,7 @@
 """Bands: steps follow their sums as bands take it, noise goes through all rounds of a curve, and bands hold as they claim."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
@@ -9,6 +11,8 @@ import hedgerow as hr
 from hedgerow.additive import curves, estimate
 from hedgerow.additive.curves import Response, _Errors, curve_of
 from hedgerow.additive.estimate import Measured, estimated
+from hedgerow.additive.round import Term
+from hedgerow.curator import Cut
 from hedgerow.mechanisms import broad_basis
 
 SURE = 1.645  # deviations of a band of 90 %
@@ -222,3 +226,26 @@ def test_bands_of_90_percent_hold_the_mean_curve_of_200_fits_in_most_bins(name):
     share, half = coverage(200, **SETTINGS[name])
     assert 0.85 <= share <= 0.99, (share, half)
     assert half < 0.8, (share, half)  # the test tells other widths apart
+
+
+def test_a_band_stays_as_wide_in_the_outcome_s_unit_where_a_later_round_has_another_clip():
+    """The later round has cells of another feature and so much noise that it moves no curve: only its unit differs."""
+    table, y = additive(20_000)
+    schema = hr.Schema({"a": hr.Numeric(0, 1, [0.5]), "d": hr.Categorical(list("wxyz"))}, outcome=hr.Numeric(0, 1000))
+    fit = hr.HedgerowRegressor(2.0, loss="squared", schema=schema, n_estimators=1, random_state=0)
+    model = fit.fit({"a": np.full(len(y), 0.3), "d": table["d"]}, 1000 * y).model_
+    (term,) = model.terms
+    codes = int(model.encoder.n_codes[1])
+    assert term.feature[0] == 1
+    for factor in (1 / 3, 3):
+        later = Term(
+            (Cut.at(0, 0, int(model.encoder.n_codes[0]), ordered=True),),
+            1,
+            np.zeros((2, codes, 1), dtype=np.int64),
+            np.tile(term.sums // 2, (2, 1, 1)),
+            10**7 * term.noise,
+            round(factor * term.unit),
+            term.deviation,
+        )
+        both = replace(model, terms=(term, later))
+        np.testing.assert_allclose(curve_of(both, 1).deviation, curve_of(model, 1).deviation, rtol=0.02)

@@ -241,3 +241,22 @@ def test_groups_of_features_hold_the_released_curves(by_cell, tmp_path, monkeypa
     assert [group.features for group in again.interactions_] == [group.features for group in found]
     assert np.array_equal(curve_of(again.model_, 0).deviation, curve_of(fit.model_, 0).deviation)
     assert (curve_of(fit.model_, 0).deviation is None) == by_cell
+
+
+def test_shares_of_groups_are_of_all_that_the_model_adds():
+    """Beside standard deviations of the votes themselves: rounds without cuts count in the whole, too."""
+    X, generator = records(4000), np.random.default_rng(0)
+    y = np.where((X["b"] > 0.5) ^ (X["d"] == "u") ^ (generator.random(4000) < 0.02), "k1", "k0")
+    y[X["a"] > 0.8] = "k0"
+    learner = hr.HedgerowClassifier(
+        20.0, delta=1e-6, schema=schema_of(), interaction_cst="pairwise", n_estimators=30, random_state=0
+    )
+    fit, alone, with_cuts = learner.fit(X, y), 0.0, 0.0
+    for term in curves.joined(fit.model_.terms):
+        votes = term.votes[..., 0].astype(np.float64)
+        if term.cuts:
+            with_cuts += np.std(votes.mean(axis=1)) + np.sqrt(votes.var(axis=1).mean())
+        else:
+            alone += np.std(votes)
+    assert min(alone, with_cuts) > 0.05 * (alone + with_cuts)
+    assert sum(group.share for group in fit.interactions_) == pytest.approx(with_cuts / (alone + with_cuts))

@@ -20,6 +20,7 @@ from hedgerow.additive.estimate import (
     estimated,
 )
 from hedgerow.mechanisms import broad_basis
+from hedgerow.parameters import UNIT
 
 BINS, LEVEL, NOISE = 16, 200.0, 40.0
 CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
@@ -341,3 +342,30 @@ def test_what_a_fit_says_of_visits_follows_from_the_terms_that_it_keeps(classes,
             curves[feature] = curves.get(feature, 0) + term.votes[0]
     assert next(visits, None) is None
     assert len(said) > len(curves) > 1
+
+
+def test_visits_before_a_renewed_clip_are_told_in_the_unit_of_the_new_one(monkeypatch):
+    """Beside the votes themselves: the curve before each visit is the same number of votes after every change of the unit."""
+    generator, said, steps = np.random.default_rng(5), [], Visits.steps
+    X = generator.random((5000, 2))
+    y = 8 * X[:, 0] + generator.gamma(1, 1, 5000)
+
+    def recorded(self, feature, measured, before, **named):
+        before_each = [visit.curve_before for visit in self._pools.get(feature, [])] + [before]
+        said.append((feature, before_each))
+        return steps(self, feature, measured, before, **named)
+
+    monkeypatch.setattr(Visits, "steps", recorded)
+    schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 20))
+    model = hr.HedgerowRegressor(5.0, delta=1e-6, loss="squared", schema=schema, random_state=0).fit(X, y).model_
+    curves, visits, renewed = {}, iter(said), 0
+    for term in model.terms:
+        if not term.cuts:
+            feature, before_each = next(visits)
+            curve = curves.setdefault(feature, [(np.zeros_like(term.votes[0]), term.unit)])
+            for before, (votes, unit) in zip(before_each[::-1], curve[::-1], strict=False):
+                np.testing.assert_allclose(before * term.unit / UNIT, votes, atol=1e-6 * np.abs(votes).max())
+                renewed += unit != term.unit and votes.any()
+            curve[-1] = (curve[-1][0], term.unit)
+            curve.append((curve[-1][0] + term.votes[0], term.unit))
+    assert renewed >= 2

@@ -185,6 +185,13 @@ def test_a_projection_is_the_nearest_curve():
         assert weights @ (found - values) ** 2 == pytest.approx(best)
 
 
+def test_a_curve_comes_back_from_an_overshoot():
+    """The whole curve is kept in order, not each step: a later round may take back what an earlier one added too much."""
+    before = np.array([0, 100, 300, 600, 0])
+    back = Term((), 0, np.array([[[0], [-20], [-60], [-120], [7]]]), np.ones((1, 5, 2), dtype=np.int64))
+    assert np.array_equal(projected(back, (1,), before).votes, back.votes)
+
+
 # Cells of a cut that are out of order meet at the mean that records weigh.
 
 SIDE = np.array([0, 0, 1, 1, 1])  # the last code stands for missing cells

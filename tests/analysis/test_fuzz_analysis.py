@@ -7,14 +7,14 @@ import warnings
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_fuzz import cells
+from odd_strategies import cells
 
 import hedgerow as hr
 from hedgerow.analysis.ranges import reader_of
 from hedgerow.engines.encode import ValueCounts
 from hedgerow.reading.cells import object_array
 
-few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 rows = st.lists(st.tuples(cells, cells, cells, cells), min_size=1, max_size=6)
 SCHEMA = hr.Schema(
     {"n": hr.Numeric(-5, 5), "d": hr.Date("1990-01-01", "2030-12-31"), "c": hr.Categorical(["a", 1])},

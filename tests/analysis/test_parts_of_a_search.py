@@ -72,6 +72,7 @@ def test_a_disjoint_search_loses_at_most_its_claim(monkeypatch):
     assert loss(law_of_a_disjoint_search, "no", monkeypatch) <= EPSILON + 1e-9
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("one_open")
 def test_a_record_in_two_parts_by_chance_loses_more_than_the_claim(monkeypatch):
     """The planted bug: each part is of coins drawn anew."""

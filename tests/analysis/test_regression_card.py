@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -373,3 +374,17 @@ def test_cards_of_version_0_3_are_read_by_their_own_bins(model):
     again = hr.RegressionCard.from_dict(values)
     assert again.grid == old
     assert "Report card" in str(again)
+
+
+def test_a_new_record_counts_beside_those_of_the_card(model):
+    """Without noise it is split conformal prediction: of n residuals the ceil((n + 1)(1 - miss))-th smallest."""
+    card = evaluate(model, *sample(2000, 5), epsilon=1000, random_state=0)
+    half, level = card.grid.bins // 2, 0.9
+    miss = 1 - level / (1 - 0.1 * (1 - level))  # a tenth of the risk is for the noise
+    for n in (19, 30):
+        counts = np.zeros(card.grid.shape)
+        counts[0, half : half + n] = 1
+        exact = replace(card, counts=counts.ravel(), deviation=0.01, normal=False)
+        place = math.ceil((n + 1) * (1 - miss)) - 1
+        assert place != math.ceil(n * (1 - miss)) - 1  # so that the new record decides
+        assert exact.reach(np.zeros(1), level)[0] == card.grid.distances[place] + card.step / 2

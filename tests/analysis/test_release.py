@@ -25,6 +25,7 @@ from hedgerow.reading.columns import read_columns
 from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
 
 from schema.odd_cells import ODD, WORST  # isort: skip
+from release_helpers import Scripted, beyond
 
 pytestmark = [pytest.mark.filterwarnings("ignore:no range is promised"), pytest.mark.filterwarnings("ignore:delta is")]
 
@@ -102,10 +103,6 @@ def shapes(size=4000):
         "years": rng.integers(1990, 2021, size),
         "two-sided": rng.normal(size=size) * 1e3,
     }
-
-
-def beyond(values, feature):
-    return max(int((values < feature.low).sum()), int((values > feature.high).sum()))
 
 
 @pytest.mark.parametrize("shape", thinned(shapes(), 5))
@@ -188,16 +185,6 @@ def test_infinities_and_text_do_not_count():
     assert made.ranges_["x"].records == pytest.approx(5000, abs=100)
     assert 8 <= made.features["x"].low <= 10.5
     assert 19.5 <= made.features["x"].high <= 22
-
-
-class Scripted(Randomness):
-    """Answers by the number of the draw and its shape, whatever the statistics are."""
-
-    def draw(self, mechanism, *statistics):
-        if isinstance(mechanism, Geometric):
-            script = np.random.default_rng(self._number())
-            return script.integers(0, 10_000, np.shape(statistics[0])) * (script.random(np.shape(statistics[0])) < 0.3)
-        return super().draw(mechanism, *statistics)
 
 
 def released_in_two_worlds(monkeypatch):

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from test_release import Scripted, beyond
+from release_helpers import Scripted, beyond
 
 import hedgerow as hr
 from hedgerow.analysis import private_schema, ranges

@@ -144,7 +144,7 @@ def test_what_is_spilled_is_removed_and_changes_nothing(people, tmp_path):
 
 
 def test_a_search_that_breaks_off_leaves_no_codes_on_disk_while_its_error_is_held(people, tmp_path, monkeypatch):
-    people, spill = people.iloc[:500], tmp_path / "spill"
+    people, spill = people.iloc[:60], tmp_path / "spill"
     spill.mkdir()
     records = spilling(next(sources(people, tmp_path)), spill)
 

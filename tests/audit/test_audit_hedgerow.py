@@ -71,7 +71,6 @@ def worst(most, types=TYPES):
     [
         (0, TYPES[::7]),
         pytest.param(1, TYPES[::3], marks=pytest.mark.full),
-        pytest.param(1, TYPES, marks=pytest.mark.slow),
         pytest.param(3, TYPES, marks=pytest.mark.slow),
     ],
 )
@@ -163,7 +162,7 @@ def worst_replaced(cuts, told=UNTOLD):
     return max(worst_loss(one, other) for one in known.values() for other in known.values())
 
 
-@pytest.fixture(params=[1, 2, 3])
+@pytest.fixture(params=[1, 2, pytest.param(3, marks=pytest.mark.full)])
 def cuts(request, monkeypatch, cut_by_all):
     """Every round has so many cuts, or for its last one may have one less."""
     monkeypatch.setattr(RoundSchedule, "next_cuts", lambda self: request.param)
@@ -180,11 +179,13 @@ def test_a_record_replaced_in_a_round_with_cuts_loses_at_most_a_quarter_of_epsil
     assert SELECTIONS / 3 < worst_replaced(cuts) <= SELECTIONS
 
 
+@pytest.mark.parametrize("cuts", [1, 2], indirect=True)
 @pytest.mark.full
 def test_a_round_with_cuts_loses_at_most_epsilon(cuts):
     assert 0.5 < worst_added(cuts, TOLD, [kinds_of(cuts)[:1]], kinds_of(cuts)[:: 4 * cuts - 3]) <= 1
 
 
+@pytest.mark.parametrize("cuts", [1, 2], indirect=True)
 @pytest.mark.slow
 def test_a_record_replaced_in_a_round_with_cuts_loses_at_most_epsilon(cuts):
     assert 0.5 < worst_replaced(cuts, TOLD) <= 1
@@ -200,11 +201,11 @@ def test_split_scores_that_count_twice_are_caught(cuts, monkeypatch):
     assert worst_added(cuts, UNTOLD, [APART], kinds_of(1)) > SELECTIONS
 
 
-@pytest.mark.parametrize("cuts", [2, 3], indirect=True)
+@pytest.mark.parametrize("cuts", [2], indirect=True)
 def test_scores_of_cuts_that_count_three_times_are_caught(cuts, monkeypatch):
     scores = rounds.cut_scores
     monkeypatch.setattr(rounds, "cut_scores", lambda *given: 3 * scores(*given))
-    assert worst_added(cuts) > SELECTIONS
+    assert worst_added(cuts, UNTOLD, [((0, 0, 0, 0), (1, 1, 1, 1))]) > SELECTIONS
 
 
 @pytest.mark.parametrize("cuts", [2], indirect=True)
@@ -219,7 +220,7 @@ def test_records_that_are_in_all_cells_of_the_first_cut_are_caught(cuts, monkeyp
     assert worst_added(cuts) > SELECTIONS
 
 
-@pytest.mark.parametrize("cuts", [2, 3], indirect=True)
+@pytest.mark.parametrize("cuts", [2], indirect=True)
 def test_a_cut_that_is_chosen_by_exact_gradients_is_caught(cuts, monkeypatch):
     def exactly(self, mechanism, ordered, offered):
         self._check(mechanism)  # it is charged all the same
@@ -240,8 +241,8 @@ def cuts_by_evidence(monkeypatch, cut_by_all):
     monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, rounds_before_cuts=1, min_snr_for_cuts=0.0))
 
 
-def worst_of_three(starts=((0, 0, 0, 1),), kinds=((1, 1, 1, 1), (0, 0, 1, 0))):
-    return worst_added(2, UNTOLD, [(start,) for start in starts], kinds, estimators=3)
+def worst_of_three(kinds=((1, 1, 1, 1), (0, 0, 1, 0))):
+    return worst_added(2, UNTOLD, [((0, 0, 0, 1),)], kinds, estimators=3)
 
 
 @pytest.mark.usefixtures("cuts_by_evidence")
@@ -263,7 +264,7 @@ def test_a_number_of_cuts_by_raw_sums_is_caught(monkeypatch):
         "record",
         lambda self, found, feature, **more: saw(self, replace(found, depth=int(exact[0] > 0)), feature, **more),
     )
-    assert worst_of_three() > 1
+    assert worst_of_three(kinds=((1, 1, 1, 1),)) > 1
 
 
 # Rounds that score on a sample: the law is the mixture over all coins of the records, which are not told.
@@ -281,8 +282,9 @@ def sampled(monkeypatch):
 
 
 @pytest.mark.usefixtures("sampled")
-def test_rounds_that_score_on_a_sample_lose_at_most_epsilon_and_a_fair_part_of_it():
-    assert 0.5 < worst(1, TYPES[::7]) <= 1
+@pytest.mark.parametrize("most", [0, pytest.param(1, marks=pytest.mark.full)])
+def test_rounds_that_score_on_a_sample_lose_at_most_epsilon_and_a_fair_part_of_it(most):
+    assert 0.4 < worst(most, TYPES[::7]) <= 1
 
 
 @pytest.mark.usefixtures("sampled")

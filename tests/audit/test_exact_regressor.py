@@ -63,6 +63,7 @@ def test_a_replaced_record_loses_no_more():
     assert 0.3 < loss_of([LOW, LOW], [LOW, HIGH], adjacency="replace-one") <= 1
 
 
+@pytest.mark.full
 def test_a_start_at_the_mean_of_raw_outcomes_is_caught(monkeypatch):
     """A planted bug: the histogram is asked for and paid, and the model starts at the mean of the records all the same."""
     asked = OutcomeQueries.outcome

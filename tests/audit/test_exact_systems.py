@@ -89,7 +89,12 @@ def test_a_private_form_loses_most_of_its_epsilon_and_no_more(name):
     assert (finding.subject, finding.attack, finding.refuted) == (f"{name}, private", "exact", False)
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - BY_HISTOGRAMS))
+LONG = {"hedgerow": pytest.mark.full}  # its law has many outcomes; quick tests of the same: test_audit_hedgerow.py
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=LONG.get(name, ())) for name in sorted(set(CASES) - BY_HISTOGRAMS)]
+)
 def test_a_private_form_keeps_its_claim_where_features_have_unequal_numbers_of_codes(name):
     estimator = build(name, SEVERAL if name == "random-trees" else WIDE, **CASES[name][0])
     for pair, floor in zip((FIRST, APART), UNEQUAL.get(name, (0.6, 0.6)), strict=True):

@@ -141,7 +141,7 @@ BY_EXACT_LAW = {
         (MEDIAN, [*MEDIAN, (0.9, "yes")]),
     ),
     "a penalty comes from the exact number of records": (
-        boost_by_the_exact_number, hr.HedgerowClassifier(schema=many_codes(1000), n_estimators=1), FIRST,
+        boost_by_the_exact_number, hr.HedgerowClassifier(schema=many_codes(250), n_estimators=1), FIRST,
     ),
 }  # fmt: skip
 

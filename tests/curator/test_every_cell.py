@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_splits import (
+from cut_records import (
     CUTS,
     ENCODER,
     N_CODES,

@@ -7,37 +7,28 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from cut_records import (
+    CUTS,
+    N_CODES,
+    NOISE,
+    OFFSETS,
+    ON_B,
+    ON_C,
+    ON_D,
+    ORDERED,
+    RULE,
+    SELECTION,
+    SPLITS,
+    penalties,
+    records,
+)
 
-import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.curator import Candidate, Cut, Queryable, Splits, cells_of
 from hedgerow.curator.rounds import cut_scores
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
-from hedgerow.schema import Encoder
 from hedgerow.table import CellBins, MemoryTable
-
-SCHEMA = hr.Schema(
-    {
-        "a": hr.Numeric(0, 1),
-        "b": hr.Categorical(["x", "y", "z"]),
-        "c": hr.Numeric(0, 1),
-        "d": hr.Categorical(list(range(12))),
-    },
-    classes=["no", "yes"],
-)
-ENCODER = Encoder(SCHEMA, 9)
-N_CODES = ENCODER.n_codes
-OFFSETS = np.concatenate([[0], np.cumsum(N_CODES)])
-ORDERED = tuple(SCHEMA.is_numeric)
-SPLITS = Splits([0, 1], [np.array([0, 0, 1, 2, 3, 3, 4, 5, 6, 7]), np.arange(5)], [True, False])
-ON_B = Cut(1, np.array([1, 0, 1, 1, 0]))
-ON_C = Cut.at(2, 4, int(N_CODES[2]), ordered=True)
-ON_D = Cut(3, np.arange(N_CODES[3]) % 2)
-CUTS = ((), (ON_B,), (ON_C, ON_D), (ON_D, ON_B, ON_C))
-RULE = Logistic(2, normal=False)
-SELECTION = PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1)
-NOISE = Geometric(Fraction(1), RULE.l1)
 
 
 class Unnoisy(Randomness):
@@ -55,19 +46,9 @@ class Unnoisy(Randomness):
         return statistics[0]
 
 
-def records(count, seed=0):
-    generator = np.random.default_rng(seed)
-    codes = np.stack([generator.integers(0, n, count) for n in N_CODES], axis=1).astype(np.uint8)
-    return codes, generator.integers(0, 2, count).astype(np.int16)
-
-
 def opened(codes, labels, cuts=(), splits=None, rule=RULE):
     table = MemoryTable(codes, labels, N_CODES, 2)
     return Queryable(table, Fraction(10**4), Unnoisy()).open_round(rule, None, cuts, splits)
-
-
-def penalties(splits):
-    return np.zeros((1 + len(splits or ()), len(N_CODES)), dtype=np.int64)
 
 
 def scores_of(asked, splits=None):
@@ -239,8 +220,12 @@ def small(data, cuts):
     return np.concatenate(randomness.scores), sums
 
 
-@pytest.mark.parametrize("cuts", [(), (Cut(0, np.array([0, 1])),), (Cut(1, np.array([0, 1, 1])), Cut(0, np.array([1, 0])))],
-                         ids=len)  # fmt: skip
+TWO_CUTS = Cut(1, np.array([0, 1, 1])), Cut(0, np.array([1, 0]))
+
+
+@pytest.mark.parametrize(
+    "cuts", [(), *(pytest.param(cuts, marks=pytest.mark.full) for cuts in (TWO_CUTS[1:], TWO_CUTS))], ids=len
+)
 def test_norms_are_exact_on_all_small_data_sets_and_every_record_more(cuts):
     """No score and no sums move by more than their norms, and some by as much, in either direction."""
     moved = set()

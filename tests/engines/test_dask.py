@@ -44,6 +44,7 @@ def test_a_fit_is_the_same_bits(case, client, tmp_path):
     check_case(case, random_records(5), client, tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("small_samples")
 def test_a_sample_is_the_same_bits(client, tmp_path):
     check_case("hedgerow, delta", random_records(3, 2000), client, tmp_path)

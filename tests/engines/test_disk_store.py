@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_memory_store import partitions, task
+from stored_partitions import partitions, task
 
 from hedgerow.engines import store
 from hedgerow.engines.store import DiskStore

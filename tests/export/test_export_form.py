@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from export_helpers import codes_of
 from export_records import FORMS, SCHEMA, fitted, odd_records, training
 from products import thinned
 
@@ -12,38 +13,6 @@ from hedgerow.export import Mean, NumberReading, ScoringForm, ValueReading, read
 from hedgerow.schema import Encoder
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
-
-
-def codes_of(form, X):
-    """Codes by the readings alone: the plain meaning of what is exported."""
-    columns = []
-    for reading in form.readings:
-        cells = X[reading.name].tolist()
-        columns.append(
-            [number_code(reading, cell) for cell in cells]
-            if isinstance(reading, NumberReading)
-            else [value_code(reading, cell) for cell in cells]
-        )
-    return np.array(columns).T
-
-
-def number_code(reading, cell):
-    if cell != cell or cell in reading.markers:
-        return reading.missing
-    return sum(edge <= cell for edge in reading.edges)
-
-
-def value_code(reading, cell):
-    text = cell.strip(" \t\n\r\x0b\x0c")
-    if text in dict(reading.texts):
-        return dict(reading.texts)[text]
-    words = {"true": 1.0, "false": 0.0}
-    try:
-        plain = text.isascii() and "_" not in text
-        number = words[text.lower()] if text.lower() in words else float(text) if plain else None
-    except ValueError:
-        number = None
-    return dict(reading.numbers).get(number, reading.undeclared)
 
 
 @pytest.mark.parametrize("name", thinned(FORMS, 3))

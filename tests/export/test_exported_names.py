@@ -7,9 +7,9 @@ import sqlite3
 
 import numpy as np
 import pytest
+from export_helpers import ENGINES, sql_answers, table_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_sql_export import ENGINES, answers, table_of
 
 import hedgerow as hr
 
@@ -64,7 +64,7 @@ def check_sql(engine, model, X, table):
     if first == "#" or "#" in others:
         return
     connection = table_of(engine, X, ("DOUBLE", *["VARCHAR"] * len(others)), table)
-    labels, probabilities = answers(connection, model.to_sql(table, engine, keep=["#"]))
+    labels, probabilities = sql_answers(connection, model.to_sql(table, engine, keep=["#"]))
     np.testing.assert_array_equal(labels, model.predict(X))
     np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     if engine == "sqlite":

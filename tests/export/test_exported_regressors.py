@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from functools import cache
 
 import numpy as np
 import pytest
+from export_helpers import ENGINES, codes_of, predicted, rows_of, table_of
 from export_records import ROWS, SCHEMA, odd_records, training
-from test_export_form import codes_of
-from test_json_export import code_of
-from test_sql_export import ENGINES, rows_of, table_of
 
 import hedgerow as hr
 
@@ -110,23 +107,5 @@ def test_onnx_predicts_as_the_model_does(kind):
 def test_other_programs_can_predict_with_json(kind):
     model = regressor(kind)
     answers, X = json.loads(model.to_json())["answers"], odd_records(model, 300)
-    found = [predicted(answers, {name: cells[i] for name, cells in X.items()}) for i in range(300)]
+    found = [predicted(answers, {name: cells[i] for name, cells in X.items()})[0] for i in range(300)]
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-13, atol=1e-12)
-
-
-def predicted(answers, record):
-    """The prediction of one record, by the words of the rule and by nothing of this library."""
-    codes = [code_of(feature, record[feature["name"]]) for feature in answers["features"]]
-    total = 0
-    for place in answers["roots"]:
-        node = answers["nodes"][place]
-        while "test" in node:
-            test = answers["tests"][node["test"]]
-            node = answers["nodes"][node["children"][test["branches"][codes[test["feature"]]]]]
-        total += node["votes"][0]
-    outcome = answers["outcome"]
-    if "base" in outcome:
-        value = outcome["base"] * math.exp(min(max(total, outcome["first"]), outcome["last"]) / outcome["steps"])
-        return min(max(value, outcome["low"]), outcome["high"])
-    share = min(max(total, 0), outcome["steps"]) / outcome["steps"]
-    return outcome["low"] * (1 - share) + outcome["high"] * share

@@ -6,11 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from export_helpers import ENGINES, check_sql, onnx_answers, scored
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_json_export import scored
-from test_onnx_export import answers as onnx_answers
-from test_sql_export import ENGINES, check
 
 import hedgerow as hr
 
@@ -84,7 +82,7 @@ def test_json_says_the_units_of_dates_and_is_scored_as_the_model(model):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_sql_reads_dates_moments_and_truth_values_as_the_model_does(engine, model):
-    check(engine, model, records(seed=1), ("DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR"))
+    check_sql(engine, model, records(seed=1), ("DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR"))
 
 
 DAYS = "2020-02-29 2019-02-29 2020-02-30 2020-13-01 2020-00-10 0001-01-01 0000-01-01 9999-12-31 1969-12-31".split()
@@ -122,7 +120,7 @@ def test_every_text_is_the_moment_that_predict_reads(engine, of_moments):
     cells = [day + time + offset for day in DAYS for time in TIMES for offset in OFFSETS]
     cells += [*map(str, (20200101, 1.5, True)), " 2020-02-29\t", "2020-02-29 (BC)", "", "nan", None, "\u0662020-02-29"]
     for model in of_moments:
-        check(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))
+        check_sql(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))
 
 
 @pytest.mark.full
@@ -133,4 +131,4 @@ def test_any_text_is_the_moment_that_predict_reads(engine, of_moments, cells):
     if engine == "postgresql":  # whose text has no NUL
         cells = [cell.replace("\0", "") for cell in cells]
     for model in of_moments:
-        check(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))
+        check_sql(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))

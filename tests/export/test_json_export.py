@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pytest
+from export_helpers import scored
 from export_records import FORMS, SCHEMA, fitted, odd_records
 from products import thinned
 
@@ -14,47 +14,6 @@ import hedgerow as hr
 from hedgerow.export.archive import read_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
-
-
-def scored(answers, record):
-    """The label and the probabilities of one record, by the words of the rule and by nothing of this library."""
-    codes = [code_of(feature, record[feature["name"]]) for feature in answers["features"]]
-    sums = [0] * len(answers["classes"])
-    for place in answers["roots"]:
-        node = answers["nodes"][place]
-        while "test" in node:
-            test = answers["tests"][node["test"]]
-            node = answers["nodes"][node["children"][test["branches"][codes[test["feature"]]]]]
-        sums = [sum_ + vote for sum_, vote in zip(sums, node["votes"], strict=True)]
-    return answers["classes"][sums.index(max(sums))], shares_of(answers["probabilities"], sums)
-
-
-def code_of(feature, cell):
-    if "edges" in feature:
-        if cell != cell or cell in map(float, feature["missing_numbers"]):
-            return feature["missing"]
-        return sum(float(edge) <= cell for edge in feature["edges"])
-    text = cell.strip(" \t\n\r\x0b\x0c")
-    if text in feature["texts"]:
-        return feature["texts"][text]
-    number = {"true": 1.0, "false": 0.0}.get(text.lower())
-    if number is None:
-        try:
-            number = float(text) if text.isascii() and "_" not in text else math.nan
-        except ValueError:
-            number = math.nan
-    return {float(key): code for key, code in feature["numbers"]}.get(number, feature["undeclared"])
-
-
-def shares_of(rule, sums):
-    if "total" in rule:
-        return [sum_ / rule["total"] for sum_ in sums]
-    odds = [math.exp((sum_ - max(sums)) / rule["steps"]) for sum_ in sums]
-    shares = [odd / sum(odds) for odd in odds]
-    if rule["cap"] is None:
-        return shares
-    odds = [share * max(1, (1 - share) / rule["cap"]) for share in shares]
-    return [odd / sum(odds) for odd in odds]
 
 
 @pytest.mark.parametrize("name", thinned(FORMS, 3))

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from export_helpers import onnx_answers
 from export_records import FORMS, ROWS, SCHEMA, TEXTS, fitted, odd_records, of_text, training
 
 import hedgerow as hr
@@ -18,19 +19,11 @@ runtime = pytest.importorskip("onnxruntime", reason="make test-exports installs 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore:the noisy number of records")]
 
 
-def answers(proto, X):
-    """Labels and probabilities of records, whose categories are text, by the runtime."""
-    options = runtime.SessionOptions()
-    options.log_severity_level = 1
-    session = runtime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, {one.name: np.asarray(X[one.name]).reshape(-1, 1) for one in session.get_inputs()})
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_labels_are_equal_and_probabilities_within_rounding(name):
     model = fitted(name)
     X = odd_records(model, texts=(*TEXTS, "a\x00", "\x00"))
-    labels, probabilities = answers(model.to_onnx(), X)
+    labels, probabilities = onnx_answers(model.to_onnx(), X)
     assert labels.shape == (ROWS,)
     np.testing.assert_array_equal(labels, model.predict(X))
     np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
@@ -41,15 +34,15 @@ def test_cells_of_other_types_are_text_first():
     model = fitted("forest")
     X = {"age": [50.0] * len(cells), "job": cells, "score": [0.0] * len(cells)}
     told = {**X, "job": np.array([of_text(cell) for cell in cells], dtype=object)}
-    np.testing.assert_array_equal(answers(model.to_onnx(), told)[1], model.predict_proba(X))
+    np.testing.assert_array_equal(onnx_answers(model.to_onnx(), told)[1], model.predict_proba(X))
 
 
 def test_one_record_and_none():
     model = fitted("hedgerow")
     proto = model.to_onnx()
     X = odd_records(model, 1)
-    np.testing.assert_array_equal(answers(proto, X)[0], model.predict(X))
-    labels, probabilities = answers(proto, {name: cells[:0] for name, cells in X.items()})
+    np.testing.assert_array_equal(onnx_answers(proto, X)[0], model.predict(X))
+    labels, probabilities = onnx_answers(proto, {name: cells[:0] for name, cells in X.items()})
     assert labels.shape == (0,)
     assert probabilities.shape == (0, 2)
 
@@ -83,7 +76,7 @@ def test_onnx_predicts_classes_of_any_type(name, classes):
     y = np.random.default_rng(2).choice(np.array(classes, dtype=object), 400)
     model = system_class(name)(schema=SCHEMA.replace(classes=classes)).fit(X, y)
     new = odd_records(model, 500)
-    labels, probabilities = answers(model.to_onnx(), new)
+    labels, probabilities = onnx_answers(model.to_onnx(), new)
     expected = model.predict(new)
     mixed = len({type(label) for label in classes}) > 1 or 2**70 in classes
     np.testing.assert_array_equal(labels, [str(label) for label in expected] if mixed else expected)
@@ -93,11 +86,11 @@ def test_onnx_predicts_classes_of_any_type(name, classes):
 def test_ties_go_to_the_first_class():
     schema = SCHEMA.replace(classes=["a", "b", "c"])
     model = hr.PFDPDTClassifier(schema=schema, max_depth=0).fit(*training(300))
-    labels, _ = answers(model.to_onnx(), odd_records(model, 50))
+    labels, _ = onnx_answers(model.to_onnx(), odd_records(model, 50))
     np.testing.assert_array_equal(labels, model.predict(odd_records(model, 50)))
     forest = hr.EDPRFClassifier(schema=schema, n_estimators=2, max_depth=0, random_state=0).fit(*training(300))
     sums = forest.model_.form.sums(np.zeros((1, 3), dtype=np.int64))
-    labels, _ = answers(forest.to_onnx(), odd_records(forest, 5))
+    labels, _ = onnx_answers(forest.to_onnx(), odd_records(forest, 5))
     assert set(labels) == {"abc"[int(sums.argmax())]}
 
 
@@ -108,7 +101,7 @@ def test_many_values_and_white_space_around_them():
     y = np.where(np.arange(len(X["a"])) % 3 == 0, "yes", "no")
     model = hr.HedgerowClassifier(epsilon=1e6, schema=schema).fit(X, y)
     new = {"a": np.array([f" {value}\n" for value in values] + [value.upper() for value in values], dtype=object)}
-    labels, probabilities = answers(model.to_onnx(), new)
+    labels, probabilities = onnx_answers(model.to_onnx(), new)
     np.testing.assert_array_equal(labels, model.predict(new))
     np.testing.assert_allclose(probabilities, model.predict_proba(new), rtol=0, atol=1e-9)
     assert len(np.unique(probabilities)) > 2
@@ -122,7 +115,7 @@ def test_a_feature_may_have_the_name_of_an_output(name):
     proto = model.to_onnx()
     outputs = [one.name for one in proto.graph.output]
     assert len({*outputs, *schema.names}) == 4
-    np.testing.assert_array_equal(answers(proto, X)[0], model.predict(X))
+    np.testing.assert_array_equal(onnx_answers(proto, X)[0], model.predict(X))
 
 
 def test_without_the_package_one_sentence_says_what_brings_it(monkeypatch):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 import re
-import sqlite3
 
 import numpy as np
-import postgres
 import pytest
-from export_records import FORMS, NUMBERS, ROWS, SCHEMA, TEXTS, around, fitted, odd_records, training
+from export_helpers import ENGINES, POSTGRES, check_sql, connect, rows_of, sql_answers, table_of
+from export_records import FORMS, NUMBERS, SCHEMA, TEXTS, around, fitted, odd_records, training
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from products import thinned
@@ -19,73 +18,12 @@ from hedgerow.export.sql_text import DECIMAL, DIALECTS, _added
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
-POSTGRES = pytest.param(
-    "postgresql",
-    marks=[pytest.mark.full, pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))],
-)
-ENGINES = ("sqlite", pytest.param("duckdb", marks=pytest.mark.full), POSTGRES)
-
-
-def connect(engine):
-    if engine == "sqlite":
-        return sqlite3.connect(":memory:")
-    if engine == "postgresql":
-        return postgres.shared().connection()
-    return pytest.importorskip("duckdb", reason="make test-exports installs it").connect()
-
-
-def rows_of(engine):
-    """How many odd records: PostgreSQL answers a row at a time."""
-    return 5000 if engine == "postgresql" else ROWS
-
-
-def plain(cell):
-    """A cell as an engine takes it, NULL for NaN in SQLite, which has none."""
-    return None if isinstance(cell, float) and cell != cell else cell.item() if isinstance(cell, np.generic) else cell
-
-
-def table_of(engine, X, types, name="people"):
-    """A connection with a table of records, the columns being of these types, and their number as its key."""
-    connection = connect(engine)
-    quoted = [DIALECTS[engine].identifier(column) for column in ("#", *X)]
-    types = [kind.replace("DOUBLE", DIALECTS[engine].double) for kind in types]
-    columns = ", ".join(f"{column} {kind}" for column, kind in zip(quoted, ("BIGINT", *types), strict=True))
-    connection.execute(f"CREATE TABLE {DIALECTS[engine].identifier(name)} ({columns})")
-    rows = [tuple(map(plain, row)) for row in zip(range(len(next(iter(X.values())))), *X.values(), strict=True)]
-    if engine == "duckdb" and len(rows) > 1000:
-        import pyarrow
-
-        columns = zip(("#", *X), zip(*rows, strict=True), strict=True)
-        frame = pyarrow.table({column: pyarrow.array(cells) for column, cells in columns})
-        connection.register("frame of records", frame)
-        connection.execute(f'INSERT INTO {DIALECTS[engine].identifier(name)} SELECT * FROM "frame of records"')
-    elif engine == "postgresql":
-        with connection.cursor().copy(f"COPY {DIALECTS[engine].identifier(name)} FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-    else:
-        places = ", ".join("?" * len(quoted))
-        connection.executemany(f"INSERT INTO {DIALECTS[engine].identifier(name)} VALUES ({places})", rows)
-    return connection
-
-
-def answers(connection, statement):
-    """Labels and probabilities in the order of the records."""
-    rows = sorted(connection.execute(statement).fetchall())
-    return np.array([row[1] for row in rows], dtype=object), np.array([row[2:] for row in rows], dtype=np.float64)
-
-
-def check(engine, model, X, types, name="people"):
-    labels, probabilities = answers(table_of(engine, X, types, name), model.to_sql(name, engine, keep=["#"]))
-    np.testing.assert_array_equal(labels, model.predict(X))
-    np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
-
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", thinned(FORMS, 6))
 def test_labels_are_equal_and_probabilities_within_rounding(name, engine):
     model = fitted(name)
-    check(engine, model, odd_records(model, rows_of(engine)), ("DOUBLE", "VARCHAR", "DOUBLE"))
+    check_sql(engine, model, odd_records(model, rows_of(engine)), ("DOUBLE", "VARCHAR", "DOUBLE"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -95,7 +33,7 @@ def test_numbers_may_stand_there_as_text(engine):
     numbers = [repr(float(number)) for number in (*around(edges), *NUMBERS) if not 0 < abs(number) < 1e-200]
     texts = [*numbers, *(text for text in TEXTS if text.isascii() and "_" not in text), " 12\t", "+3.5e1", None]
     X = {"age": texts, "job": ["nurse"] * len(texts), "score": texts[::-1]}
-    check(engine, model, {name: np.array(cells, dtype=object) for name, cells in X.items()}, ("VARCHAR",) * 3)
+    check_sql(engine, model, {name: np.array(cells, dtype=object) for name, cells in X.items()}, ("VARCHAR",) * 3)
 
 
 def test_sqlite_reads_every_type_that_one_column_holds():
@@ -103,7 +41,7 @@ def test_sqlite_reads_every_type_that_one_column_holds():
     numbers = [1, 1.0, 2.5, 0, 7, -9, 50, 2**53 + 1, 1e22, -(2**63)]
     cells = [None, *numbers, "1", "1.0", "2.50", "50", "TRUE", "x", "", "nan", "inf"]
     X = {"age": cells, "job": cells[::-1], "score": cells[5:] + cells[:5]}
-    check("sqlite", model, {name: np.array(column, dtype=object) for name, column in X.items()}, ("", "", ""))
+    check_sql("sqlite", model, {name: np.array(column, dtype=object) for name, column in X.items()}, ("", "", ""))
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
@@ -131,7 +69,7 @@ def test_engines_with_types_read_columns_of_every_type(engine, kind, cells):
     number = kind not in ("DATE", "TIMESTAMP")
     column = np.array(cells, dtype=object)
     X = {"age": column if number else np.full(len(cells), 50.0), "job": column, "score": np.zeros(len(cells))}
-    check(engine, model, X, (kind if number else "DOUBLE", kind, "DOUBLE"))
+    check_sql(engine, model, X, (kind if number else "DOUBLE", kind, "DOUBLE"))
 
 
 @pytest.mark.parametrize("engine", [POSTGRES])
@@ -146,7 +84,7 @@ def test_settings_of_a_postgresql_server_change_no_answer(engine, setting):
     model = hr.PFDPDTClassifier(50.0, schema=schema).fit(X, np.where(X["d"] < days[6], "no", "yes"))
     connection = table_of(engine, X, ("TEXT", "DATE"))
     connection.execute(f"SET {setting}")
-    labels, _ = answers(connection, model.to_sql("people", engine, keep=["#"]))
+    labels, _ = sql_answers(connection, model.to_sql("people", engine, keep=["#"]))
     np.testing.assert_array_equal(labels, model.predict(X))
 
 
@@ -197,7 +135,7 @@ def test_sql_predicts_classes_of_any_type(name, classes, engine):
     y = np.random.default_rng(2).choice(np.array(classes, dtype=object), 400)
     model = system_class(name)(schema=SCHEMA.replace(classes=classes)).fit(X, y)
     new = odd_records(model, 300)
-    labels, probabilities = answers(
+    labels, probabilities = sql_answers(
         table_of(engine, new, ("DOUBLE", "VARCHAR", "DOUBLE")), model.to_sql("people", engine, keep=["#"])
     )
     mixed = len({type(label) for label in classes}) > 1 or 2**70 in classes
@@ -211,7 +149,7 @@ def test_hundreds_of_classes(engine):
     X, _ = training(600)
     y = np.random.default_rng(0).choice(classes, 600)
     model = hr.ForestClassifier(schema=SCHEMA.replace(classes=classes), max_depth=1).fit(X, y)
-    check(engine, model, odd_records(model, 50), ("DOUBLE", "VARCHAR", "DOUBLE"))
+    check_sql(engine, model, odd_records(model, 50), ("DOUBLE", "VARCHAR", "DOUBLE"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -227,7 +165,7 @@ def test_a_column_that_is_not_there_is_an_error(engine):
 @pytest.mark.parametrize("name", ["cells", "votes", "t", "hedgerow_cells", "HEDGEROW_Cells", "hedgerow__votes"])
 def test_a_table_may_have_the_name_of_a_step(name, engine):
     model = fitted("hedgerow")
-    check(engine, model, odd_records(model, 20), ("DOUBLE", "VARCHAR", "DOUBLE"), name)
+    check_sql(engine, model, odd_records(model, 20), ("DOUBLE", "VARCHAR", "DOUBLE"), name)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -288,7 +226,7 @@ def test_engines_with_dates_read_every_type_of_them(engine, kind, cells):
     model = hr.PFDPDTClassifier(50.0, schema=schema, max_bins=366).fit(
         {"d": days}, np.where(days < "2020-03-01", "no", "yes")
     )
-    check(engine, model, {"d": np.array(cells, dtype=object)}, (kind,))
+    check_sql(engine, model, {"d": np.array(cells, dtype=object)}, (kind,))
 
 
 def test_a_statement_too_large_is_refused(monkeypatch):

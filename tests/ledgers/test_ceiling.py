@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from fractions import Fraction
 
 import pytest
-from test_ledger import fit
+from ledger_helpers import fit
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE

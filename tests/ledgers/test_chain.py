@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from test_ledger import fit
+from ledger_helpers import fit
 
 import hedgerow as hr
 from hedgerow.errors import LedgerDamaged

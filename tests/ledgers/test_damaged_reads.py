@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
-from test_ledger import fit
-from test_store import tamper
+from ledger_helpers import fit, tamper
 
 import hedgerow as hr
 from hedgerow.cli import main

@@ -13,22 +13,14 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_helpers import fit
 from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
 from hedgerow.ledgers.ledger import Ledger, who_am_i
 from hedgerow.privacy.accounting import Gaussian, Pure, Sequence, Unprotected
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.exact import exact, exact_delta
-
-
-def fit(epsilon, delta=0, adjacency="add-remove", *, event=None, seeded=False, system="Forest"):
-    epsilon, delta = exact(epsilon), exact_delta(delta)
-    if event is None:
-        event = Pure(Claim(epsilon, adjacency=adjacency).pure, "permute-and-flip", "leaf label")
-    return Certificate(system, "private", epsilon, delta, adjacency, event, seeded)
+from hedgerow.privacy.exact import exact
 
 
 @pytest.fixture(params=["memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.full)])

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import pytest
 import sqlalchemy as sa
+from ledger_helpers import fit, some, tamper
 from sklearn.base import clone
 from sqlalchemy.dialects import postgresql
-from test_ledger import fit
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
@@ -24,12 +24,6 @@ STORE = tuple(f"ledgers/{name}.py" for name in ("store", "chain", "database", "c
 @pytest.fixture
 def made(address):
     return hr.LedgerStore(address)
-
-
-def tamper(address, statement):
-    engine = sa.create_engine(f"sqlite:///{address}" if "://" not in address else address, poolclass=sa.NullPool)
-    with engine.begin() as connection:
-        connection.execute(sa.text(statement))
 
 
 # the same as hr.Ledger
@@ -194,14 +188,6 @@ def test_a_parent_is_there_open_and_of_the_same_unit(made):
 
 
 # damage
-
-
-def some(made):
-    ledger = made.create("a", epsilon=1)
-    for _ in range(3):
-        with ledger.reserve(fit("0.1")):
-            pass
-    return ledger
 
 
 @pytest.mark.parametrize(

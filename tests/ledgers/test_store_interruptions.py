@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from interruption import at_every_line, interrupted_at
-from test_ledger import fit
+from ledger_helpers import fit
 
 import hedgerow as hr
 

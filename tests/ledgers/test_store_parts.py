@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
+from ledger_helpers import fit
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
-from test_ledger import fit
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError

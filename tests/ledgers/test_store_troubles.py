@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from ledger_helpers import fit, some, tamper
 from postgres import Server, why_not
-from test_ledger import fit
-from test_store import some, tamper
 
 import hedgerow as hr
 from hedgerow.ledgers import database
@@ -95,7 +94,7 @@ FULL = """
 import os, sys
 sys.path[:0] = {paths!r}
 import hedgerow as hr
-from test_ledger import fit
+from ledger_helpers import fit
 folder, path = {folder!r}, {folder!r} + "/b.db"
 ledger = hr.LedgerStore(path).create("a", epsilon=100)
 booked = 0
@@ -116,7 +115,7 @@ MOUNTED = """
 import sys
 sys.path[:0] = {paths!r}
 import hedgerow as hr
-from test_ledger import fit
+from ledger_helpers import fit
 try:
     hr.LedgerStore({folder!r} + "/b.db").ledger("a").reserve(fit(1))
 except hr.LedgerUnavailable as error:

@@ -7,8 +7,8 @@ import pytest
 from seeds import moved_key
 
 from hedgerow.mechanisms import Basis, Budget, broad_basis
-from hedgerow.mechanisms.basis import BROAD_SHARE, SCALE_BITS
 from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.mechanisms.noise import BROAD_SHARE, SCALE_BITS
 
 CODES = (5, 6, 13, 41, 256)
 

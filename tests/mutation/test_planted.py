@@ -27,6 +27,7 @@ def test_a_bug_whose_place_or_test_is_gone_is_an_error():
     assert "there is no test" in replace(bug, test="tests/none.py::test_it").wrong()
 
 
+@pytest.mark.full
 def test_every_planted_bug_is_python_and_does_something():
     for bug in BUGS:
         source = (ROOT / bug.path).read_text("utf-8")
@@ -47,6 +48,7 @@ def test_a_case_is_found_by_the_name_of_its_test():
     assert of_test("tests/a.py::test_z", cases) == set()
 
 
+@pytest.mark.full
 def test_a_copy_with_a_bug_fails_its_test_and_is_whole_again_afterwards(tmp_path):
     copy = Copy(tmp_path)
     test = "tests/scores/test_scores.py::test_a_number_of_two"

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 from costs import SUMS, cost_of, sums
+from fifty_digits import as_decimal, upper_tail
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_conversions import as_decimal, upper_tail
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import (

@@ -107,7 +107,7 @@ def test_what_is_wrong_names_its_runs_and_what_is_open_says_what_would_tell():
     runs = int(few.split("about ")[1].split()[0])
     assert runs == math.ceil(10 * (stats.t.isf(0.025, 9) * 0.012 / 0.02) ** 2)
     assert "more than 1000 runs" in verdicts.judged([Contrast(0.0001, 0.012, 9)], "").words
-    assert "a second run" in verdicts.judged([Contrast(0.1, math.inf, 1)], "").words
+    assert "runs that differ" in verdicts.judged([Contrast(0.1, math.inf, 1)], "").words
 
 
 # One line for each type of claim: what contradicts it, what agrees with it, and what is within the noise.
@@ -131,8 +131,8 @@ TYPES = {
         {"a": (0.8, 0.8, 0.6), "majority rule": (0.5, 0.5, 0.5)},
         {"a": (0.502, 0.497, 0.501), "majority rule": (0.5, 0.5, 0.5)},
     ),
-    "rises": (judges.rises("a"), {"a": (0.6, 0.5, 0.4)}, {"a": (0.4, 0.5, 0.6)}, {"a": (0.5, 0.5, 0.51)}),
-    "falls": (judges.rises("a", sign=-1.0), {"a": (0.4, 0.5, 0.6)}, {"a": (0.6, 0.5, 0.4)}, {"a": (0.5, 0.5, 0.49)}),
+    "rises": (judges.rises(["a"]), {"a": (0.6, 0.5, 0.4)}, {"a": (0.4, 0.5, 0.6)}, {"a": (0.5, 0.5, 0.51)}),
+    "falls": (judges.rises(["a"], sign=-1.0), {"a": (0.4, 0.5, 0.6)}, {"a": (0.6, 0.5, 0.4)}, {"a": (0.5, 0.5, 0.49)}),
     "closest": (
         judges.closest("a", ["b"], "AdaBoost"),
         {"a": (0.6, 0.6, 0.8), "b": (0.85, 0.85, 0.85), "AdaBoost": (0.9, 0.9, 0.9)},
@@ -145,7 +145,7 @@ TYPES = {
         {"a": (0.1, 0.1, 0.81)},
         {"a": (0.8, 0.8, 0.852)},
     ),
-    "steady": (judges.steady("a", 0.1), {"a": (0.5, 0.5, 0.7)}, {"a": (0.5, 0.55, 0.5)}, {"a": (0.5, 0.5, 0.6)}),
+    "steady": (judges.steady(0.1, "a"), {"a": (0.5, 0.5, 0.7)}, {"a": (0.5, 0.55, 0.5)}, {"a": (0.5, 0.5, 0.6)}),
 }
 
 
@@ -180,15 +180,26 @@ def test_a_number_that_the_majority_rule_meets_too_says_nothing():
 
 def test_a_trend_is_that_of_all_points():
     """Ends that lie high or low by chance do not make a trend, and a clear one in the middle does."""
-    assert answer(judges.rises("a"), {"a": (0.5, 0.9, 0.5)}) == "cannot be told"
+    assert answer(judges.rises(["a"]), {"a": (0.5, 0.9, 0.5)}) == "cannot be told"
     slope = verdicts.trend([Cell((value,), certain=True) for value in (0.1, 0.4, 0.3, 0.8)])
     assert slope.gap == pytest.approx(3 * np.polyfit(range(4), (0.1, 0.4, 0.3, 0.8), 1)[0])
 
 
-def test_a_flat_curve_does_not_rise():
-    assert answer(judges.rises("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
-    assert answer(judges.rises("a", sign=-1.0), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
-    assert answer(judges.rises("a"), {"a": (0.5, 0.5, 0.5)}) == "cannot be told"
+def test_a_change_counts_however_small_it_is():
+    small = {"a": (0.5, 0.5002, 0.5004)}
+    assert answer(judges.rises(["a"]), small, noise=0.00005) == "holds"
+    assert answer(judges.rises(["a"], sign=-1.0), small, noise=0.00005) == "does not"
+    assert answer(judges.rises(["a"]), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "cannot be told"
+    assert judges.rises(["a"])(results(small, noise=0.00005), "published").words == "fitted change +0.0004"
+
+
+@pytest.mark.parametrize("values", [(0.6,), (0.6, 0.6), (0.6,) * 10])
+def test_runs_with_noise_that_are_all_the_same_do_not_show_their_error(values):
+    equal, rule = Cell(values), Cell((0.5,), certain=True)
+    assert math.isinf(verdicts.difference(equal, rule).error)
+    assert math.isinf(verdicts.difference(equal, Cell(values)).error)
+    for gap in (verdicts.difference(equal, rule), verdicts.difference(rule, equal), equal.less(0.9)):
+        assert verdicts.judged([gap] * 3, "", ["all"] * 3).answer == "cannot be told"
 
 
 def test_a_form_that_was_not_run_is_not_measured():
@@ -199,8 +210,9 @@ def test_a_form_that_was_not_run_is_not_measured():
 
 def test_words_say_where_and_how_much():
     verdict = judges.above("a", ["b"])(results({"a": (0.9, 0.505, 0.9), **BELOW}), "published")
-    assert verdict.words == "above in 3 of 3 places; pooled +0.2683 (no noise)"
-    assert verdict.details == "significant in 2, significantly wrong in 0; +0.005 to +0.400, +0.268 on average"
+    assert verdict.words == (
+        "right in 3 of 3 places, significantly in 2; ahead by +0.0050 to +0.4000; pooled +0.2683 (the same in 4 runs)"
+    )
 
 
 def test_a_cell_is_the_mean_and_the_spread_of_its_runs(tmp_path):
@@ -221,6 +233,6 @@ def test_fewer_seeds_use_fewer_runs():
 def test_all_points_of_a_form_have_the_runs_of_the_one_with_the_fewest():
     found = results({"a": (0.1, 0.3, 0.5), "majority rule": (0.1, 0.1, 0.1)})
     _, fit = found.experiment.curves[0].points[1]
-    del found._rows[fit.numbered(3).key]
+    del found.rows[fit.numbered(3).key]
     assert [len(found.cell(PANEL, "a", "published", x).values) for x in (0.1, 0.5, 1.0)] == [3, 3, 3]
     assert found.cell(PANEL, "majority rule", "published", 0.1).certain

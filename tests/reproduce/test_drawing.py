@@ -1,5 +1,3 @@
-import itertools
-
 import matplotlib
 import pytest
 
@@ -100,15 +98,3 @@ def test_panels_for_a_claim_only_are_not_drawn():
 def test_without_rows_there_is_no_picture():
     experiment = Experiment(name="p/f", title="", settings="", axis=AXIS)
     assert draw(Results(experiment, {}, 1)) is None
-
-
-@pytest.mark.parametrize("lines", [7, 8])
-def test_eight_lines_are_named_at_their_ends_and_fewer_in_a_legend(lines):
-    close = [(LEFT, f"m{i}", "published", (0.5, 0.6 + i / 1000)) for i in range(lines)]
-    figure = picture(close)
-    names = [text for text in figure.axes[0].texts if text.get_text().startswith("m")]
-    assert len(figure.legends) == (lines < 8)
-    assert [text.get_text() for text in names] == ([] if lines < 8 else [f"m{i}" for i in range(8)])
-    heights = [text.xyann[1] for text in names]
-    assert all(above - below >= 0.07 for below, above in itertools.pairwise(heights))
-    assert all(text.get_color() == line.get_color() for text, line in zip(names, figure.axes[0].lines, strict=False))

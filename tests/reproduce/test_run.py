@@ -7,6 +7,7 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pytest
+from made_up_results import results
 
 import hedgerow as hr
 from hedgerow.datasets import Dataset
@@ -18,12 +19,18 @@ from hedgerow.papers.reproduce.judges import above
 from hedgerow.papers.reproduce.pages import readme
 from hedgerow.papers.reproduce.run import Request
 from hedgerow.papers.reproduce.statements import Paper, curves_of
-from hedgerow.papers.reproduce.verdicts import Verdict
+from hedgerow.papers.reproduce.verdicts import RULES, Verdict
 from hedgerow.schema import Encoder
 
 matplotlib.use("Agg")
 
 AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), log=True)
+GAP = {"within": ["fig1"], "first": "tree", "others": ["majority rule"], "x": [1.0]}
+HEADLINE = {
+    "text": "The tree is ahead by <gap>.",
+    "otherwise": "The tree is not ahead: <gap>.",
+    "figures": {"gap": GAP},
+}
 
 
 def made_up_paper():
@@ -43,7 +50,7 @@ def made_up_paper():
         notes=("Of no paper | at all.", f"A long note: {'epsilon / 10 - ln(alpha), ' * 12}and its end."),
     )
     other = replace(small, name="paper/fig2", curves=curves_of(AXIS, methods, ["lost"]))
-    return Paper("paper", "A paper", "Somebody, 2020", (small, other), ("pfdpdt",), ("In short, nothing.",))
+    return Paper("paper", "A paper", "Somebody, 2020", (small, other), (HEADLINE,))
 
 
 @pytest.fixture
@@ -88,28 +95,20 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     ]
     text = markdown.decode()
     assert "![paper/fig1](figures/paper-fig1.png)" in text
-    assert "| form | holds | does not | cannot be told | sentences |" in text
+    assert "| form | holds | does not | cannot be told | not judged | sentences |" in text
     assert "| section | the paper says | run in | as printed | private form |" in text
     said = [line for line in text.splitlines() if line.startswith("| 4.2 | the tree is above the rule | fig1 | ")]
     assert len(said) == 1
-    assert said[0].count("above in ") == 2
-    assert "significant in" not in said[0]
-    more = text.partition("## paper/fig1")[2].partition(pages.MORE)[2]
-    for claim in ("the tree is above the rule", "the rule is above the tree (ours)"):
-        assert re.search(
-            rf"- {re.escape(claim)}: as printed, significant in .*private\s+form, significant in", more, re.DOTALL
-        )
+    assert said[0].count("ahead by ") == 2
+    assert RULES.split(",")[0] in " ".join(text.split())
     assert (
         "| our own check | as printed | private form |\n| -- | -- | -- |\n| the rule is above the tree (ours) | "
         in text
     )
-    assert "- In short, nothing." not in text
+    assert "The tree is" not in text  # for a headline two runs are too few
     assert "| made up | tree | 1 | 0.500 | " in text
     assert "Runs of every point: as printed 2; private form 2." in " ".join(text.split())
-    assert "| pfdpdt | private form | yes | epsilon 1 is spent |" in text
-    assert "| pfdpdt | as printed | no | reasons 1, 2, 3 |" in text
-    assert "1. a node becomes a leaf when its records are of a single class" in text
-    assert "docs/proofs/edprf.md" in text
+    assert "(paper-map.md)" in text
     prose = [line for line in text.splitlines() if not line.startswith(("|", "!"))]
     assert max(map(len, prose)) <= 130
     assert "\n\n\n" not in text
@@ -130,8 +129,11 @@ def test_conclusions_stand_only_above_a_whole_run(request_of, monkeypatch, chang
     monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
     chosen = known[:1] if changes.pop("part", False) else known
     monkeypatch.setattr(run, "experiments_named", lambda names: chosen)
-    [markdown] = pages_in(run.reproduce(request_of("paper", **changes)))
-    assert ("- In short, nothing." in markdown.read_text()) == printed
+    shown = []
+    [markdown] = pages_in(run.reproduce(request_of("paper", **changes), show=shown.append))
+    text = " ".join(markdown.read_text().split())
+    assert len(re.findall(r"The tree is (not )?ahead", text)) == len(shown) == printed
+    assert all(line.removeprefix("A paper. ") in text for line in shown)
 
 
 def answered(printed, private, section="4"):
@@ -147,22 +149,32 @@ def test_the_account_tells_what_stands_in_which_form():
     own = answered("does not", "holds", section="")
     paper = made_up_paper()
     section = pages.Section(Results(paper.experiments[0], {}, 1), (*findings, booked, own), False)
-    text = readme([(paper, [section])], ("10 runs of every point.",))
+    text = readme([(paper, [section])], {paper.title: "The tree is ahead."}, ("10 runs of every point.",))
+    assert "**A paper.** The tree is ahead." in text
     *_, account = text.partition("## The account")
-    assert "| A paper | as printed | 3 | 3 | 3 | 9 |" in account
-    assert "| A paper | without runs | 1 | 0 | 0 | 1 |" in account
-    lists = dict(zip(*[iter(account.split("### A paper")[1].strip().split("\n\n"))] * 2, strict=True))
-    assert {words: len(lines.splitlines()) for words, lines in lists.items()} == {
-        "Stand as printed:": 4,
-        "Are contradicted:": 3,
-        "Cannot be told:": 3,
-        "Private form (ours), holds:": 3,
-        "Private form (ours), does not:": 3,
-        "Private form (ours), cannot be told:": 3,
-    }
-    assert "- booked (5)" in lists["Stand as printed:"]
-    assert "- cannot be told, does not (4): by how much" in lists["Cannot be told:"]
-    assert "- does not, holds (4): by how much" in lists["Are contradicted:"]
+    assert "| A paper | as printed | 3 | 3 | 3 | 0 | 9 |" in account
+    assert "| A paper | without runs | 1 | 0 | 0 | 0 | 1 |" in account
+    lines = [
+        line.strip("| ").split(" | ") for line in account.partition("| what decides |")[2].splitlines()[2:] if line
+    ]
+    assert len(lines) == 10
+    assert ["A paper", "4", "does not, holds", "does not", "holds", "by how much"] in lines
+    assert any(line[2:4] == ["booked", "holds"] for line in lines)
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_a_headline_says_what_the_rows_say():
+    for there, sentence in ((0.5, "The tree is ahead by +.30."), (0.9, "The tree is not ahead: -.10.")):
+        found = results({"tree": (0.6, 0.7, 0.8), "majority rule": (there,) * 3})
+        experiment = replace(found.experiment, name="paper/fig1")
+        section = pages.Section(Results(experiment, found.rows, 4), (), False)
+        assert pages.headline(replace(made_up_paper(), headlines=(HEADLINE,)), [section]) == sentence
+    stands = replace(
+        section, findings=(pages.Finding("paper/fig1", "4", "so", {FORMS["published"]: Verdict("holds")}),)
+    )
+    unless = {**HEADLINE, "positive": [], "unless": "so"}
+    heads = [pages.headline(replace(made_up_paper(), headlines=(unless,)), [one]) for one in (section, stands)]
+    assert heads == ["The tree is ahead by -.10.", "The tree is not ahead: -.10."]
 
 
 def test_a_sentence_that_another_reading_or_the_authors_code_bears_out_is_not_contradicted():
@@ -172,9 +184,9 @@ def test_a_sentence_that_another_reading_or_the_authors_code_bears_out_is_not_co
             form: Verdict("holds"),
             FORMS["private"]: Verdict("does not"),
         }
-        assert "another reading" in pages.Finding("paper/fig1", "4", "said", verdicts).group
+        assert pages.Finding("paper/fig1", "4", "said", verdicts).standing == pages.OTHERWISE
     private = {FORMS["published"]: Verdict("cannot be told"), FORMS["private"]: Verdict("does not")}
-    assert pages.Finding("paper/fig1", "4", "said", private).group == "Cannot be told"
+    assert pages.Finding("paper/fig1", "4", "said", private).standing == "cannot be told"
 
 
 def test_only_a_run_of_everything_writes_the_account(request_of, monkeypatch, tmp_path):

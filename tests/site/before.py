@@ -62,4 +62,9 @@ NEEDS = {
     "docs/index.md": ["matplotlib"],
 }
 
-DATA = {"docs/decisions/0010-boosting.md"}  # published data sets, and minutes
+DATA = {  # published data sets, and minutes
+    "docs/decisions/0010-boosting.md",
+    "docs/reproductions/cart-dps-adaboost-map.md",
+    "docs/reproductions/dpada-map.md",
+    "docs/reproductions/edprf-map.md",
+}

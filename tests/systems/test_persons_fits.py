@@ -287,7 +287,7 @@ def test_a_value_that_one_person_alone_holds_is_shown_as_rarely_as_said():
     """Persons of up to five records, of which two count: one holds a value five times, one holds two values."""
     who = ["a"] * 5 + ["b"] * 2 + [f"c{i}" for i in range(60)]
     column = {"v": ["five"] * 5 + ["one", "other"] + ["many"] * 60}
-    runs, delta, shown = 1500, 0.2, {"five": 0, "one": 0, "other": 0, "both": 0}
+    runs, delta, shown = 500, 0.2, {"five": 0, "one": 0, "other": 0, "both": 0}
     for seed in range(runs):
         made = hr.private_schema(
             column,

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 from helpers import select_by_cell
 from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
-from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 
 from hedgerow.additive import round as round_module
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from products import thinned
 
 SCRIPT = Path(__file__).with_name("kernels_of_fits.py")
 # A released number of records decides how deep cells are, and so how sums are made and what is drawn.
@@ -27,7 +28,7 @@ def outer(seen):
     return {name: kinds for name, kinds in seen.items() if not name.rsplit(".", 1)[1].startswith("_")}
 
 
-@pytest.mark.parametrize("rows", [1, 10_000, pytest.param(300_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("rows", thinned([10_000, 1, 300_000], 3))
 def test_the_number_of_records_does_not_choose_kernels(rows, of_some, tmp_path):
     for fit, seen in kernels(rows, tmp_path).items():
         seen, expected = outer(seen), outer(of_some[fit])

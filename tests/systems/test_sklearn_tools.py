@@ -174,7 +174,9 @@ ARRAYS = {
 }
 
 
-@pytest.mark.parametrize("tool", ARRAYS)
+@pytest.mark.parametrize(
+    "tool", [pytest.param(name, marks=pytest.mark.full) if "workers" in name else name for name in ARRAYS]
+)
 def test_columns_without_names_are_refused_in_another_order(tool):
     assert ARRAYS[tool](X[["a", "b"]]) > GOOD
     with pytest.raises(ConfigurationError, match=r"Give it X\[list\(schema.names\)\]"):

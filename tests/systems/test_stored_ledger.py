@@ -16,6 +16,7 @@ X = np.random.default_rng(0).uniform(size=(40, 2))
 Y = np.where(X[:, 0] > 0.5, "yes", "no")
 
 
+@pytest.mark.full
 def test_workers_of_a_grid_search_share_one_sum(tmp_path):
     ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon=1)
     estimator = hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=ledger)

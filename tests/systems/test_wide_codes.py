@@ -12,8 +12,8 @@ from hedgerow.systems import system_class
 VALUES = [f"v{code}" for code in range(70_000)]
 SCHEMA = hr.Schema({"wide": hr.Categorical(VALUES)}, classes=["low", "high"])
 FORMS = [  # one of each way to hold tests and branches
-    ("hedgerow", "private", {}),
     ("forest", "private", {}),
+    ("hedgerow", "private", {"n_estimators": 3}),
     ("forest", "private", {"candidates": "multiway", "max_depth": 1}),
     ("edprf", "published", {"n_estimators": 2, "max_depth": 1}),
     ("pfdpdt", "published", {}),

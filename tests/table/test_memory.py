@@ -215,7 +215,7 @@ def by_layout(layout, sums):
     """Return of the sums of all codes (parts, 10, channels) those that a layout has."""
     if layout.bins is None:
         return sums
-    found = np.zeros((layout.n_parts, layout.bins.n_groups, sums.shape[2]), dtype=np.int64)
+    found = np.zeros((layout.n_parts, int(layout.bins.group.max()) + 1, sums.shape[2]), dtype=np.int64)
     for row, own, feature, group in zip(found, sums, layout.bins.feature, layout.bins.group, strict=True):
         for code in range((3, 5, 2)[feature]):
             row[group[code]] += own[(0, 3, 8)[feature] + code]

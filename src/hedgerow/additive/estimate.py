@@ -6,7 +6,7 @@ All of it is post-processing of released sums by public rules (docs/proofs/hedge
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
@@ -98,19 +98,12 @@ class Information:
 
     def at_depth(self, depth: int) -> Information:
         """Return the information of cells together that the first ``depth`` cuts do not separate."""
-        return Information(
-            *(
-                each.reshape(len(each), 1 << depth, -1, *each.shape[2:]).sum(axis=2)
-                for each in (self.precision, self.pull)
-            )
-        )
+        columns, _, *codes = self.precision.shape
+        precision = self.precision.reshape(columns, 1 << depth, -1, *codes).sum(axis=2)
+        return Information(precision, self.pull.reshape(columns, 1 << depth, -1, codes[0]).sum(axis=2))
 
     def of_column(self, column: int) -> Information:
         return Information(self.precision[[column]], self.pull[[column]])
-
-    @property
-    def independent(self) -> bool:
-        return self.precision.ndim == 3
 
     @property
     def standard(self) -> tuple[Floats, Floats, Floats | None, Floats]:
@@ -121,7 +114,7 @@ class Information:
         """
         codes = self.pull.shape[2]
         pull = self.pull.reshape(-1, codes)
-        if self.independent:
+        if self.precision.ndim == 3:  # the noise of codes is independent
             root = np.sqrt(self.precision).reshape(-1, codes)
             data = pull / np.maximum(root, TINY)
             return root, data, None, (data**2).sum(axis=1)
@@ -224,7 +217,7 @@ def _log_likelihood_of_shared_curve(information: Information, numeric: bool, pri
     for column in range(columns):
         own, pull = information.precision[column], information.pull[column]
         total, of_cell = own.sum(axis=0), pull.sum(axis=1)
-        if information.independent:
+        if own.ndim == 2:
             total = np.diag(total)
         else:
             own = own.sum(axis=2)
@@ -259,7 +252,7 @@ def posterior_covariances(information: Information, *, numeric: bool, prior: Pri
     for number in np.flatnonzero(of_prior > NEGLIGIBLE):
         own = prior.spreads[number % len(prior.spreads)] ** 2 * np.eye(codes) + prior.common**2
         before = _priors(codes, prior)[number] if numeric and codes >= 3 else own
-        explained = before * precision[:, None] if information.independent else before @ precision
+        explained = before * precision[:, None] if precision.ndim == 2 else before @ precision
         total += of_prior[number] * np.linalg.solve(np.eye(codes) + explained, before)
     return total
 
@@ -394,12 +387,10 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
         needed[place] = visit.measured.gradient[0] + curvature * (visit.curve_before - base)
     before, last = needed[:-1].mean(axis=0), pool[-1].measured.gradient[0]
 
-    def likelihood(gradient: Floats, noise: float) -> tuple[Floats, Floats]:
-        return _likelihood(gradient, curvature, noise, covariance, numeric, prior)
-
-    of_before, _ = likelihood(before, float(squares[:-1].sum()) / (count - 1) ** 2)
-    of_all, curve = likelihood(needed.mean(axis=0), float(squares.sum()) / count**2)
-    alone, _ = likelihood(last, float(squares[-1]))
+    likelihood = partial(_likelihood, curvature=curvature, covariance=covariance, numeric=numeric, prior=prior)
+    of_before, _ = likelihood(before, noise=float(squares[:-1].sum()) / (count - 1) ** 2)
+    of_all, curve = likelihood(needed.mean(axis=0), noise=float(squares.sum()) / count**2)
+    alone, _ = likelihood(last, noise=float(squares[-1]))
     # The difference of the last gradient and the mean of the others contains noise only.
     variance = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
     nothing = np.zeros_like(curvature)

@@ -5,7 +5,7 @@ A new loss is a subclass of ``Loss`` (docs/proofs/hedgerow.md).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.arrays import Floats, Integers, check_shape, lazy
-from hedgerow.curator.survey import CLEAR, OnesByClass
+from hedgerow.curator.survey import CLEAR, Ones
 from hedgerow.export import Link, Softmax
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.table import ChannelRule
@@ -44,19 +44,13 @@ class Start:
     curvature: Floats  # (scored channels,), of all records at these margins
 
 
-class Loss(ABC):
-    """What one record adds, how steps become votes, and the meaning of margins: all that a round needs of a ``ChannelRule``.
+class Loss(ChannelRule):
+    """What one record adds, how steps become votes, and the meaning of margins: all that a round needs.
 
     A classification loss adds ``start``, ``initial_counts`` and ``weighted``. A regression loss, a subclass of
     ``Squared``, adds ``link``, ``about`` and ``shift``.
     """
 
-    columns: int  # margins of a record
-    scored: int  # channels of gradients, which rank features; those of curvatures follow
-    channels: int
-    scored_l1: int  # bounds on what a record adds to the scored channels, and to all
-    l1: int
-    l2_squared: int
     curvature: float  # the multiple of the curvature that is measured
     # The scale of gradients, in units of a record's: about the root mean square of those of records that add 1 to the curvature.
     # Sums are divided by it (and UNIT), so that the sampling variance of a scaled sum is about its curvature.
@@ -76,7 +70,6 @@ class Loss(ABC):
         return rule
 
     def in_cells(self) -> Loss:
-        """Return the loss of rounds with small cells, which may weigh curvatures less."""
         return self
 
     def curvature_of(self, measured: Floats) -> Floats:
@@ -84,12 +77,7 @@ class Loss(ABC):
         return measured
 
     @abstractmethod
-    def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
-
-    @abstractmethod
-    def answer(self, margins: Integers) -> Floats:
-        """Return the probabilities of the classes, or the outcomes, of margins (records, columns)."""
+    def answer(self, margins: Integers) -> Floats: ...
 
     @abstractmethod
     def votes(self, steps: Floats) -> Integers:
@@ -143,7 +131,7 @@ class Logistic(Loss):
         norms = {"scored_l1": cap if two else 2 * cap, "l1": l1, "l2_squared": l2_squared}
         vars(self).update(norms, columns=columns, scored=columns, channels=2 * columns if self.measures else columns)
         vars(self).update(cap=cap, thousandths=multiple, curvature=multiple / 1000, by_share=by_share)
-        vars(self).update(initial_counts=OnesByClass(self.n_classes), exported=Softmax(VOTE_STEPS, cap / UNIT))
+        vars(self).update(initial_counts=Ones(self.n_classes), exported=Softmax(VOTE_STEPS, cap / UNIT))
 
     def in_cells(self) -> Loss:
         return replace(self, halved=True)

@@ -70,7 +70,6 @@ class Packed:
 
     @lazy
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """What the kernel reads of terms."""
         steps, counts, votes, features = list[tuple[int, int, int]](), [], [], [np.empty(0, dtype=np.int64)]
         for term in self.terms:
             before = len(steps)

@@ -17,13 +17,13 @@ from hedgerow.additive.estimate import Estimate, Measured, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
-from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound
+from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound, TurnRound
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.curator.survey import FINE, Ones, Survey, fine_encoder, too_few
-from hedgerow.errors import FileFormatError
+from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import SAMPLER_ERROR, Event, OneOf, Pure, Sequence, cost
@@ -37,6 +37,7 @@ DEPTH_WINDOW = 3
 # After so many rounds that each selected a new feature, many features have small effects: later rounds spend half the units.
 NEW_FEATURES_IN_A_ROW = 6
 CUT_INTERVAL = 3  # while the deepest estimate is 0, only every third round may have cuts: this saves time
+TURNS = 1.0  # times as many rounds where features take turns as where they are selected
 ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
 
 
@@ -152,6 +153,7 @@ class Rounds:
     ) -> None:
         self.budget, self.units, self.most_cuts = budget, units, most_cuts
         self._unit = kind(loss, budget / units, most_cuts, most_codes)
+        self._plain = OneRound if kind is CellRound else kind
         self._cost = cost(self._unit.event)
         alternatives: list[Event] = [Sequence((self._unit.event,) * units)]
         if not budget.concentrated:
@@ -161,6 +163,7 @@ class Rounds:
         self._made: dict[tuple[int, int, type[OneRound]], OneRound] = {}
 
     def one(self, units: int, cuts: int, kind: type[OneRound] = OneRound) -> OneRound:
+        kind = self._plain if kind is OneRound else kind
         if (units, cuts, kind) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
             if not budget.concentrated:  # a pure round costs no more than its budget
@@ -199,6 +202,7 @@ class AdditivePlan:
         init: AdditiveModel | None = None,
         started: bool = False,
         fine: Encoder | None = None,
+        shares: int = 0,
     ) -> None:
         given: dict[str, Any] = {
             "rounds": rounds,
@@ -206,18 +210,23 @@ class AdditivePlan:
             "most_cuts": most_cuts,
             "signs": signs,
             "weights": weights,
+            "shares": shares,
         }
         self._claim = claim
         self._on_fine_bins = partial(type(self), rules, schema, claim, **given, init=init, started=started)
         self._rules, self._rounds, self._bins, self._signs, self._weights = rules, rounds, bins, signs, weights
-        self._started = started or init is not None
+        self._started, self._shares = started or init is not None, shares
         self._start_share = rules.start_share if self._started else Fraction(0)
         # Numeric features in fine bins, which the survey merges
         self.encoder = fine_encoder(schema) if fine is None else fine
-        limit = rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
+        limit = 0 if shares else rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
+        if shares and claim.delta == 0:
+            raise ConfigurationError(
+                "noise_shares are of noise that needs a delta; pass delta=1e-6, or leave them out."
+            )
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
         # Cells may select features of their own unless interactions or signs are constrained.
-        self._by_cell = most_cuts is None and not any(signs)
+        self._by_cell = most_cuts is None and not any(signs) and not shares
         # Cache: the budget search ends with the budget that is used.
         self._known: dict[Budget, tuple[InitialQueries, Rounds]] = {}
         self._budget = Budget.of(claim, self._event, largest=Claim.rho)
@@ -249,17 +258,18 @@ class AdditivePlan:
         return InitialQueries(loss, budget, self._rules.initial_share, survey, self._start_share)
 
     def _event(self, budget: Budget) -> Event:
-        if budget not in self._known:
+        key, budget = budget, replace(budget, shares=self._shares)
+        if key not in self._known:
             initial, units = self._queries(budget), self._rounds or BUDGET_UNITS
             if self._rounds is not None:
                 units += math.ceil(units * initial.final_share)
             numeric = np.array(self.encoder.schema.is_numeric)
             codes = np.where(numeric, np.minimum(self.encoder.n_codes, self.most_bins + 1), self.encoder.n_codes)
-            most_codes, kind = int(codes.max()), CellRound if self._by_cell else OneRound
+            most_codes, kind = int(codes.max()), CellRound if self._by_cell else TurnRound if self._shares else OneRound
             most_cuts = self._cuts_within(initial.loss, most_codes, units, normal=budget.concentrated)
             rounds = Rounds(initial.loss, initial.left, units, most_cuts, most_codes, kind)
-            self._known = {budget: (initial, rounds)}
-        initial, rounds = self._known[budget]
+            self._known = {key: (initial, rounds)}
+        initial, rounds = self._known[key]
         return Sequence((*initial.event.parts, rounds.event))
 
     def fit(self, curator: Queryable) -> AdditiveModel:
@@ -322,6 +332,8 @@ class AdditivePlan:
     def _draw_samples(self, curator: Queryable, records: float) -> tuple[int, int]:
         """Draw the two samples that selections read. Return their exponents n (sampling probability 2**-n)."""
         rules = self._rules
+        if self._shares:  # nothing is selected
+            return 0, 0
         enough = max(rules.curve_sample, records * rules.curve_sample_snr / self._snr(records))
         of_curves = int(math.log2(max(records / enough, 1)))
         of_cuts = int(math.log2(max(records / rules.cut_sample, 1)))
@@ -373,7 +385,8 @@ class RoundSchedule:
 
     def __init__(self, plan: AdditivePlan, snr: float, units: int, spread: float = 1.0) -> None:
         """``spread`` is the variance of the class, as a share of the largest that it could be."""
-        rules = self._rules = plan._rules
+        rules, features = plan._rules, len(plan.encoder.n_codes)
+        self._rules = rules
         self._left, self._most = units, plan._most_cuts
         factor, power = rules.rounds_by_snr if plan._budget.concentrated else rules.pure_rounds_by_snr
         most = rules.max_rounds
@@ -384,6 +397,8 @@ class RoundSchedule:
             most *= float(np.clip((snr / 2**16) ** growth, 1, 2))
             self._before_cuts = rules.curves_before_cells
         wanted = float(np.clip(factor * (snr * spread) ** power, MIN_ROUNDS, most))
+        if plan._shares:  # whole turns
+            wanted = max(1.0, round(TURNS * wanted / features)) * features
         self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
         self._smallest = max(self.size // 4, 1 if self._fixed else round(units / most))

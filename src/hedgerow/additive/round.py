@@ -19,7 +19,7 @@ from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
-from hedgerow.mechanisms.basis import SCALE_BITS
+from hedgerow.mechanisms.noise import SCALE_BITS
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
@@ -272,9 +272,15 @@ class OneRound:
         if selected.cut is not None:
             cuts.append(selected.cut)
         if separate_scan:
-            codes = np.tile(np.arange(int(fit.encoder.n_codes[feature])), (1 << len(cuts), 1))
+            codes = codes_of(fit, feature, 1 << len(cuts))
             bins = CellBins(np.full(len(codes), feature), codes)
             selected, answers = ALONE, curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins)
+        return self.measure(curator, fit, selected, answers, feature, cuts)
+
+    def measure(
+        self, curator: Queryable, fit: Fit, selected: Candidate, answers: Round, feature: int, cuts: Sequence[Cut]
+    ) -> tuple[Term, Estimate | None]:
+        """Return the term of a feature in the cells of cuts, and the estimate behind it, by one measurement."""
         noise, basis = self.measurement(fit, feature)
         sums = answers.sums(selected, noise, basis)
         self.warn(curator, fit, feature, sums)
@@ -349,6 +355,31 @@ class OneRound:
 
 
 @dataclass(frozen=True, eq=False)
+class TurnRound(OneRound):
+    """One feature, whose turn it is in the order of the schema: no selection, and one measurement of the whole budget.
+
+    For owners who add the noise themselves, since scores of selections are no sums over records.
+    """
+
+    @lazy
+    def noise(self) -> Noise:
+        return self.budget.noise_for(self.loss.l1, self.loss.l2_squared)
+
+    @property
+    def event(self) -> Event:
+        return self.noise.event("gradients and curvatures of a feature whose turn it is", draws=self.draws)
+
+    def reserve(self, curator: Queryable) -> None:
+        """Do nothing: it has one step."""
+
+    def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
+        feature = len(fit.terms) % len(fit.numeric)
+        bins = CellBins(np.array([feature]), codes_of(fit, feature))
+        answers = curator.open_round(self.loss, fit.pending_terms(), bins=bins)
+        return self.measure(curator, fit, ALONE, answers, feature, [])
+
+
+@dataclass(frozen=True, eq=False)
 class CellRound(OneRound):
     """K cuts, shared by all cells, then in each cell a feature of its own: K + 1 selections, and one measurement.
 
@@ -409,6 +440,11 @@ class CellRound(OneRound):
         np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
         sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
         return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes=n_codes), None
+
+
+def codes_of(fit: Fit, feature: int, cells: int = 1) -> Integers:
+    """Return the groups of bins in which each code of a feature is a group of its own, (cells, codes)."""
+    return np.tile(np.arange(int(fit.encoder.n_codes[feature])), (cells, 1))
 
 
 def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]:

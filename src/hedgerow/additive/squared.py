@@ -23,7 +23,7 @@ from hedgerow.export import OutcomeLog, OutcomeRange
 from hedgerow.mechanisms import Geometric, Noise
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema.types import STEPS, OutcomeGrid
-from hedgerow.table.table import Margins
+from hedgerow.table.table import ChannelRule, Margins
 
 Scale = Literal["outcome", "log outcome"]
 
@@ -54,14 +54,12 @@ class Link:
         return labels
 
     def expected(self, margins: Labels) -> Integers:
-        """Return the predicted codes of margins (records,)."""
         return margins.astype(np.int64)
 
     def margin(self, mean: float) -> int:
         return round(mean)
 
     def outcomes(self, margins: Labels) -> Floats:
-        """Return the predicted outcomes of margins (records,), in the outcome's unit and within its range."""
         return self.exported(margins[:, None])
 
 
@@ -270,7 +268,7 @@ class Poisson(Squared):
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(ChannelRule):
     """Every record counts one, in one of some public bins."""
 
     # The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is
@@ -279,14 +277,14 @@ class Counts:
     residuals: bool  # whether the absolute residual is counted, or the outcome
     link: Link = PLAIN  # what margins say
     signed: bool = False  # whether residuals have their signs
+    channels: int = field(init=False, repr=False, compare=False)
 
     columns = 1
     scored = scored_l1 = 0
     l1 = l2_squared = 1
 
-    @property
-    def channels(self) -> int:
-        return len(self.edges) - 1
+    def __post_init__(self) -> None:
+        vars(self).update(channels=len(self.edges) - 1)
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         known = self.link.read(labels).astype(np.int64)

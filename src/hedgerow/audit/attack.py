@@ -170,7 +170,6 @@ def _batch(trial: Trial, side: int, runs: int) -> Columns:
 
 
 def _judge(trial: Trial, seen: Sides, confidence: float, risk: float) -> Finding:
-    """Find the event on half of the runs, count it on the other half."""
     learn, select, count = (_part(seen, start, step) for start, step in ((0, 4), (2, 4), (1, 2)))
     runs = tuple(len(next(iter(side.values()))) for side in count)
     each = risk / 2  # for either data set as the one on which the event is likelier

@@ -94,10 +94,10 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
         if certificate.variant == "private":  # others are never saved, and their certificates explain nothing
             words = _check_fitted(model)
     # The certificate's own reasons, other than that its plan overspends, claim no loss.
-    told = certificate.unprotected or certificate.covers_its_steps
-    reasons = certificate.reasons if told else certificate.reasons[:-1]
-    found = [("certificate", 0.0, f"no guarantee: its own certificate says so: {reason}") for reason in reasons]
-    found += [("contents", math.inf, text) for text in dict.fromkeys(words)]
+    open_about_it = certificate.unprotected or certificate.covers_its_steps
+    reasons = certificate.reasons if open_about_it else certificate.reasons[:-1]
+    result = [("certificate", 0.0, f"no guarantee: its own certificate says so: {reason}") for reason in reasons]
+    result += [("contents", math.inf, text) for text in dict.fromkeys(words)]
     return [
         Finding(
             subject=f"{system_name(certificate.system)}, {certificate.variant}",
@@ -111,7 +111,7 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
             power=math.inf,
             words=text,
         )
-        for attack, loss, text in found
+        for attack, loss, text in result
     ]
 
 

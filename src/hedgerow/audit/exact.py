@@ -17,23 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from hedgerow import mechanisms
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import (
-    AtMost,
-    Coin,
-    Coins,
-    Geometric,
-    PerRecordCoin,
-    RandomBits,
-    Randomness,
-    RoundedNormal,
-    WeightedCoin,
-)
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, Resample, SomeFeatures
 
-AuditedNoise = Geometric | RoundedNormal | Laplace
-NOISE = (Geometric, RoundedNormal, Laplace)
+AuditedNoise = mechanisms.Geometric | mechanisms.RoundedNormal | Laplace
+NOISE = (mechanisms.Geometric, mechanisms.RoundedNormal, Laplace)
 RESAMPLES = (Permutation, Resample)
 DENSITIES = (IntervalChoice, SomeFeatures)  # whose outcomes are not told one by one
 MOST_ORDERS = 7  # records: 5040 orders, 1716 samples
@@ -83,15 +73,15 @@ class Grid:
 
 
 def _sides(noise: AuditedNoise, value: float, end: int) -> npt.NDArray[np.float64]:
-    if isinstance(noise, Geometric):
-        return AtMost(noise, end).law(int(value))[::-1]
+    if isinstance(noise, mechanisms.Geometric):
+        return mechanisms.AtMost(noise, end).law(int(value))[::-1]
     if isinstance(noise, Laplace):
         return noise.law(value, end)
     room = (end + 0.5 - value) / float(noise.sigma.fraction)
     return np.array([ndtr(room), ndtr(-room)])
 
 
-class Replay(Randomness):
+class Replay(mechanisms.Randomness):
     """Stands in for a fit's randomness: follows a script of outcomes, takes the first possible one beyond its end.
 
     ``script`` has the outcome of each draw of each item, in the order in which they are drawn. ``known`` are laws that runs on
@@ -109,7 +99,6 @@ class Replay(Randomness):
         self.last = 0, 0
 
     def probability(self, end: int | None = None) -> float:
-        """Return the probability of the outcomes, or of the first ones."""
         return math.prod(float(law[outcome]) for law, outcome in zip(self.laws[:end], self.script[:end], strict=True))
 
     def draw(self, mechanism: Any, *statistics: Any) -> npt.NDArray[Any]:
@@ -127,10 +116,10 @@ class Replay(Randomness):
         self.told += outcomes
         return np.array(outcomes, dtype=np.int64)
 
-    def coins(self, coin: Coin) -> Coins:
+    def coins(self, coin: mechanisms.Coin) -> mechanisms.Coins:
         return ScriptedCoins(coin, b"", self)
 
-    def random_bits(self) -> RandomBits:
+    def random_bits(self) -> mechanisms.RandomBits:
         """Return words of which only the order is scripted: which of any are least is all that is read of them."""
         return ScriptedBits(b"", self)
 
@@ -149,15 +138,14 @@ class Replay(Randomness):
         self.told += cells
         return np.array(grid.answers)[np.array(cells, dtype=np.intp)].reshape(counts.shape)
 
-    def assign(self, coin: Coin, about: Any) -> npt.NDArray[np.int32]:
+    def assign(self, coin: mechanisms.Coin, about: Any) -> npt.NDArray[np.int32]:
         """Return the scripted part of each record; these outcomes stay hidden."""
-        items: Iterator[Any] = iter(about) if isinstance(coin, WeightedCoin) else iter([about] * about)
+        items: Iterator[Any] = iter(about) if isinstance(coin, mechanisms.WeightedCoin) else iter([about] * about)
         outcomes = np.array([self._outcome(coin, coin.law, (item,)) for item in items], dtype=np.int32)
         self.last = len(self.laws), len(self.told)
-        return outcomes if isinstance(coin, PerRecordCoin) else -outcomes  # the second outcome is part -1: not taken in
+        return outcomes if isinstance(coin, mechanisms.PerRecordCoin) else -outcomes  # the second is part -1
 
     def _resample(self, mechanism: Any, *statistics: Any) -> npt.NDArray[np.int64]:
-        """Return a scripted order or scripted samples of records, which stay hidden."""
         if isinstance(mechanism, Permutation):
             every = orders(*statistics)
             drawn = np.array(every[self._outcome(mechanism, mechanism.law, statistics)], dtype=np.int64)
@@ -190,7 +178,7 @@ class Replay(Randomness):
 
 
 @dataclass(frozen=True, eq=False)
-class ScriptedCoins(Coins):
+class ScriptedCoins(mechanisms.Coins):
     replay: Replay
     fell: dict[tuple[int, int], npt.NDArray[np.int32]] = field(default_factory=dict)
 
@@ -204,7 +192,7 @@ class ScriptedCoins(Coins):
 
 
 @dataclass(frozen=True, eq=False)
-class ScriptedBits(RandomBits):
+class ScriptedBits(mechanisms.RandomBits):
     replay: Replay
 
     def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:

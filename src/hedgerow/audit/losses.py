@@ -197,7 +197,6 @@ def read_rows(rows: Rows, ids: Ids, claim: Claim) -> tuple[list[Row], list[Any],
 
 
 def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
-    """Return everything that a model holds, as a hashable value."""
     arrays = model.to_arrays()
     return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))
 

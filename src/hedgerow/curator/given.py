@@ -68,7 +68,6 @@ def certified(
     persons: Groups | None,
     starts: tuple[Start, ...] = (),
 ) -> Certificate:
-    """Return the certificate of a private operation."""
     return certify(
         what,
         event,
@@ -94,7 +93,7 @@ def read_given(
     """
     if isinstance(X, Records):
         check_alone(y, groups)
-        X.check(schema, again=again)
+        X.check(schema, again=again, fit=call is not None)
         return X, None, True, X.groups_by(schema)
     check_same_order(X, groups, "groups")
     X, groups = split_groups(X, groups, schema.person)
@@ -109,7 +108,6 @@ def read_given(
 
 
 def check_alone(y: Any, groups: Any) -> None:
-    """Raise ConfigurationError if labels or person ids are passed beside ``Records``."""
     if y is not None:
         raise ConfigurationError("hr.Records hold their labels; pass y=None, and name the label column by label=.")
     if groups is not None:

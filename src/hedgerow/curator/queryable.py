@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.arrays import Integers, Truth, frozen_copy, lazy, without_sizes
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.released_warnings import ClassEvidence, class_warnings, column_warnings
-from hedgerow.curator.rounds import Cut, Round, Splits, cells_of, check_cuts
+from hedgerow.curator.rounds import Cut, OwnersRound, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, cost
@@ -32,6 +32,7 @@ from hedgerow.table import (
     Histogram,
     Layout,
     MemoryTable,
+    OwnersTable,
     Query,
     RecordRule,
     RecordVotes,
@@ -115,16 +116,7 @@ class Queryable:
         ``event`` is a ``SelectAndMeasure`` about all records, or the paths that may start at each of the ``nodes``. Later queries
         that are its steps, in its order, are charged for their draws only. Any other query gives up the remaining steps.
         """
-
-        def reserved(state: _State) -> _State:
-            if nodes is None:
-                return replace(state, filter=state.filter.reserving(event))
-            state.check_open(nodes)
-            return replace(state, filter=state.filter.reserving(event, nodes.generation, nodes.index))
-
-        with self._lock:
-            self._check_answers()
-            self._state.update(reserved)
+        self._charge(event, nodes, ahead=True)
 
     def warnings_of(self, encoder: Encoder) -> tuple[str, ...]:
         """Return the warnings of a learner for its user, also those about classes and columns of its roots' histograms."""
@@ -142,7 +134,6 @@ class Queryable:
 
     @property
     def spent(self) -> Fraction:
-        """The pure epsilon that has been charged so far under add/remove adjacency."""
         return self.total.epsilon
 
     @property
@@ -221,7 +212,7 @@ class Queryable:
         whole: bool = False,
         halvings: int = 0,
         before: Round | None = None,
-    ) -> Round:
+    ) -> Round | OwnersRound:
         """Return a round that answers queries about the sums of a rule's channels, in each cell of released cuts; it is free.
 
         ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
@@ -258,6 +249,12 @@ class Queryable:
                     raise ConfigurationError(
                         "the round before is of other records, margins or cuts; open this one without it."
                     )
+                if isinstance(table, OwnersTable):  # nothing is read before its noise is known
+                    if splits is not None or before is not None:
+                        raise ConfigurationError("owners who add noise answer no selections.")
+                    if votes is not None:
+                        table.update_margins(votes)
+                    return OwnersRound(rule, layout, offsets, self._charge, table.noisy_sums)
                 sums = table.answer(Sums(rule, votes, layout))
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
             if before is not None and skipped is not None:  # each is one half of a cell whose other half is known
@@ -342,19 +339,25 @@ class Queryable:
         generation = state.filter.made - 1
         return Nodes(generation, np.arange(len(state.frontiers[generation])))
 
-    def _charge(self, event: Event, nodes: Nodes | None = None) -> _State:
-        """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it."""
+    def _charge(self, event: Event, nodes: Nodes | None = None, *, ahead: bool = False) -> _State:
+        """Charge every node on its path, or all records, or raise BudgetExceeded; return the state after it.
+
+        What is charged ``ahead`` are steps that later queries take.
+        """
         amount = cost(event)
-        if amount.epsilon <= 0 and amount.mu_squared <= 0:
+        if amount.epsilon <= 0 and amount.mu_squared <= 0 and amount.rho <= 0:
             raise ConfigurationError(
                 "a query costs nothing, but only noise with a cost protects; pass a positive budget."
             )
 
         def charged(state: _State) -> _State:
-            if nodes is None:
-                return replace(state, filter=state.filter.charged(amount, step=event))
-            state.check_open(nodes)
-            return replace(state, filter=state.filter.charged(amount, nodes.generation, nodes.index, step=event))
+            of: tuple[Any, ...] = ()
+            if nodes is not None:
+                state.check_open(nodes)
+                of = nodes.generation, nodes.index
+            before = state.filter
+            after = before.reserving(event, *of) if ahead else before.charged(amount, *of, step=event)
+            return replace(state, filter=after)
 
         with self._lock:
             self._check_answers()
@@ -364,7 +367,6 @@ class Queryable:
         return self  # a copy would be a second budget
 
     def _check_answers(self) -> None:
-        """Raise BudgetExceeded if no query may be answered any more."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
         if self._changing:

@@ -64,7 +64,6 @@ class ClassEvidence:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise of ``sums``."""
         return math.sqrt(self._variance)
 
     @property
@@ -127,11 +126,11 @@ def column_warnings(
     if not histograms:
         return ()
     # The number of records by all that was released, each weighed by its noise, and the deviation of its noise.
-    sums = [(float(counts.sum()), deviation * math.sqrt(len(counts))) for counts in histograms.values()]
-    sums += [] if total is None else [total]
-    weights = [1 / noise**2 for _, noise in sums]
-    records = sum(value * weight for (value, _), weight in zip(sums, weights, strict=True)) / sum(weights)
-    spread = 1 / math.sqrt(sum(weights))
+    records, weight = (0.0, 0.0) if total is None else (total[0] / total[1] ** 2, 1 / total[1] ** 2)
+    for counts in histograms.values():
+        own = 1 / (deviation**2 * len(counts))
+        records, weight = records + float(counts.sum()) * own, weight + own
+    records, spread = records / weight, 1 / math.sqrt(weight)
     warnings: list[str] = []
     for place, counts in histograms.items():
         name = encoder.schema.names[place]

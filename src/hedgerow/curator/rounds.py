@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Basis, Noise, Randomness, Selection
+from hedgerow.mechanisms import Basis, DiscreteGaussian, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Event
-from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups
+from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Sums
 
 
 def check_cuts(
@@ -183,10 +183,6 @@ class Round:
     _cuts: tuple[Cut, ...] = field(default=(), repr=False)
 
     @property
-    def _scored(self) -> Integers:
-        return np.asarray(self._sums[..., : self._rule.scored])
-
-    @property
     def _by_code(self) -> Integers:
         return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
@@ -214,7 +210,7 @@ class Round:
         scores = [np.add.reduceat(by_code, self._offsets[:-1])[None]]  # over the cells and codes of each feature
         possible = [np.ones((1, features), dtype=np.bool_)]
         if self._splits is not None:
-            scores.append(self._splits.scores(self._scored, self._offsets))
+            scores.append(self._splits.scores(self._sums[..., : self._rule.scored], self._offsets))
             cut_by = np.repeat(self._splits.by, np.diff(self._splits.starts) - 1)  # the feature of each cut
             possible.append(cut_by[:, None] != np.arange(features))  # with all features but that
         may = np.concatenate(possible) if offered is None else np.concatenate(possible) & offered
@@ -274,15 +270,54 @@ class Round:
         return basis.sums(self._noisy(basis.applied(sums), noise, basis.l1, basis.l2_squared))
 
     def whole_sums(self, noise: Noise) -> Integers:
-        """Return the sums of the channels over all records, (channels,), with noise."""
         return self._noisy(self._by_code[:, : self._offsets[1]].sum(axis=(0, 1)), noise)
 
     def _noisy(self, sums: Integers, noise: Noise, l1: int = 1, l2_squared: int = 1) -> Integers:
         # A record adds its channels times a column of such norms
-        if not noise.covers(l1 * self._rule.l1, l2_squared * self._rule.l2_squared):
-            raise ConfigurationError(
-                "the noise is calibrated for less than one record adds to the sums; build it for that."
-            )
+        check_sums(self._rule, noise, l1, l2_squared)
         self._charge(noise.event("sums", draws=sums.size))
         noisy: Integers = self._randomness.draw(noise, np.ascontiguousarray(sums))
         return noisy
+
+
+@dataclass(frozen=True, eq=False)
+class OwnersRound:
+    """Answers about sums of a rule's channels where owners add the noise: nobody has the sums without it, so nothing is selected.
+
+    ``ask`` returns the sums of a query with noise in shares.
+    """
+
+    _rule: ChannelRule = field(repr=False)
+    _layout: Layout = field(repr=False)
+    _offsets: Integers = field(repr=False)
+    _charge: Callable[[Event], object] = field(repr=False)
+    _ask: Callable[[Sums, DiscreteGaussian], Integers] = field(repr=False)
+
+    def sums(self, candidate: Candidate, noise: Noise, basis: Basis | None = None) -> Integers:
+        """Return the sums of the channels by the cells and codes of a feature, (cells, codes, channels), with noise."""
+        first, last = self._offsets[candidate.feature : candidate.feature + 2].tolist()
+        cells, layout = self._layout.cells.n_cells, self._layout
+        if layout.bins is None:
+            codes = np.tile(np.arange(last - first), (cells, 1))
+            layout = Layout(layout.cells, bins=CellBins(np.full(cells, candidate.feature), codes))
+        return self._noisy(layout, noise)
+
+    def whole_sums(self, noise: Noise) -> Integers:
+        """Return the sums of the channels over all records, (channels,), with noise."""
+        return np.asarray(self._noisy(Layout(whole=True), noise)[0, 0])
+
+    def _noisy(self, layout: Layout, noise: Noise) -> Integers:
+        if not isinstance(noise, DiscreteGaussian):
+            raise ConfigurationError("owners add noise in shares; pass noise_shares, and a delta, to the estimator.")
+        check_sums(self._rule, noise)
+        query = Sums(self._rule, None, layout)
+        self._charge(noise.event("sums"))
+        return self._ask(query, noise)
+
+
+def check_sums(rule: ChannelRule, noise: Noise, l1: int = 1, l2_squared: int = 1) -> None:
+    """Raise ConfigurationError if the noise covers less than one record adds to the sums."""
+    if not noise.covers(l1 * rule.l1, l2_squared * rule.l2_squared):
+        raise ConfigurationError(
+            "the noise is calibrated for less than one record adds to the sums; build it for that."
+        )

@@ -19,6 +19,7 @@ from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
+from hedgerow.table import ChannelRule
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
 NARROW = 127  # of them at most, about half, are narrower the nearer they are to zero; the others have one width
@@ -38,8 +39,12 @@ def fine_encoder(schema: Schema) -> Encoder:
     Up to half of a feature's bins are narrower the nearer they are to zero, since ranges are often far too wide and values mostly
     small; the others have one width. Public cut points stay as they are.
     """
-    plain = {name: kind for name, kind in schema.features.items() if isinstance(kind, Numeric) and kind.cuts is None}
-    return Encoder(schema.cut_at({name: fine_cuts(kind) for name, kind in plain.items()}), FINE)
+    cuts = {
+        name: fine_cuts(kind)
+        for name, kind in schema.features.items()
+        if isinstance(kind, Numeric) and kind.cuts is None
+    }
+    return Encoder(schema.cut_at(cuts), FINE)
 
 
 def fine_cuts(kind: Numeric) -> list[float]:
@@ -85,27 +90,17 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
 
 
 @dataclass(frozen=True)
-class Ones:
-    """Every record that has a class counts one, in one channel."""
+class Ones(ChannelRule):
+    """Every record that has a class counts one: in one channel, or in that of its class if there are several."""
 
-    columns = 0
-    scored = 0
-    channels = 1
-    scored_l1 = 0
-    l1 = 1
-    l2_squared = 1
+    channels: int = 1
+
+    columns = scored = scored_l1 = 0
+    l1 = l2_squared = 1
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
-        return (labels >= 0).astype(np.int64)[:, None]
-
-
-@dataclass(frozen=True)
-class OnesByClass(Ones):
-    """Every record that has a class counts one, in the channel of its class."""
-
-    channels: int
-
-    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
+        if self.channels == 1:
+            return (labels >= 0).astype(np.int64)[:, None]
         return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
 
 
@@ -117,7 +112,7 @@ class Survey:
 
     def __init__(self, budget: Budget, encoder: Encoder, share: Fraction = SHARE) -> None:
         self.encoder = encoder
-        self._numeric = [feature for feature, edges in enumerate(encoder.edges) if len(edges)]
+        self._numeric: list[int] = np.flatnonzero(list(map(len, encoder.edges))).tolist()
         self._noise: Noise | None = None
         self.event, self.left = Sequence(()), Fraction(1)
         if self._numeric:
@@ -134,12 +129,11 @@ class Survey:
     def column_warnings(
         self, histograms: Mapping[int, Integers], total: tuple[float, float] | None = None
     ) -> tuple[str, ...]:
-        """Return warnings of columns that were hardly read; ``total`` is as of ``released_warnings.column_warnings``."""
         return () if self._noise is None else column_warnings(self.encoder, histograms, self._noise.deviation, total)
 
     def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
-        into = [np.arange(codes) for codes in self.encoder.n_codes.tolist()]
+        into = list(map(np.arange, self.encoder.n_codes.tolist()))
         schema = self.encoder.schema
         for feature, noisy in histograms.items():
             kind, counts = schema.features[schema.names[feature]], noisy[:-1]

@@ -31,10 +31,7 @@ BLOCK_WORDS = 4096  # of 32 bits, whose keys stay in a core's own cache
 class ArrayChecksums:
     """Checksums by a key that never goes to the disk: whoever can write there cannot make an array that has the same.
 
-    Parameters
-    ----------
-    key : bytes, optional
-        What the key is made of; without it the key is drawn, and stays in this process.
+    Without a ``key`` it is drawn, and stays in this process.
     """
 
     def __init__(self, key: bytes | None = None) -> None:
@@ -85,14 +82,8 @@ class Spill:
     """A place for arrays of records: memory up to a budget, then files in a folder that only this user may enter.
 
     The folder is made when the first array goes there, and removed by ``close``, which leaving the context calls, however it is
-    left; no file comes after that. A process that is killed leaves it behind (its name begins with ``hedgerow-spill-``).
-
-    Parameters
-    ----------
-    folder : path or None
-        Where to make it; None: where the system puts temporary files.
-    memory : int
-        How many bytes may stay in memory.
+    left; no file comes after that. A process that is killed leaves it behind (its name begins with ``hedgerow-spill-``). It is
+    in ``folder``, or where the system puts temporary files; ``memory`` is how many bytes may stay in memory.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, memory: int) -> None:
@@ -120,11 +111,9 @@ class Spill:
         self._removed.detach()  # last: broken off before, it is removed when nobody holds this any more
 
     def arrays(self) -> MutableMapping[str, Array]:
-        """Return an empty mapping whose arrays are kept here."""
         return _Arrays(self)
 
     def take(self, size: int) -> bool:
-        """Say whether so many bytes still fit memory, and count them if they do."""
         with self._lock:
             if size > self._left:
                 return False
@@ -214,6 +203,5 @@ class _Arrays(MutableMapping[str, Array]):
         return len(self._kept)
 
     def clear(self) -> None:
-        """Delete all arrays; none is read for that."""
         for name in self:
             del self[name]

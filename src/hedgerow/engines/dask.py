@@ -16,24 +16,8 @@ from itertools import count
 from typing import Any
 
 from hedgerow.arrays import Integers
-from hedgerow.engines import store
+from hedgerow.engines import encode, store
 from hedgerow.engines.cluster import MANY_CELLS, ClusterSource
-from hedgerow.engines.encode import (
-    Chosen,
-    Counts,
-    Fact,
-    Facts,
-    PersonIds,
-    Rows,
-    ValueCounts,
-    candidates,
-    changed,
-    kept,
-    kind_of,
-    other_unicode,
-    unicode_version,
-    value_counts,
-)
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.workers import (
     GATHER,
@@ -97,8 +81,6 @@ def _found(given: Any, distributed: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Encoded partitions on workers, and a function that encodes some of them again."""
-
     rows: list[Future]
     again: Callable[[Sequence[int]], list[Future]]
 
@@ -113,32 +95,32 @@ class DaskSource(ClusterSource):
         run_on_workers(self.client, _prepare)  # they are idle while a fit is planned
         if layout.group is not None:  # each task checks this as well, for workers that come later
             try:
-                found = self.client.run(unicode_version, callback_timeout=self.timeout)
+                result = self.client.run(encode.unicode_version, callback_timeout=self.timeout)
             except (OSError, TimeoutError):
                 raise silent(self.timeout) from None
-            if set(found.values()) - {unicode_version()}:
-                raise other_unicode()
+            if set(result.values()) - {encode.unicode_version()}:
+                raise encode.other_unicode()
         block = layout.block(self.frame._meta)
         read_columns(block.X, schema.features)
         read_labels(block.y, schema.labels)
 
-    def _persons(self, layout: Layout, keep: Keep) -> PersonIds:
-        return PersonIds(self.checksums.key, keep.part, kind_of(self.frame._meta[layout.group]))
+    def _persons(self, layout: Layout, keep: Keep) -> encode.PersonIds:
+        return encode.PersonIds(self.checksums.key, keep.part, encode.kind_of(self.frame._meta[layout.group]))
 
-    def _encoded(self, work: Callable[..., Rows], given: tuple[Any, ...]) -> Encoded:
+    def _encoded(self, work: Callable[..., encode.Rows], given: tuple[Any, ...]) -> Encoded:
         again = partial(self._each, _work, (work, given))
         return Encoded(again(), again)
 
-    def _facts(self, rows: Encoded, progress: Progress) -> list[Fact]:
+    def _facts(self, rows: Encoded, progress: Progress) -> list[encode.Fact]:
         return self._once_each(rows.rows, _fact, progress)
 
-    def _candidates(self, rows: Encoded, facts: Sequence[Facts], share: Share) -> list[Candidates]:
-        return self._once_each(rows.rows, candidates, Silent(), [(one, share) for one in facts])
+    def _candidates(self, rows: Encoded, facts: Sequence[encode.Facts], share: Share) -> list[Candidates]:
+        return self._once_each(rows.rows, encode.candidates, Silent(), [(one, share) for one in facts])
 
-    def _kept(self, rows: Encoded, chosen: Sequence[Chosen]) -> Encoded:
+    def _kept(self, rows: Encoded, chosen: Sequence[encode.Chosen]) -> Encoded:
         def without(made: Sequence[Future], places: Iterable[int]) -> list[Future]:
             return [
-                self.client.submit(kept, one, chosen[place], pure=False, retries=RETRIES)
+                self.client.submit(encode.kept, one, chosen[place], pure=False, retries=RETRIES)
                 for one, place in zip(made, places, strict=True)
             ]
 
@@ -151,17 +133,19 @@ class DaskSource(ClusterSource):
             raise
         return mine
 
-    def _engine(self, rows: Encoded, facts: list[Facts], sizes: Sequence[int], progress: Progress) -> DaskEngine:
+    def _engine(self, rows: Encoded, facts: list[encode.Facts], sizes: Sequence[int], progress: Progress) -> DaskEngine:
         table = secrets.token_hex(8)
         shares = WorkerShares(self.client, table, facts, sizes, rows.rows, rows.again)
         return DaskEngine(self.client, table, shares, len(facts), self.timeout, progress)
 
-    def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> list[Counts]:
-        found = self._each(_count, given, own=chosen)
+    def _counted(
+        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
+    ) -> list[encode.Counts]:
+        result = self._each(_count, given, own=chosen)
         try:
-            return self._once_each(found, _same, progress)
+            return self._once_each(result, _same, progress)
         finally:
-            self.client.cancel(found)
+            self.client.cancel(result)
 
     def _drop(self, rows: Encoded) -> None:
         self.client.cancel(rows.rows)
@@ -177,7 +161,7 @@ class DaskSource(ClusterSource):
         delayed = import_module("dask").delayed
         given, parts = delayed(arguments, pure=False), self.frame.to_delayed()
         if own is not None and len(own) != len(parts):
-            raise changed()
+            raise encode.changed()
         made = [
             delayed(work, pure=False)(given, None if own is None else own[place], parts[place])
             for place in (range(len(parts)) if places is None else places)
@@ -214,21 +198,7 @@ class DaskEngine:
     Workers hold the partitions. A query is one message to each worker, with the commands that it has not seen yet, and one back,
     with the sum of its partitions' answers. Partitions that gave no answer this way are asked by tasks of their own, which Dask
     repeats elsewhere if a worker is lost: partitions that lack earlier commands are sent all, and missing ones are encoded again.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The client.
-    table : str
-        The name by which workers know the partitions.
-    shares : WorkerShares
-        Which worker holds each partition.
-    partitions : int
-        How many there are.
-    timeout : float
-        Seconds without an answer after which the fit ends with an EngineError.
-    progress : Progress
-        The display of progress.
+    Workers know the partitions by the name ``table``.
     """
 
     def __init__(
@@ -370,17 +340,17 @@ def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> th
 # What runs on workers.
 
 
-def _work(given: tuple[Callable[..., Rows], tuple[Any, ...]], _: None, part: Any) -> Rows:
+def _work(given: tuple[Callable[..., encode.Rows], tuple[Any, ...]], _: None, part: Any) -> encode.Rows:
     work, arguments = given
     return work(*arguments, [part])
 
 
-def _fact(rows: Rows) -> Fact:
+def _fact(rows: encode.Rows) -> encode.Fact:
     return len(rows.codes), rows.digest
 
 
-def _count(given: tuple[ValueCounts, Layout, PersonIds | None], mine: Chosen | None, part: Any) -> Counts:
-    return value_counts(*given, mine, [part])
+def _count(given: tuple[Any, ...], mine: encode.Chosen | None, part: Any) -> encode.Counts:
+    return encode.value_counts(*given, mine, [part])
 
 
 def _same(found: Any) -> Any:

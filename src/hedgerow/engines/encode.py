@@ -55,10 +55,10 @@ def encoded(
     columns = read_columns(block.X, reading.schema.features, check_types=False)
     if len(block.y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
-    found = reading.read(columns, block.y)
+    result = reading.read(columns, block.y)
     ids, counting = (None, None) if persons is None else persons.read(block, reading.schema.missing)
-    check.update(*reading.witness(columns, block.y, found), ids)
-    return *found, counting
+    check.update(*reading.witness(columns, block.y, result), ids)
+    return *result, counting
 
 
 class Checksum:
@@ -85,6 +85,17 @@ class Checksums:
     def __init__(self) -> None:
         self.key = os.urandom(32)
         self._known: dict[tuple[str, object], bytes] = {}
+
+    def to_plain(self) -> tuple[bytes, list[tuple[str, bytes]]]:
+        """Return the key and the checksums of a source that is no cluster's, for another process of its owner."""
+        return self.key, [(name, found) for (name, part), found in self._known.items() if part is None]
+
+    @classmethod
+    def of_plain(cls, plain: tuple[bytes, list[tuple[str, bytes]]]) -> Checksums:
+        made = cls()
+        made.key, known = plain
+        made._known = {(name, None): found for name, found in known}
+        return made
 
     def check(self, reading: Reading, part: object, found: bytes) -> None:
         """Raise EngineError if a part of the source, with the same name, had another checksum before."""
@@ -170,8 +181,9 @@ def partitions_of(
     checksums: Checksums,
     progress: Callable[[float | None], None],
     keep: Keep | None = None,
+    first_row: int = 0,
 ) -> list[Partition]:
-    """Return all records as partitions of at most this many rows, which the spill keeps.
+    """Return all records as partitions of at most this many rows, which the spill keeps; rows are numbered from ``first_row`` on.
 
     Records that ``keep`` leaves out have no class; ids of persons are dropped before this returns.
     """
@@ -183,7 +195,7 @@ def partitions_of(
     persons = None
     if keep is not None:
         buffers["ids"], persons = np.empty((rows, 2), dtype=np.uint64), PersonIds(checksums.key, keep.part)
-    filled = first = 0
+    filled, first = 0, first_row
     check = Checksum(checksums.key)
 
     def finish() -> None:
@@ -284,7 +296,6 @@ class Chosen:
 
 
 def placed(facts: Sequence[Fact]) -> list[Facts]:
-    """Return where each partition's records begin, in the order of the partitions."""
     ends = np.cumsum([rows for rows, _ in facts]).tolist()
     if not ends or not ends[-1]:
         raise EngineError("there are no records, but a fit rests on there being one. Add records.")
@@ -299,10 +310,10 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
     counting, check = [NO_IDS], Checksum(key)
     with single():
         for batch in batches:
-            found = encoded(reading, layout.block(batch), check, persons)
-            codes.append(found[0])
-            labels.append(found[1])
-            counting.append(NO_IDS if found[2] is None else found[2])
+            result = encoded(reading, layout.block(batch), check, persons)
+            codes.append(result[0])
+            labels.append(result[1])
+            counting.append(NO_IDS if result[2] is None else result[2])
     return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(counting))
 
 
@@ -336,25 +347,14 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """A query to records whose answers add up: how many of them have each value.
-
-    Parameters
-    ----------
-    schema : Schema
-        Whose features the columns are, and which markers stand for missing cells.
-    columns : tuple of int
-        Which of its features are counted.
-    with_labels : bool
-        Whether the labels are, too.
-    """
+    """A query to records whose answers add up: how many of them have each value."""
 
     schema: Schema
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # the features that are counted
     with_labels: bool
 
     @property
     def nothing(self) -> Counts:
-        """The answer of no record."""
         return ({},) * (len(self.columns) + self.with_labels)
 
     def __call__(self, X: Any, y: Any, counted: npt.NDArray[np.bool_] | None = None) -> Counts:
@@ -366,7 +366,6 @@ class ValueCounts:
         return tuple(count_values(column, self.schema.missing) for column in cells)
 
     def sum(self, one: Counts, other: Counts) -> Counts:
-        """Return the answer of the records of both."""
         return tuple(Counter(first) + Counter(second) for first, second in zip(one, other, strict=True))
 
 

@@ -88,13 +88,7 @@ def _twice() -> EngineError:
 
 
 class Total:
-    """Adds up answers as they come, from any thread.
-
-    Parameters
-    ----------
-    partitions : int
-        The number of answers.
-    """
+    """Adds up the answers of so many partitions as they come, from any thread."""
 
     def __init__(self, partitions: int) -> None:
         self.missing = set(range(partitions))
@@ -122,22 +116,18 @@ FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
 class LocalEngine:
-    """Queries partitions in parallel, on threads: kernels run without the interpreter lock.
-
-    Parameters
-    ----------
-    partitions : sequence of Partition
-        The partitions, at least one.
-    spill : Spill
-        The storage of their state.
-    progress : Progress
-        The display of progress.
-    """
+    """Queries at least one partition in parallel, on threads; the spill keeps caches."""
 
     def __init__(self, partitions: Sequence[Partition], spill: Spill, progress: Progress) -> None:
         self._partitions, self._spill, self._progress = list(partitions), spill, progress
         self._caches: dict[str, list[Cache]] = {}
         self._questions = count(1)
+
+    @property
+    def end(self) -> int:
+        """The row number after the last record."""
+        last = self._partitions[-1]
+        return last.first_row + len(last.arrays["labels"])
 
     def ask(self, task: Task) -> Integers:
         total, question, done = Total(len(self._partitions)), next(self._questions), count(1)
@@ -170,6 +160,9 @@ class LocalSource:
     memory: int
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)
+    first_row: int = 0  # the number of the first record among those of all owners
+
+    fits_only = False
 
     def __post_init__(self) -> None:
         memory, spill = self.memory, self.spill
@@ -186,12 +179,14 @@ class LocalSource:
         self.stream.check(schema.features, schema.labels, layout)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        spill = Spill(self.spill, self.memory // 2)
+        return PartitionedTable(self.engine(reading, layout, progress, keep), reading.n_codes, reading.n_classes)
+
+    def engine(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> LocalEngine:
+        spill, rows = Spill(self.spill, self.memory // 2), self._rows(reading)
         try:
-            blocks = self.stream.blocks(layout)
-            partitions = partitions_of(blocks, reading, spill, self._rows(reading), self.checksums, progress.read, keep)
-            engine = LocalEngine(partitions, spill, progress)
-            return PartitionedTable(engine, reading.n_codes, reading.n_classes)
+            blocks, read = self.stream.blocks(layout), progress.read
+            partitions = partitions_of(blocks, reading, spill, rows, self.checksums, read, keep, self.first_row)
+            return LocalEngine(partitions, spill, progress)
         except BaseException:
             spill.close()
             raise

@@ -86,10 +86,10 @@ class _Answer:
         return table.select(self._names) if hasattr(table, "select") else table[self._names]
 
     def _columns(self, table: Any) -> dict[str, npt.NDArray[Any]]:
-        found = self(table)
+        result = self(table)
         if self._proba:
-            return {str(label): found[:, place] for place, label in enumerate(self._classes.tolist())}
-        return {"prediction": found}
+            return {str(label): result[:, place] for place, label in enumerate(self._classes.tolist())}
+        return {"prediction": result}
 
     def frame(self, table: Any) -> Any:
         """Return the predictions as a pandas frame with the table's index."""

@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import Any, Self
 
 from hedgerow.arrays import without_sizes
-from hedgerow.engines.cluster import ClusterSource
 from hedgerow.engines.encode import Counts, ValueCounts
 from hedgerow.engines.local import LocalSource, Progress, Silent
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
+from hedgerow.privacy.certificate import Certificate
 from hedgerow.reading.persons import Groups, another_person
 from hedgerow.reading.streams import Batches, Files, Layout, files_of, is_frame_of, wrong_kind
 from hedgerow.schema import Encoder, Schema
@@ -56,7 +56,7 @@ class Records:
     ['yes', 'no']
     """
 
-    _source: LocalSource | ClusterSource
+    _source: Any  # LocalSource, ClusterSource or FederatedSource
     _shown: str
     _label: str | None
     _group: str | None
@@ -253,16 +253,33 @@ class Records:
 
     def groups_by(self, schema: Schema) -> Groups | None:
         """Return the persons of the records, which the records contain; None if neither they nor the schema name a column."""
-        group = self._layout(schema).group
+        group = self.layout(schema).group
         return None if group is None else Groups(group, None)
 
-    def check(self, schema: Schema, *, again: bool = False) -> None:
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What a guarantee rests on besides, where the records are not in one hand."""
+        return getattr(self._source, "premises", ())
+
+    def proposed(self, certificate: Certificate, reading: Reading) -> Self:
+        """Return the records for the fit of a certificate, whose owners, where there are several, agreed to it.
+
+        EngineError if one of them refuses; nothing was charged.
+        """
+        propose = getattr(self._source, "proposed", None)
+        return self if propose is None else replace(self, _source=propose(certificate, reading))
+
+    def check(self, schema: Schema, *, again: bool = False, fit: bool = False) -> None:
         """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
 
         Only names and declared types of columns are checked, not cells. ``again`` means that the records will be read several
         times. Batches that can be read only once then raise ConfigurationError.
         """
-        self._source.check(schema, self._layout(schema))
+        if self._source.fits_only and not fit:
+            raise ConfigurationError(
+                "these records are of several owners, who answer fits of an estimator and nothing else. Call model.fit(records)."
+            )
+        self._source.check(schema, self.layout(schema))
         if again and not self._source.again:
             raise ConfigurationError(
                 "these batches can be read once only, but here records are read several times. Pass a function that opens "
@@ -284,14 +301,15 @@ class Records:
     def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a table for any reading; see ``table``."""
         with _begun():
-            return self._source.table(reading, self._layout(reading.schema), self._progress, keep)
+            return self._source.table(reading, self.layout(reading.schema), self._progress, keep)
 
     def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
         """Return the number of records with each value, without those that ``keep`` excludes; raises as ``table`` does."""
         with _begun():
-            return self._source.values(asked, self._layout(asked.schema), self._progress, keep)
+            return self._source.values(asked, self.layout(asked.schema), self._progress, keep)
 
-    def _layout(self, schema: Schema) -> Layout:
+    def layout(self, schema: Schema) -> Layout:
+        """Return which columns hold what."""
         label = schema.target if self._label is None else self._label
         if label is None:
             raise ConfigurationError(

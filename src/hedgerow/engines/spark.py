@@ -47,7 +47,6 @@ LOOK = 0.2  # seconds between two looks at how far a job is
 
 
 def check_installed() -> None:
-    """Raise MissingExtraError without pyspark."""
     try:
         import_module("pyspark")
     except ImportError as error:
@@ -86,10 +85,10 @@ class SparkSource(ClusterSource):
 
     def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
         facts = rows.first.mapPartitions(lambda parts: [[(part[-1], bytes(part[-2])) for part in parts]])
-        found: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
-        if any(len(one) != 1 for one in found):
+        result: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
+        if any(len(one) != 1 for one in result):
             raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
-        return [fact for (fact,) in found]
+        return [fact for (fact,) in result]
 
     def _candidates(self, rows: Stores, facts: Sequence[Facts], share: Share) -> list[Candidates]:
         sent = self._context.broadcast((facts, share))
@@ -117,10 +116,10 @@ class SparkSource(ClusterSource):
     def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
         sent = self._context.broadcast(pickle.dumps((partial(value_counts, *given), chosen)))
         counted = self.frame.mapInArrow(_counter_of(sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
-        found = self._jobs.run(counted.collect, progress.read)
-        if chosen is not None and len(found) != len(chosen):
+        result = self._jobs.run(counted.collect, progress.read)
+        if chosen is not None and len(result) != len(chosen):
             raise changed()
-        return [pickle.loads(one) for one in found]  # noqa: S301 - from our own executors
+        return [pickle.loads(one) for one in result]  # noqa: S301 - from our own executors
 
     def _drop(self, rows: Stores) -> None:
         rows.close()
@@ -146,7 +145,6 @@ class Stores:
         return self
 
     def asked(self, facts: Any, packed: bytes) -> Any:
-        """Return an RDD of what each partition answers; ``facts`` is a broadcast of what they must be."""
         return self.first.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
 
     def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
@@ -173,19 +171,6 @@ class SparkEngine:
     A query is a job with a task for each partition, which is sent the commands that it has not seen yet and maps codes and
     margins from its executor's disk. Partitions that lack earlier commands say so, and are sent all; those that are not on that
     disk are encoded again where they are asked next.
-
-    Parameters
-    ----------
-    context : SparkContext
-        The context.
-    stores : Stores
-        The partitions.
-    facts : list of Facts
-        What they must be.
-    jobs : Jobs
-        What runs jobs.
-    progress : Progress
-        The display of progress.
     """
 
     def __init__(self, context: Any, stores: Stores, facts: list[Facts], jobs: Jobs, progress: Progress) -> None:
@@ -215,12 +200,11 @@ class SparkEngine:
         return [answers.treeReduce(lambda one, other: _joined(query, one, other))]
 
     def _add(self, total: Total, question: int, act: Callable[[], list[bytes]]) -> set[int]:
-        """Add up what a job returns, and return the partitions that are absent."""
         absent: set[int] = set()
         for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
-            found: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
-            total.add(found)
-            absent.update(found.absent)
+            result: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
+            total.add(result)
+            absent.update(result.absent)
         return absent
 
     def forget(self, log: str) -> None:
@@ -234,21 +218,12 @@ class SparkEngine:
 
 
 class Jobs:
-    """Runs jobs, and ends those that get no further.
-
-    Parameters
-    ----------
-    context : SparkContext
-        The context.
-    timeout : float
-        Seconds in which no task finishes after which a job is cancelled.
-    """
+    """Runs jobs, and ends those in which no task finishes for so many seconds."""
 
     def __init__(self, context: Any, timeout: float) -> None:
         self._context, self._timeout = context, timeout
 
     def run(self, act: Callable[[], list[Any]], progress: Callable[[float | None], None]) -> list[Any]:
-        """Return what a job returns, or raise EngineError where it fails or gets no further."""
         group, results, errors = f"hedgerow-{secrets.token_hex(8)}", [], []
 
         def work() -> None:
@@ -273,8 +248,8 @@ class Jobs:
             )
         if errors:
             raise _error_of(errors[0])
-        found: list[Any] = results[0]
-        return found
+        result: list[Any] = results[0]
+        return result
 
     def _watch(self, thread: threading.Thread, group: str, progress: Callable[[float | None], None]) -> bool:
         """Wait for a job; say whether it got no further for too long."""
@@ -292,15 +267,14 @@ class Jobs:
                 return True
 
     def _tasks(self, group: str) -> tuple[int, int]:
-        """Return how many tasks of a job are done, and how many there are."""
         tracker = self._context.statusTracker()
         done = every = 0
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for stage in [] if info is None else info.stageIds:
-                found = tracker.getStageInfo(stage)
-                if found is not None:
-                    done, every = done + found.numCompletedTasks, every + found.numTasks
+                result = tracker.getStageInfo(stage)
+                if result is not None:
+                    done, every = done + result.numCompletedTasks, every + result.numTasks
         return done, every
 
 

@@ -46,7 +46,6 @@ class Store(ABC):
         """Lend what a log made of a partition."""
 
     def answer(self, task: Task, place: int) -> Partial:
-        """Return the answer of one partition, or why it cannot answer."""
         partition = self.partition(place)
         if partition is None:
             return Partial((), None, absent=(place,))
@@ -143,13 +142,11 @@ def answered(table: str, places: Sequence[int], packed: bytes, threads: int) -> 
 
 
 def forget(log: str) -> None:
-    """Drop this process's state of a log."""
     for store in list(_TABLES.values()):
         store.forget(log)
 
 
 def close(table: str) -> None:
-    """Drop this process's partitions of a table."""
     store = _TABLES.pop(table, None)
     if store is not None:
         store.close()
@@ -170,7 +167,6 @@ def disk_store(table: str, key: bytes, place: int, facts: Sequence[Facts] = ()) 
 
 
 def remove(table: str) -> None:
-    """Remove all that this executor keeps of a table."""
     for folder in os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(","):
         _discard(DiskStore(Path(folder), table, b"").folder)
 
@@ -180,18 +176,8 @@ class DiskStore(Store):
 
     Every array is a file. An index beside it holds its name and its checksum, by a key that the driver sends with each task.
     hedgerow writes that key to no file; Spark may, where it spills the data of its tasks. A file that is gone, altered or half
-    written counts as absent: its partition is encoded again, or its cache made again from the whole log.
-
-    Parameters
-    ----------
-    parent : path
-        Where the folder is made.
-    table : str
-        The name by which executors know these partitions.
-    key : bytes
-        The key of checksums.
-    facts : sequence of Facts
-        What the partitions must be.
+    written counts as absent: its partition is encoded again, or its cache made again from the whole log. Executors know the
+    partitions by the name ``table``; ``facts`` say what they must be.
     """
 
     def __init__(self, parent: Path, table: str, key: bytes, facts: Sequence[Facts] = ()) -> None:
@@ -205,14 +191,14 @@ class DiskStore(Store):
         files.write({"codes": rows.codes, "labels": rows.labels}, rows.digest.hex())
 
     def partition(self, place: int) -> Partition | None:
-        facts, found = self._facts[place], Files(self.folder, str(place), self._key).read()
-        if found is None:
+        facts, result = self._facts[place], Files(self.folder, str(place), self._key).read()
+        if result is None:
             return None
-        if not hmac.compare_digest(facts.digest.hex(), found[0]):
+        if not hmac.compare_digest(facts.digest.hex(), result[0]):
             raise changed()
         with suppress(OSError):
             os.utime(self.folder)  # a table that answers is in use
-        return Partition(facts.first_row, found[1])
+        return Partition(facts.first_row, result[1])
 
     @contextmanager
     def cache(self, log: str, place: int) -> Iterator[Cache]:

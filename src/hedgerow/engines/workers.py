@@ -29,7 +29,6 @@ class Timeout:
         self._timeout, self._last = timeout, time.monotonic()
 
     def progressed(self) -> None:
-        """Begin to wait anew."""
         self._last = time.monotonic()
 
     @property
@@ -69,7 +68,7 @@ def gathered(
         waiting -= done
         for future in done:
             try:
-                found = future.result(timeout=min(GATHER, timeout.left))
+                result = future.result(timeout=min(GATHER, timeout.left))
             except TimeoutError:
                 continue
             except HedgerowError:
@@ -77,11 +76,10 @@ def gathered(
             except Exception:
                 raise lost() from None  # what failed may quote a record
             timeout.progressed()
-            yield future, found
+            yield future, result
 
 
 def silent(timeout: float) -> EngineError:
-    """Return the error of workers that do not answer."""
     return EngineError(
         f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to the "
         "workers, and pass a larger timeout= if partitions take longer."
@@ -89,7 +87,6 @@ def silent(timeout: float) -> EngineError:
 
 
 def lost_scheduler() -> EngineError:
-    """Return the error of a cluster that is gone."""
     return EngineError(
         "the cluster's scheduler does not answer, so the fit ends; what was charged for it stays charged. Restart the cluster."
     )
@@ -115,21 +112,8 @@ class WorkerShares:
     """Which worker holds which partitions: shared out once by their records, and again where workers came or went.
 
     What was shared out stays: a worker remembers what a fit made of its partitions, and another one would do all of it anew.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The client.
-    table : str
-        The name by which workers know these partitions.
-    facts : sequence of Facts
-        What each partition's records must be.
-    sizes : sequence of int
-        How many records each has.
-    rows : sequence of Future
-        The codes of each partition, wherever they are; let go of once a worker holds them.
-    again : callable
-        Returns the codes of some partitions, encoded again.
+    ``rows`` are the codes of each partition, wherever they are, which are let go of once a worker holds them; ``again`` encodes
+    some of them anew.
     """
 
     def __init__(
@@ -164,12 +148,10 @@ class WorkerShares:
         return [Group(worker, (place,), 1) for worker, share in shares.items() for place in share]
 
     def present(self, timeout: Timeout) -> Mapping[str, int]:
-        """Return the workers that are there, with their threads."""
         threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, timeout)
         return threads
 
     def absent(self, places: Iterable[int]) -> None:
-        """Take note that partitions were not where they should be."""
         for place in places:
             self._holders[place] = None
 
@@ -190,13 +172,12 @@ class WorkerShares:
             [holder] if holder else list(known.get(self._rows[place].key, ())) if place in self._rows else []
             for place, holder in enumerate(self._holders)
         ]
-        present = [[workers.index(worker) for worker in found if worker in threads] for found in there]
-        shares = shared_out([found[0] if found else None for found in present], self._sizes, list(threads.values()))
+        present = [[workers.index(worker) for worker in result if worker in threads] for result in there]
+        shares = shared_out([result[0] if result else None for result in present], self._sizes, list(threads.values()))
         wanted = {place: worker for worker, share in zip(workers, shares, strict=True) for place in share}
         return {place: worker for place, worker in wanted.items() if self._holders[place] != worker}
 
     def _hold(self, wanted: Mapping[int, str | None], timeout: Timeout) -> None:
-        """Let workers hold partitions; what was encoded for that is let go of."""
         lacking = [place for place in wanted if place not in self._rows]
         self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
         left = dict(wanted)
@@ -267,7 +248,6 @@ def sent_to(worker: str | None) -> dict[str, Any]:
 
 
 def _hold(table: str, facts: Facts, rows: Rows) -> str:
-    """Keep a partition here, and return where that is."""
     worker = import_module("distributed").get_worker()
     limit = worker.memory_manager.memory_limit
     memory = int(limit * SHARE_OF_MEMORY) if limit else sys.maxsize

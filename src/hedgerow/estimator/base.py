@@ -19,17 +19,8 @@ from hedgerow.curator.given import Call, current_call, read_given
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
+from hedgerow.estimator import planning
 from hedgerow.estimator.exported import Exported, follows_schema, format_of
-from hedgerow.estimator.planning import (
-    Planned,
-    certificate_of,
-    check_published,
-    claim_of,
-    plain,
-    plan_by_bins,
-    plan_of,
-    run,
-)
 from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.export.archive import write_archive
 from hedgerow.files import LARGEST_INTEGER, Allowance, Place
@@ -45,14 +36,14 @@ from hedgerow.reading.persons import without_column
 from hedgerow.schema import Schema
 from hedgerow.schema.check import Checker
 from hedgerow.schema.encoder import check_size
-from hedgerow.table import keep_of
+from hedgerow.table import Coded, keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
 
 STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords
 
 
-class PrivateEstimator(Exported, Planned):
+class PrivateEstimator(Exported, planning.Planned):
     """The base class of every classifier and regressor.
 
     ``fit`` certifies the plan and charges the ledger for it before it reads a record. The model keeps released values only.
@@ -123,7 +114,7 @@ class PrivateEstimator(Exported, Planned):
             all outcomes lie at an end of their range. Once, if this is the third fit of the class in this process that is not
             charged to a ledger.
         """
-        estimator = plain(self)
+        estimator = planning.plain(self)
         randomness = Randomness(estimator.random_state)
         # Errors in the shape of X and y are raised before the ledger is charged.
         if self.schema is None and isinstance(X, Records):
@@ -133,12 +124,17 @@ class PrivateEstimator(Exported, Planned):
         schema = self._inferred(X, y) if self.schema is None else self.schema
         columns, labels, named, persons = read_given(X, y, groups, schema, call=call_of(self))
         column = None if persons is None else persons.name
-        claim = claim_of(estimator)
+        claim = planning.claim_of(estimator)
         coins = estimator._draw_coins(claim, randomness.draw)
-        plan = plan_of(estimator, schema, claim, coins)
+        plan = planning.plan_of(estimator, schema, claim, coins)
         if isinstance(plan, RawPlan):
-            check_published(X, Unit(claim.records_per_person, column))
-        certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
+            planning.check_published(X, Unit(claim.records_per_person, column))
+        premises = columns.premises if isinstance(columns, Records) else ()
+        certificate = planning.certificate_of(
+            estimator, schema, claim, plan, seeded=randomness.seeded, person=column, premises=premises
+        )
+        if isinstance(columns, Records) and not isinstance(plan, RawPlan):
+            columns = columns.proposed(certificate, Coded(plan.encoder))
         holds = certificate.holds
         warn_of_claim(STACK, claim.delta, claim.epsilon if holds else NONE)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
@@ -148,7 +144,7 @@ class PrivateEstimator(Exported, Planned):
             if self.ledger is None and holds:  # a fit that nothing counts
                 repeated = count_fit(type(self).__name__, certificate.epsilon, certificate.delta)
             keep = keep_of(persons, claim.records_per_person, randomness)
-            model, messages = run(plan, columns, labels, randomness, keep)
+            model, messages = planning.run(plan, columns, labels, randomness, keep)
             certificate = replace(certificate, warnings=tuple(messages))
             stored = stored_parameters(estimator.get_params(deep=False))
             self._fitted = Fitted(schema, certificate, model, stored, named, coins)
@@ -189,14 +185,14 @@ class PrivateEstimator(Exported, Planned):
         BudgetExceeded
             If the curator has less than ``epsilon`` left. No record was read.
         """
-        estimator = plain(self)
+        estimator = planning.plain(self)
         if not isinstance(curator, Curator):
             raise ConfigurationError(
                 f"curator is {type(curator).__name__}, but it must be an hr.Curator; fit(X, y) takes records."
             )
         estimator._check_curator(curator)
         estimator.adjacency, estimator.records_per_person = curator.adjacency, curator.records_per_person
-        claim = claim_of(estimator)
+        claim = planning.claim_of(estimator)
         if claim.epsilon > curator.remaining:
             raise BudgetExceeded(
                 f"{type(self).__name__} asks for epsilon {decimal_text(claim.epsilon)}, but the curator has "
@@ -204,8 +200,8 @@ class PrivateEstimator(Exported, Planned):
                 "all of it."
             )
         coins = estimator._draw_coins(claim, public_draws(curator))
-        estimator, plan = plan_by_bins(estimator, curator, claim, coins)
-        certificate = certificate_of(
+        estimator, plan = planning.plan_by_bins(estimator, curator, claim, coins)
+        certificate = planning.certificate_of(
             estimator, curator.schema, claim, plan, seeded=curator.seeded, person=curator.person
         )
         queryable = for_learner(curator, f"a model by {type(self).__name__}", claim.epsilon, plan.event)
@@ -219,7 +215,6 @@ class PrivateEstimator(Exported, Planned):
         return self
 
     def _check_curator(self, curator: Curator) -> None:
-        """Raise ConfigurationError if the estimator needs what the curator cannot provide."""
         if self.variant != "private":
             raise ConfigurationError(
                 "the published form reads records itself; pass variant='private' to ask a curator."
@@ -384,7 +379,7 @@ def with_result(
     estimator: Estimator, schema: Schema, certificate: Certificate, model: Model, *, named: bool, coins: PublicCoins
 ) -> Estimator:
     """Return an unfitted estimator as a fitted one with this model and certificate."""
-    fitted = plain(estimator)
+    fitted = planning.plain(estimator)
     stored = stored_parameters(fitted.get_params(deep=False))
     fitted._fitted = Fitted(schema, certificate, model, stored, named, coins)
     return fitted
@@ -433,20 +428,20 @@ def restored(
                     "with the version that wrote it, or fit it again."
                 )
         try:
-            estimator = plain(kind(**parameters))
+            estimator = planning.plain(kind(**parameters))
         except ConfigurationError as error:
             raise FileFormatError(
                 f"the model file is damaged, or an earlier version wrote it with an option that went: {error} Load it with "
                 "that version, or fit it again."
             ) from error
         claimed = certificate.system, certificate.variant, certificate.claim
-        if claimed != (kind.__name__, estimator.variant, claim_of(estimator)):
+        if claimed != (kind.__name__, estimator.variant, planning.claim_of(estimator)):
             raise FileFormatError("the model file's parameters are not those of its certificate; save the model again.")
         coins = document["coins"]
         if not isinstance(coins, list) or not all(type(coin) is int and 0 <= coin < LARGEST_INTEGER for coin in coins):
             raise FileFormatError("the model file's public coins are damaged; save the model again.")
         estimator._check_coins(tuple(coins), certificate)
-        plan = plan_of(estimator, schema, certificate.claim, tuple(coins))
+        plan = planning.plan_of(estimator, schema, certificate.claim, tuple(coins))
         assert not isinstance(plan, RawPlan), "a private form"
         stored = stored_parameters(estimator.get_params(deep=False))
         model = plan.restore(arrays)

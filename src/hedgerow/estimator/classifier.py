@@ -19,7 +19,6 @@ from hedgerow.schema import Schema
 
 
 def _column(X: Any, y: Any) -> Any:
-    """Return the labels as one column, after scikit-learn's checks of the records."""
     read_columns(X, allow_empty=False)
     return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y
 

@@ -148,7 +148,6 @@ class Exported:
         return json_text(self._document(), self._scoring())
 
     def _scoring(self) -> ScoringForm:
-        """Return the model's scoring rule, with the classes in the order of ``classes_``."""
         return ClassOrder.of(self._result.schema).form(self._exportable.model.form)
 
     def _document(self) -> dict[str, Any]:

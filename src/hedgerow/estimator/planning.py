@@ -171,12 +171,29 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
 
 
 def certificate_of(
-    estimator: Planned, schema: Schema, claim: Claim, plan: Plan | RawPlan, *, seeded: bool, person: str | None = None
+    estimator: Planned,
+    schema: Schema,
+    claim: Claim,
+    plan: Plan | RawPlan,
+    *,
+    seeded: bool,
+    person: str | None = None,
+    premises: tuple[str, ...] = (),
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
     name, variant = type(estimator).__name__, estimator.variant
     starts = estimator._starts()
-    return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person, starts=starts)
+    return certify(
+        name,
+        plan.event,
+        schema,
+        variant=variant,
+        claim=claim,
+        seeded=seeded,
+        person=person,
+        starts=starts,
+        premises=premises,
+    )
 
 
 @without_sizes()
@@ -194,13 +211,11 @@ def run(
 
 
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
-    """Return the model that a plan makes of a table, and the warnings for its user."""
     queryable = Queryable(table, cost(plan.event), randomness)
     return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 
 
 def check_published(X: Any, unit: Unit) -> None:
-    """Raise ConfigurationError if a published form gets an argument that only private forms support."""
     if unit != RECORD:
         raise ConfigurationError(
             "the published form protects nobody, so it knows no persons. Leave out groups and records_per_person, or pass "

@@ -82,7 +82,6 @@ class Explanation:
 
 
 def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:
-    """Return descriptions of the codes, of shape (records, features)."""
     out = np.empty(codes.shape, dtype=object)
     for place, (name, count) in enumerate(zip(encoder.schema.names, encoder.n_codes.tolist(), strict=True)):
         kind = encoder.schema.features[name]
@@ -104,8 +103,7 @@ class Model(ABC):
 
     @property
     @abstractmethod
-    def form(self) -> ScoringForm:
-        """How the model answers."""
+    def form(self) -> ScoringForm: ...
 
     @abstractmethod
     def importances(self) -> Floats:
@@ -129,7 +127,6 @@ class Model(ABC):
         yield self.sums(self.encoder.transform(X))
 
     def answer(self, sums: Integers) -> Floats:
-        """Return the probabilities, or the outcomes, of sums of votes."""
         return self.form.link(sums)
 
     def answers_of_codes(self, codes: npt.NDArray[np.unsignedinteger]) -> Floats:
@@ -167,7 +164,6 @@ class Model(ABC):
         return (self.shown(sums / self.vote_steps) for sums in self.staged_sums(X))
 
     def staged_answers(self, X: Any) -> Iterator[Floats]:
-        """Yield the probabilities, or the outcomes, after each round."""
         return map(self.answer, self.staged_sums(X))
 
     def shown(self, values: Floats) -> Floats:
@@ -198,7 +194,6 @@ class Model(ABC):
 
 
 def model_digest(model: Model) -> str:
-    """Return the SHA-256 of all that a model released, in hexadecimal."""
     digest = hashlib.sha256()
     for name, array in sorted(model.to_arrays().items()):
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
@@ -218,8 +213,7 @@ class Plan(Protocol):
     def fit(self, curator: Queryable) -> Model:
         """Return what is released; the curator's records were read by ``encoder``."""
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
-        """Return the model that ``to_arrays`` wrote."""
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Model: ...
 
 
 class RawPlan(ABC):
@@ -272,7 +266,6 @@ class ClassOrder:
 
     @property
     def is_given(self) -> bool:
-        """Whether the schema declares its classes in this order."""
         return bool((np.diff(self.places) > 0).all())
 
     def array(self) -> npt.NDArray[Any]:

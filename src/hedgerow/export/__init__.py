@@ -6,18 +6,3 @@ The form stands below the learners, whose models say it of themselves; the write
 from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax, Trees
 from hedgerow.export.readings import NumberReading, Reading, ValueReading, readings_of
 from hedgerow.export.sql_text import DIALECTS
-
-__all__ = [
-    "DIALECTS",
-    "Link",
-    "Mean",
-    "NumberReading",
-    "OutcomeLog",
-    "OutcomeRange",
-    "Reading",
-    "ScoringForm",
-    "Softmax",
-    "Trees",
-    "ValueReading",
-    "readings_of",
-]

@@ -16,21 +16,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow import files
 from hedgerow.errors import FileFormatError
-from hedgerow.files import (
-    DEEPEST_DOCUMENT,
-    LARGEST_MODEL,
-    LONGEST_NUMBER,
-    MOST_MEMBERS,
-    OVERHEAD,
-    Allowance,
-    Place,
-    atomic_file,
-    is_path,
-    place_name,
-    read_place,
-    write_object,
-)
 
 DOCUMENT = "model.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
@@ -47,15 +34,15 @@ RAISE = "if you trust the file, pass more as max_bytes to hedgerow.load"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def write_archive(path: Place, document: Mapping[str, Any], arrays: Arrays) -> None:
+def write_archive(path: files.Place, document: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a document and arrays to a file, whole or not at all; or to a binary file object."""
-    if is_path(path, "write"):
-        with atomic_file(path) as part:
+    if files.is_path(path, "write"):
+        with files.atomic_file(path) as part:
             _write_zip(part, document, arrays)
     else:  # an archive is written by going back, which a stream cannot
         content = io.BytesIO()
         _write_zip(content, document, arrays)
-        write_object(path, content.getvalue())
+        files.write_object(path, content.getvalue())
 
 
 def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arrays) -> None:
@@ -67,27 +54,27 @@ def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arr
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", EPOCH), buffer.getvalue(), zipfile.ZIP_DEFLATED)
 
 
-def read_archive(path: Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
+def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
     """Return the document of a file, and its arrays, each of which is unpacked when it is asked for.
 
     ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.files`` does. Raises FileFormatError if the
     file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
     """
-    name, most = place_name(path), None if max_bytes is None else max_bytes + OVERHEAD
-    if is_path(path, "read"):
+    name, most = files.place_name(path), None if max_bytes is None else max_bytes + files.OVERHEAD
+    if files.is_path(path, "read"):
         if not os.path.lexists(path):
             raise FileNotFoundError(errno.ENOENT, "there is no such file; pass the path that model.save wrote", name)
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, "this is a folder; pass a file that model.save wrote", name)
         if not os.path.isfile(path):
             raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
-        most = LARGEST_MODEL if most is None else most
-    content = read_place(path, most, RAISE)  # what changes the file later is not read
+        most = files.LARGEST_MODEL if most is None else most
+    content = files.read_place(path, most, RAISE)  # what changes the file later is not read
     if content.lstrip()[:1] == b"{":
         raise FileFormatError(
             f"{name} is JSON text, which to_json exports for other programs. Load the model's file, which save wrote."
         )
-    allowed = Allowance.of_file(len(content), max_bytes)
+    allowed = files.Allowance.of_file(len(content), max_bytes)
     try:
         members = Members(content, allowed)
         document = read_document(members.read(DOCUMENT), allowed.values)
@@ -106,10 +93,10 @@ class Members(Mapping[str, npt.NDArray[Any]]):
     ``allowed`` is what the file may take.
     """
 
-    def __init__(self, content: bytes, allowed: Allowance) -> None:
+    def __init__(self, content: bytes, allowed: files.Allowance) -> None:
         """Check the directory of an archive and nothing else; FileFormatError if it is not as save writes it."""
-        if content.count(ENTRY) > MOST_MEMBERS:
-            raise FileFormatError(f"it has more than {MOST_MEMBERS} members")
+        if content.count(ENTRY) > files.MOST_MEMBERS:
+            raise FileFormatError(f"it has more than {files.MOST_MEMBERS} members")
         self.allowed = allowed
         self._archive = zipfile.ZipFile(io.BytesIO(content))
         members = self._archive.infolist()
@@ -143,7 +130,6 @@ class Members(Mapping[str, npt.NDArray[Any]]):
             raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member that is no array."""
         member = self._archive.getinfo(name)
         if member.file_size > self.allowed.document:
             raise FileFormatError(
@@ -198,7 +184,7 @@ def _read_array(file: IO[bytes], size: int) -> npt.NDArray[Any]:
 
 
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (LONGEST_NUMBER + 1))
+LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (files.LONGEST_NUMBER + 1))
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -237,7 +223,7 @@ def _check_size(content: bytes, most_values: int) -> None:
         raise FileFormatError(f"its document has more than {most_values} values")
     brackets = np.frombuffer(bare.translate(None, NO_BRACKETS), dtype=np.uint8)
     steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
-    if len(steps) and int(np.cumsum(steps).max()) > DEEPEST_DOCUMENT:
-        raise FileFormatError(f"its document is more than {DEEPEST_DOCUMENT} brackets deep")
+    if len(steps) and int(np.cumsum(steps).max()) > files.DEEPEST_DOCUMENT:
+        raise FileFormatError(f"its document is more than {files.DEEPEST_DOCUMENT} brackets deep")
     if LONG_NUMBER.search(bare):
-        raise FileFormatError(f"its document has a number of more than {LONGEST_NUMBER} digits")
+        raise FileFormatError(f"its document has a number of more than {files.LONGEST_NUMBER} digits")

@@ -164,7 +164,6 @@ class Trees:
         return int(self.levels.max()) - 1
 
     def children(self, node: int) -> Integers:
-        """Return the children of a node with a test, in the order of its branches."""
         return np.asarray(self.first_child[node] + np.arange(self.arity[self.test[node]]))
 
     def importances(self) -> Floats:

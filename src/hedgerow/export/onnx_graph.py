@@ -104,7 +104,6 @@ def value_codes(writer: GraphWriter, reading: ValueReading) -> str:
 
 
 def _spelled(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
-    """Return the codes of cells, (cells,), however they are spelled."""
     code, spelled = None, list(spellings(reading))  # the code and 1, or 0
     # One pattern for the spellings of all codes of which a bit, after 1 is added, is set: a few patterns for many values.
     for bit in range((reading.undeclared + 1).bit_length()):
@@ -123,7 +122,6 @@ def _spelled(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
 
 
 def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
-    """Return the codes and 1 of cells that are decimal numbers, 0 for others."""
     is_number = writer.node("RegexFullMatch", cells, pattern=f"{SPACES}(?:{DECIMAL}){SPACES}")
     places = writer.node("Transpose", writer.node("NonZero", is_number))
     numbers = writer.cast(writer.node("GatherND", cells, places), "DOUBLE")

@@ -28,11 +28,9 @@ class Dialect:
     double = "DOUBLE"  # the type float64
 
     def identifier(self, name: str) -> str:
-        """Return a name that is taken as it stands."""
         return _quoted(name, '"')
 
     def literal(self, text: str) -> str:
-        """Return a text that is taken as it stands."""
         return _quoted(text, "'")
 
     def number(self, value: float) -> str:
@@ -67,7 +65,6 @@ class Dialect:
         return f"CAST(TRY_CAST({text} AS DATE) - DATE '1970-01-01' AS BIGINT)"
 
     def whole_of(self, text: str) -> str:
-        """Return the whole number of some digits."""
         return f"TRY_CAST({text} AS BIGINT)"
 
     def greatest(self, values: Sequence[str]) -> str:
@@ -212,7 +209,6 @@ DIALECTS: Mapping[str, Dialect] = {"duckdb": Dialect(), "postgresql": PostgreSQL
 
 
 def _characters(function: str) -> str:
-    """Return the characters that stand around text without being part of it."""
     return " || ".join(f"{function}({ord(character)})" for character in SPACE)
 
 
@@ -305,7 +301,6 @@ class Writer:
         self._columns = range(form.votes.shape[1])
 
     def statement(self, table: Sequence[str]) -> str:
-        """Return the statement for a table, whose name none of the steps may have."""
         prefix, roots = "hedgerow_", self._form.roots.tolist()
         while any(part.casefold().startswith(prefix) for part in table):
             prefix += "_"
@@ -421,7 +416,6 @@ class Writer:
         return steps
 
     def _answers(self) -> list[str]:
-        """Return the columns of the result: what is kept, and the prediction, or the label and the probabilities by class."""
         kept = [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
         if isinstance(self._form.link, OutcomeLog | OutcomeRange):
             return [*kept, f"y AS {self.sql.identifier('prediction')}"]

@@ -82,7 +82,6 @@ class Ceiling:
         records_per_person: int = 1,
         person: str | None = None,
     ) -> Ceiling:
-        """Return the ceiling that a user specifies, or raise ConfigurationError."""
         if (epsilon is None) == (rho is None):
             raise ConfigurationError(
                 "a ledger has one ceiling: pass epsilon=..., which basic composition adds up, or rho=..., which "
@@ -127,7 +126,6 @@ class Ceiling:
         return {"rho": "rho", "draws": "normal draws", "delta": "delta of thresholded steps"}
 
     def in_words(self, amounts: Any) -> str:
-        """Return in words the parts of an amount, an entry or a ceiling that are limited here."""
         texts = ((what, decimal_text(Fraction(getattr(amounts, part)))) for part, what in self.parts.items())
         return ", ".join(f"{what} {text}" for what, text in texts)
 

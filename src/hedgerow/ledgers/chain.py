@@ -52,7 +52,6 @@ class ChainLink:
         return cls(ledger, number, previous, _digest(store, ledger, number, previous, body), body)
 
     def check(self, store: str, number: int, previous: str | None = None) -> dict[str, Any]:
-        """Return the contents of the link, or raise LedgerDamaged if it is not what was written there."""
         texts = isinstance(self.body, str) and isinstance(self.previous, str)  # a database may return any type
         sound = texts and type(self.number) is int and self.number == number
         sound = sound and self.hash == _digest(store, self.ledger, number, self.previous, self.body)
@@ -76,11 +75,11 @@ def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
 
 def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
     """Return one entry for each reservation, with its state. If a reservation ended several times, the first end counts."""
-    found: dict[str, LedgerEntry] = {}
+    result: dict[str, LedgerEntry] = {}
     for values in links:
         if values["kind"] == "reserved":
             charge = Amount.from_dict(values["charge"])
-            found[values["reservation"]] = LedgerEntry(
+            result[values["reservation"]] = LedgerEntry(
                 values["label"],
                 charge.epsilon,
                 charge.delta,
@@ -92,9 +91,9 @@ def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
                 process=values["process"],
                 through=values["through"],
             )
-        elif values["kind"] in ENDS and found[values["reservation"]].state == "unfinished":
-            found[values["reservation"]] = replace(found[values["reservation"]], state=values["kind"])
-    return tuple(found.values())
+        elif values["kind"] in ENDS and result[values["reservation"]].state == "unfinished":
+            result[values["reservation"]] = replace(result[values["reservation"]], state=values["kind"])
+    return tuple(result.values())
 
 
 class StoredChain(NamedTuple):
@@ -243,8 +242,6 @@ LONGEST_NAME = 200
 
 
 class Head(NamedTuple):
-    """The last link of a ledger: its number and hash, and the ledger's state after it."""
-
     name: str
     parent: str | None
     number: int
@@ -271,7 +268,6 @@ class Books:
         self._connection, self._address, self.store = connection, address, store
 
     def parents(self) -> dict[str, str | None]:
-        """Return for each ledger's name the name of the ledger of which it is a share, or None."""
         rows = self._connection.execute(sa.select(heads.c.name, heads.c.parent).order_by(heads.c.name))
         parents = {row.name: row.parent for row in rows}
         for name, parent in parents.items():

@@ -53,7 +53,6 @@ class Address:
 
     @classmethod
     def of(cls, given: str | os.PathLike[str]) -> Address:
-        """Return the address that a user passes, or raise ConfigurationError."""
         text = os.fspath(given)
         _check_text(text)
         if text.startswith(ENVIRONMENT):
@@ -184,15 +183,15 @@ class Database:
         if path is None:
             return True
         try:
-            found = os.stat(path)
+            result = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
             raise self._unavailable(str(error.strerror)) from None
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(result.st_mode):
             raise self._unavailable("it is a folder; name a file in it")
-        if found.st_nlink > 1 or os.path.realpath(path) in _mount_points():
-            why = "has hard links" if found.st_nlink > 1 else "is mounted by itself"
+        if result.st_nlink > 1 or os.path.realpath(path) in _mount_points():
+            why = "has hard links" if result.st_nlink > 1 else "is mounted by itself"
             raise self._unavailable(
                 f"the file {why}, and what is charged under its other name would not be seen here; keep one name, and mount "
                 "whole folders"
@@ -298,8 +297,8 @@ class _Connection(sqlite3.Connection):
 
 
 def _state(path: Path) -> tuple[int, int, bool]:
-    found = os.stat(path)
-    return found.st_mtime_ns, found.st_size, os.path.exists(f"{path}-wal")
+    result = os.stat(path)
+    return result.st_mtime_ns, result.st_size, os.path.exists(f"{path}-wal")
 
 
 def _is_still(path: Path) -> bool:
@@ -339,10 +338,10 @@ def _sqlite_engine(url: URL, writing: bool, create: bool) -> Engine:
 def is_full(path: Path) -> bool:
     """Return whether the file system of a file has no blocks or no inodes left for this user."""
     try:
-        found = os.statvfs(path.parent)
+        result = os.statvfs(path.parent)
     except (AttributeError, OSError):
         return False
-    return found.f_blocks > 0 and (found.f_bavail == 0 or (found.f_files > 0 and found.f_favail == 0))
+    return result.f_blocks > 0 and (result.f_bavail == 0 or (result.f_files > 0 and result.f_favail == 0))
 
 
 FORMAT = 1  # version of the tables
@@ -390,17 +389,17 @@ def identify(connection: Connection, address: object, known: str | None, *, crea
         tables.create_all(connection)
         connection.execute(sa.insert(store).values(id=secrets.token_hex(16), format=FORMAT))
     rows = connection.execute(sa.select(store)).all()
-    found, version = rows[0] if len(rows) == 1 else (None, None)
-    if not isinstance(found, str) or type(version) is not int or version < 1:
+    result, version = rows[0] if len(rows) == 1 else (None, None)
+    if not isinstance(result, str) or type(version) is not int or version < 1:
         raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
     if version > FORMAT:
         raise FileFormatError(
             f"{address} was written by a newer hedgerow (format {version}, and this one knows {FORMAT}); update "
             "hedgerow. Nothing was charged."
         )
-    if known not in (None, found):
+    if known not in (None, result):
         raise ConfigurationError(
             f"{address} holds another ledger store than the one that was opened, so its budget is another one; "
             "nothing was charged."
         )
-    return found
+    return result

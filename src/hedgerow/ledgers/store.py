@@ -220,7 +220,6 @@ class LedgerStore:
 
 
 def _reopened(address: str, known: str | None) -> LedgerStore:
-    """Return the store that was pickled, or raise an error if it is missing or another one; it is never created."""
     opened = LedgerStore(address)
     if known is not None:
         opened._id = known

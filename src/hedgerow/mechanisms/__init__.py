@@ -1,10 +1,11 @@
 """Mechanisms: each states its event, draws its own noise exactly, and can say its exact law."""
 
-from hedgerow.mechanisms.basis import Basis, broad_basis
 from hedgerow.mechanisms.noise import (
     SELECTIONS,
     AtMost,
+    Basis,
     Budget,
+    DiscreteGaussian,
     Exponential,
     Geometric,
     Noise,
@@ -13,5 +14,6 @@ from hedgerow.mechanisms.noise import (
     PublicChoice,
     RoundedNormal,
     Selection,
+    broad_basis,
 )
 from hedgerow.mechanisms.randomness import Coin, Coins, Draw, PerRecordCoin, RandomBits, Randomness, WeightedCoin

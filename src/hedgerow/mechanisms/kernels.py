@@ -312,6 +312,50 @@ def add_normal(state, sigma, bits, values):
 
 
 @compiled
+def _bernoulli_exp_ratio(state, numerator, denominator):
+    """Return True with probability exp(-numerator / denominator).  INOUT state, IN numerator >= 0, denominator < 2**62."""
+    for _ in range(numerator // denominator):
+        if not _bernoulli_exp_one(state):
+            return False
+    rest = numerator % denominator
+    k = np.int64(1)
+    while uniform_below(state, k) == 0 and uniform_below(state, denominator) < rest:
+        k += 1
+    return k % 2 == 1
+
+
+@compiled
+def add_discrete_gaussian(state, sigma, values):
+    """Add independent noise to values: k with probability proportional to exp(-k**2 / (2 sigma**2)).
+
+    Canonne, Kamath and Steinke 2020, algorithm 3, from geometric noise of scale sigma.
+    IN 0 < sigma < 2**30.  INOUT state, values (values,) int64.
+    """
+    for i in range(len(values)):
+        while True:
+            low = uniform_below(state, sigma)
+            while not _bernoulli_exp_ratio(state, low, sigma):
+                low = uniform_below(state, sigma)
+            high = np.int64(0)
+            while high < 1023 and _bernoulli_exp_one(state):
+                high += 1
+            size = low + sigma * high
+            negative = next_word(state) & np.uint64(1) == 1
+            if size == 0 and negative:  # zero must not be counted twice
+                continue
+            # exp(-(size - sigma)**2 / (2 sigma**2)), by the whole and the rest of the distance in sigmas, so that it fits 64 bits
+            distance = abs(size - sigma)
+            whole, rest = distance // sigma, distance % sigma
+            accepted = True
+            for _ in range(whole):
+                if not (accepted and _bernoulli_exp_ratio(state, whole * sigma + 2 * rest, 2 * sigma)):
+                    accepted = False
+            if accepted and _bernoulli_exp_ratio(state, rest * rest, 2 * sigma * sigma):
+                values[i] += -size if negative else size
+                break
+
+
+@compiled
 def permute_and_flip(state, factor, bits, scores, weights, left, chosen):
     """Choose one candidate in each row: random order, the first whose coin exp(-rate * (best - score)) succeeds.
 

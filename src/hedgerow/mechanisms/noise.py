@@ -1,4 +1,7 @@
-"""Noise on integers, choices by scores, and the budgets that buy them: pure epsilon, or rho of zero-concentrated DP."""
+"""Noise on integers, choices by scores, and the budgets that buy them: pure epsilon, or rho of zero-concentrated DP.
+
+Also a basis in which sums of a number's codes are measured: with less noise on broad contrasts, and more on fine ones.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from hedgerow.arrays import Integers, check_shape, lazy
+from hedgerow.arrays import Floats, Integers, check_shape, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.accounting import BoundedRange, Event, Gaussian, Pure, Thresholded
+from hedgerow.privacy.accounting import BoundedRange, Concentrated, Event, Gaussian, Pure, Thresholded
 from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
@@ -31,7 +34,7 @@ MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 
 
 @dataclass(frozen=True)
-class Geometric:
+class Geometric:  # eDPRF: equation 4
     """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
 
     Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
@@ -193,6 +196,73 @@ class RoundedNormal:
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
 
 
+LEAST_SHARE = 10  # standard deviation of a share, from which on a sum of shares is all but a discrete Gaussian
+SHARES_GUARD = Fraction(1, 2**60)  # relative; what Kairouz, Liu and Steinke add is below 1e-380 of any rho
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """Discrete Gaussian noise that several owners add together, each a share: integer k with odds exp(-k**2 / (2 sigma**2)).
+
+    The least number of ``shares`` that count are those of owners who do not collude; with more of them there is more noise. One
+    share's ``sigma`` is a whole number, rounded up. The cost is one of zero-concentrated DP and of no other accountant: Kairouz,
+    Liu and Steinke 2021, theorem 1; docs/proofs/federated.md.
+    """
+
+    rho: Fraction  # the budget under add/remove adjacency
+    squared_sensitivity: Fraction  # as of ``RoundedNormal``
+    shares: int
+
+    name = "discrete Gaussian noise in shares"
+
+    @lazy
+    def sigma(self) -> int:
+        check_positive(self.name, self.rho, self.squared_sensitivity)
+        sigma = max(LEAST_SHARE, math.isqrt(math.ceil(self.squared_sensitivity / (2 * self.rho * self.shares)) - 1) + 1)
+        if sigma >= 1 << 30:
+            raise ConfigurationError(
+                "a budget is so small that its noise is more than the sampler draws; pass a larger one."
+            )
+        return sigma
+
+    def covers(self, l1: int, l2_squared: int) -> bool:
+        return self.squared_sensitivity >= l2_squared
+
+    @property
+    def deviation(self) -> float:
+        return self.sigma * math.sqrt(self.shares)
+
+    def event(self, purpose: str, level: int = 0, draws: int = 0) -> Concentrated:
+        """Return what one batch costs; its draws are exact, however many they are."""
+        rho = self.squared_sensitivity / (2 * self.shares * self.sigma**2) * (1 + SHARES_GUARD)
+        return Concentrated(rho, f"{self.name}, {self.shares} of deviation {self.sigma}", purpose, level, self.shares)
+
+    def sample(self, stream: Stream, values: Integers) -> Integers:
+        """Return values with all shares of the noise, where nobody else adds them."""
+        return self.share(stream, values, self.shares)
+
+    def share(self, stream: Stream, values: Integers, shares: int = 1) -> Integers:
+        """Return values with one share of the noise, or several."""
+        noisy = np.array(values, dtype=np.int64, order="C").ravel()
+        for _ in range(shares):
+            kernels.add_discrete_gaussian(stream, np.int64(self.sigma), noisy)
+        return noisy.reshape(values.shape)
+
+    def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
+        """Return the law of a value with all shares of the noise: that of one share, convolved with itself."""
+        reach = 9 * math.ceil(self.deviation)
+        places = np.arange(-reach, reach + 1)
+        one = np.exp(-((places / self.sigma) ** 2) / 2)
+        one, law = one / math.fsum(one), np.ones(1)
+        for _ in range(self.shares):
+            law = np.convolve(law, one)
+        middle, at = len(law) // 2, np.asarray(outcomes) - value
+        return np.where(np.abs(at) <= middle, law[np.clip(at + middle, 0, 2 * middle)], 0.0)
+
+    def quantile(self, chance: float) -> int:
+        return max(1, math.ceil(0.5 - self.deviation * float(ndtri(chance))))
+
+
 Scores = npt.NDArray[np.int64]
 Probabilities = npt.NDArray[np.float64]
 
@@ -250,7 +320,7 @@ class Selection(ABC):
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(Selection):
+class PermuteAndFlip(Selection):  # eDPRF: algorithm 1
     """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
 
     Costs     ``epsilon``, pure. Never worse than the exponential mechanism at the same cost.
@@ -271,8 +341,9 @@ class PermuteAndFlip(Selection):
         return np.asarray(accept * (others @ weights))
 
 
+# CART-DPsAdaBoost: equation 4; definition 4
 @dataclass(frozen=True)
-class Exponential(Selection):
+class Exponential(Selection):  # eDPRF: equation 6
     """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.
 
     Costs     ``epsilon``, pure (and of bounded range, so epsilon**2 / 8 in zero-concentrated DP).
@@ -316,7 +387,7 @@ def _quadrature(factors: int) -> tuple[Probabilities, Probabilities]:
 
 ROOT_GUARD = Fraction(1, 2**40)  # relative; a float's root is accurate to the 53rd bit
 
-Noise = Geometric | RoundedNormal
+Noise = Geometric | RoundedNormal | DiscreteGaussian
 
 
 @dataclass(frozen=True)
@@ -330,6 +401,7 @@ class Budget:
     amount: Fraction  # epsilon, or rho
     concentrated: bool = False  # whether the amount is a rho
     unit: int = 1  # the largest weight of a record in the counts that are asked for
+    shares: int = 0  # of owners who draw the noise together; 0: whoever asks draws it
 
     @classmethod
     def of(
@@ -368,6 +440,8 @@ class Budget:
 
     def noise_for(self, l1: int, l2_squared: int) -> Noise:
         """Return the noise of sums to which a record adds at most so much in L1 norm and in squared L2 norm."""
+        if self.shares:
+            return DiscreteGaussian(self.amount, Fraction(l2_squared), self.shares)
         if self.concentrated:
             return RoundedNormal(2 * self.amount, Fraction(l2_squared))
         return Geometric(self.amount, l1)
@@ -380,3 +454,67 @@ class Budget:
             return kind(self.amount, score_range * self.unit)
         epsilon = Fraction(math.sqrt(8 * self.amount)) * (1 - ROOT_GUARD)
         return Exponential(epsilon, score_range * self.unit)
+
+
+SCALE_BITS = 12  # the columns of a matrix have norms of at most 2**SCALE_BITS, in which a rounding costs little
+BROAD_SHARE = 0.5  # of a column's squared norm, for cosines and sines; the rest is for the code alone
+HALF_PERIODS = 4  # over all bins, of the shortest cosine; that of k half periods weighs 1 / k
+MIN_CODES = 5  # of a feature, below which its codes are measured as they are
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """A public invertible integer matrix A, (codes, codes), by which sums of codes are multiplied before noise is added.
+
+    A record adds a column of A times its channels, so its norms grow by those of a column (docs/proofs/hedgerow.md).
+    """
+
+    matrix: Integers
+
+    def __post_init__(self) -> None:
+        # A read-only copy: its norms are those of what is applied.
+        object.__setattr__(self, "matrix", frozen_copy(self.matrix, np.int64))
+
+    @lazy
+    def l1(self) -> int:
+        """The largest L1 norm of a column."""
+        return int(np.abs(self.matrix).sum(axis=0).max())
+
+    @lazy
+    def l2_squared(self) -> int:
+        """The largest squared L2 norm of a column."""
+        return int((self.matrix**2).sum(axis=0).max())
+
+    def applied(self, sums: Integers) -> Integers:
+        """Return the exact answer of sums (cells, codes, channels), of the same shape."""
+        return np.asarray(np.matmul(self.matrix, sums))
+
+    def sums(self, answer: Integers) -> Integers:
+        """Return the sums by least squares, rounded, of an answer with noise (cells, codes, channels)."""
+        return np.asarray(np.rint(np.linalg.solve(self.matrix.astype(np.float64), answer)), dtype=np.int64)
+
+    @lazy
+    def covariance(self) -> Floats:
+        """The covariance of the noise of ``sums``, (codes, codes), in units of the variance that it has without a basis."""
+        inverse = np.linalg.inv(self.matrix / 2.0**SCALE_BITS)
+        covariance = inverse @ inverse.T
+        covariance.setflags(write=False)
+        return covariance
+
+
+@lru_cache(maxsize=64)
+def broad_basis(codes: int) -> Basis | None:
+    """Return the basis of a number with so many codes, of which the last is of missing cells; None if they are few."""
+    # A is the root of the correlations of cosines and sines of bins, plus a diagonal, rounded towards zero: no norm grows.
+    if codes < MIN_CODES:
+        return None
+    place = np.arange(codes - 1) / (codes - 1)
+    waves = np.arange(1, HALF_PERIODS + 1)
+    weights = 1 / waves / (1 / waves).sum()
+    apart = np.pi * (place[:, None] - place)
+    correlation = np.eye(codes)
+    correlation[:-1, :-1] *= 1 - BROAD_SHARE
+    for wave, weight in zip(waves.tolist(), weights.tolist(), strict=True):
+        correlation[:-1, :-1] += BROAD_SHARE * weight * np.cos(wave * apart)
+    root = np.linalg.cholesky(correlation).T
+    return Basis(np.trunc(root * 2**SCALE_BITS))

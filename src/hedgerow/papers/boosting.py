@@ -39,8 +39,9 @@ ROUNDING = 1e-12  # an error of one half is not above one half because its sum w
 FEW_CELLS = 1 << 22  # are summed in less time than a second thread takes to start
 
 
+# CART-DPsAdaBoost: algorithm 4
 @dataclass(frozen=True, eq=False)
-class PrintedVote:
+class PrintedVote:  # DPAda: equation 6
     """A weighted vote: F(x) = sum of alpha_t h_t(x), h_t = 1 for the schema's second class and -1 for its first.
 
     ``alphas`` (trees,) are the weights of the trees in the papers. The model returns 2 F, the log-odds of the
@@ -135,7 +136,8 @@ class Learner(Protocol):
     def reasons(self, branching: Branching) -> Iterator[str]: ...
 
 
-def adaboost_alpha(error: float) -> float:
+# CART-DPsAdaBoost: algorithm 2, step 8
+def adaboost_alpha(error: float) -> float:  # DPAda: equation 10
     """Return ln((1 - e) / e) / 2 for an error e that is kept between 1e-10 and 1/2."""
     error = min(max(error, LEAST_ERROR), 0.5)
     return math.log((1 - error) / error) / 2
@@ -155,6 +157,7 @@ class PrintedBoosting:
 
     ends_without_error: ClassVar[bool] = False  # whether a tree without an error on held-out records ends the training
 
+    # CART-DPsAdaBoost: algorithm 3, step 3, without its logarithm
     def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
         """Return the budget of a round after one with such an error, None before the first."""
         return epsilon / rounds
@@ -201,6 +204,8 @@ class PrintedBoosting:
             )
         return self.learner.tests(schema, max_bins)
 
+    # DPAda: algorithm 1; equations 9 and 11
+    # CART-DPsAdaBoost: algorithm 2; algorithm 3, steps 9 to 14; figure 1
     def fit(
         self, data: RawRecords, budget: Fraction, size: Size, coins: PublicCoins, randomness: Randomness
     ) -> PrintedVote:

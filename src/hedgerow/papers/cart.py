@@ -35,6 +35,7 @@ from hedgerow.trees import (
     Weighted,
 )
 
+# CART-DPsAdaBoost: equation 2; definition 2
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2
 HALF = Fraction(1, 2)  # a record is sampled with a probability of half its weight
 TESTS_SHARE = Fraction(3, 4)
@@ -45,7 +46,7 @@ RESERVE = 0.001  # of a round's equal share, where the rule gives nothing
 
 
 @dataclass(frozen=True)
-class CartTree:
+class CartTree:  # CART-DPsAdaBoost: algorithm 1
     """A binary tree on a bootstrap sample by weights, pruned on held-out records.
 
     A node of a single class, or one with ``max_depth`` tests above it, is a leaf. Another draws ``subspace`` features and
@@ -70,6 +71,7 @@ class CartTree:
     def tests(schema: Schema, max_bins: int) -> Branching:
         return cut_ranges(schema, max_bins).grouped()
 
+    # CART-DPsAdaBoost: algorithm 1, steps 2, 4 and 5; algorithm 3, step 5
     def fitter(self, training: RawRecords, holdout: RawRecords) -> Fit:
         def fit(weights: Floats, budget: float, randomness: Randomness) -> PrintedTrees:
             level_budget = Fraction(budget) / (self.max_depth + 1)
@@ -96,6 +98,7 @@ class CartTree:
 
         return fit
 
+    # CART-DPsAdaBoost: algorithm 1, steps 3, 8 and 9; equation 4; definition 4
     def _choose(
         self, nodes: OpenNodes, level_budget: Fraction, randomness: Randomness
     ) -> tuple[Truth, Integers, Floats, Truth]:
@@ -157,7 +160,7 @@ class CartTree:
             )
 
 
-def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:
+def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:  # CART-DPsAdaBoost: equation 5
     """Write the two groups of codes with the least Gini index in each of some nodes where this is offered, and its score.
 
     The score is -n times the Gini index of the two groups. For two classes the best groups are among the cuts along the
@@ -180,7 +183,7 @@ def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) ->
         left[node, order[node, : last + 1]] = True
 
 
-def round_budget(epsilon: float, rounds: int, error: float) -> float:
+def round_budget(epsilon: float, rounds: int, error: float) -> float:  # CART-DPsAdaBoost: algorithm 3, step 3
     """Return the budget of a round of CART-DPsAdaBoost, eps / T - ln(alpha), after a round with such an error.
 
     Read literally: it is negative after errors that are small, and above eps / T after errors above .1192.
@@ -257,7 +260,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     as_coded: bool = parameter(Flag(), default=False)
     coded_noise: str = parameter(Choice(("votes", "gini")), default="votes")
 
-    def _private(self) -> BoostingRecipe:
+    def _private(self) -> BoostingRecipe:  # CART-DPsAdaBoost: algorithms 1 and 3
         tree = Recipe(
             assign=AllRecords() if self.delta else Weighted(HALF),
             candidates=binary,

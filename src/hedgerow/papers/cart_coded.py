@@ -39,6 +39,7 @@ class WeakestLink:
 
     as_coded: bool = False  # on ties the larger tree, and the tree of the root alone only where no other was grown
 
+    # CART-DPsAdaBoost: algorithm 3, steps 7 and 8
     def apply(self, tree: PrintedTrees, errors: Integers, held_errors: Integers) -> PrintedTrees:
         """Return the pruned tree, by the errors of each node (nodes,) on grown records and on those that were held out."""
         inner = tree.feature >= 0

@@ -49,22 +49,27 @@ EXAMPLE = 101  # records, half of them less one misclassified
 Ties = Literal["each", "shared", "one"]
 
 
-def after_first(rounds: int, draw: Draw) -> Truth:
+def every_round(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 3
+    """Mark every round: DPAda, algorithm 3 to the letter."""
+    return np.ones(rounds, dtype=np.bool_)
+
+
+def after_first(rounds: int, draw: Draw) -> Truth:  # DPAda: equation 21
     """Mark every round from the second on: DPAda, equation 21."""
     return np.asarray(np.arange(1, rounds + 1) > 1)
 
 
-def even_rounds(rounds: int, draw: Draw) -> Truth:
+def even_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 4; equations 17, 18 and 22; definition 5
     """Mark every second round, from the second on: DPAda_Swing, equation 18."""
     return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
 
 
-def random_rounds(rounds: int, draw: Draw) -> Truth:
+def random_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 5; equations 20 and 23
     """Mark every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
     return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
 
 
-def thinned_rounds(rounds: int, draw: Draw) -> Truth:
+def thinned_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 6; equation 24; definition 7
     """Mark every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
 
     Of each run of ones only the first stays. The paper states this for runs that follow a zero. A run that begins in the first
@@ -74,13 +79,14 @@ def thinned_rounds(rounds: int, draw: Draw) -> Truth:
     return np.asarray(coin & ~np.append(True, coin[:-1]))
 
 
-def _coins(rounds: int, draw: Draw) -> Truth:
+def _coins(rounds: int, draw: Draw) -> Truth:  # DPAda: equation 19; definition 6
     return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
 
 
 # From a number of rounds and a source of draws to which rounds are marked.
 SCHEDULES: Mapping[str, Callable[[int, Draw], Truth]] = {
-    "all": after_first,
+    "all": every_round,
+    "from-second": after_first,
     "swing": even_rounds,
     "random": random_rounds,
     "improved": thinned_rounds,
@@ -121,11 +127,12 @@ class ExactStump:
     def reasons(self, branching: Branching) -> Iterator[str]:
         yield (
             "the stump of every round is the best one by the raw records, and so are its error and the stop at an error "
-            "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first two rounds "
-            "see none, an infinite loss"
+            "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first round "
+            "sees none, an infinite loss"
         )
 
 
+# DPAda: algorithm 2, steps 1 to 3; equations 14 to 16; equation 2; definition 2
 def noise_scales(weights: Floats, epsilon: float, rounds: int) -> tuple[float, float]:
     """Return the scales of the noise on the largest and the least of normalized ``weights`` (records,).
 
@@ -158,6 +165,7 @@ class PrintedDPAda(PrintedBoosting):
 
     ties: Ties = "each"
 
+    # DPAda: algorithm 2, steps 4 to 10; equations 12 and 13
     def perturbed(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:
         mean = 1 / len(weights)
         of_most, of_least = noise_scales(weights, epsilon, rounds)
@@ -204,9 +212,10 @@ class DPAdaClassifier(PaperBooster):
 
     Parameters
     ----------
-    schedule : {"all", "swing", "random", "improved"}
-        The rounds that are paid: every round; every second round; each round by a fair coin; or the first of each run of such
-        coins.
+    schedule : {"all", "from-second", "swing", "random", "improved"}
+        The rounds that are paid, or as published followed by noise: every round (algorithm 3); every round but the first
+        (equation 21; private: the first is paid too, as with "all"); every second round; each round by a fair coin; or the first
+        of each run of such coins.
     voting : {"discrete", "real"}
         Private form: a stump votes with one weight from its noisy error, or each leaf votes with its log-odds.
     ties : {"each", "shared", "one"}
@@ -218,7 +227,7 @@ class DPAdaClassifier(PaperBooster):
     voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
     ties: str = parameter(Choice(("each", "shared", "one")), default="each")
 
-    def _private(self) -> BoostingRecipe:
+    def _private(self) -> BoostingRecipe:  # DPAda: algorithm 2
         tree = Recipe(
             assign=AllRecords(),
             candidates=binary,
@@ -228,7 +237,7 @@ class DPAdaClassifier(PaperBooster):
         )
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
-    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:  # DPAda: algorithms 4 to 6
         rounds = self._rounds(claim)
         marked = SCHEDULES[self.schedule](rounds, draw)
         return tuple((np.flatnonzero(marked) + 1).tolist())

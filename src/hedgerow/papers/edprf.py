@@ -111,7 +111,7 @@ class PFDPDTClassifier(PaperTree):
         return Size(1, 4 if epsilon >= ENOUGH else 3, MAX_BINS)
 
 
-class EDPRFClassifier(PFDPDTClassifier, PaperForest):
+class EDPRFClassifier(PFDPDTClassifier, PaperForest):  # eDPRF: figure 1
     """Differentially private random forest by permute-and-flip (eDPRF).
 
     Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5.
@@ -133,6 +133,9 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
         otherwise 2; for a single tree (``n_estimators=1``) one more [our choice]; published: 5.
     max_bins : int or None
         Number of equal-width bins of a numeric feature. None: 5 [our choice; the paper does not say].
+    parts : {"equal", "shrinking"}
+        Published form: the records of each tree. "equal": a part of all records, as the text says [inferred]. "shrinking": a
+        part of the records that no tree before got, as algorithm 4 prints; a third of the records is then in no tree.
 
     Notes
     -----
@@ -140,10 +143,15 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     go to the first class of the schema.
     """
 
+    parts: str = parameter(Choice(("equal", "shrinking")), default="equal")
+
     def _stop(self, depth: int) -> Stop | None:
         return None if self.stop == "auto" and self.n_estimators != 1 else super()._stop(depth)
 
     _published_size = Size(35, 5, MAX_BINS)  # treeDepth 6
+
+    def _published(self) -> PrintedForest:
+        return replace(super()._published(), samples=FixedSize(shrinking=self.parts == "shrinking"))
 
     def _default_size(self, epsilon: Fraction) -> Size:
         enough = epsilon >= ENOUGH

@@ -24,7 +24,9 @@ from hedgerow.schema import Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
 from hedgerow.trees import Levels
 
+# eDPRF: equations 12 to 14; definition 3; equation 3
 TWICE_GINI = 4  # twice the authors' Delta of the Gini score, which is 2 (eDPRF, equations 11 to 14)
+# eDPRF: equations 15 and 16
 TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
 LEAST_ERROR = 1e-10
 
@@ -58,16 +60,24 @@ class Samples:
 class FixedSize(Samples):
     """Each of T trees gets floor(n / T) records; none is in two trees, and the rest is left out.
 
-    Algorithm 4 of eDPRF, with the size taken from all n records: read literally it shrinks from draw to draw and
-    would leave a third of the records unused, against the text (docs/proofs/edprf.md).
+    Algorithm 4 of eDPRF, with the size taken from all n records [inferred]. ``shrinking``: to the letter, a T-th of the records
+    that are left, which leaves a third of the records unused, against the text (docs/proofs/edprf.md).
     """
 
     shared = False
+    shrinking: bool = False
+
+    def sizes(self, records: int, trees: int) -> list[int]:  # eDPRF: algorithm 4; figure 2
+        sizes: list[int] = []
+        for _ in range(trees):
+            left = records - sum(sizes) if self.shrinking else records
+            sizes.append(left // trees)  # eDPRF: algorithm 4, lines 5 and 6
+        return sizes
 
     def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> Subsets:
         order: Integers = randomness.draw(Permutation(), len(wrong))
-        size = len(wrong) // trees
-        return list(order[: trees * size].reshape(trees, size))
+        ends = np.cumsum(self.sizes(len(wrong), trees))
+        return list(np.split(order[: ends[-1]], ends[:-1]))
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
         if trees > 1:
@@ -165,7 +175,7 @@ class PrintedForest:
     pure_leaves: bool = True
     counted: bool = False
 
-    def shares(self, epsilon: Fraction, trees: int, max_depth: int) -> list[Shares]:
+    def shares(self, epsilon: Fraction, trees: int, max_depth: int) -> list[Shares]:  # eDPRF: equations 10, 17 and 18
         """Return what the nodes of each level may spend, root first."""
         left = self.samples.tree_budget(epsilon, trees)
         shares = []
@@ -209,6 +219,7 @@ class PrintedForest:
             grown.append(self._grow(data, self.samples.subsets(wrong, trees, randomness), levels, randomness))
         return PrintedTrees.joined(data.branching, grown)
 
+    # eDPRF: algorithm 5; algorithm 3; figure 4
     def _grow(self, data: RawRecords, subsets: Subsets, levels: list[Shares], randomness: Randomness) -> PrintedTrees:
         """Grow one tree on each subset, level by level.
 
@@ -240,6 +251,7 @@ class PrintedForest:
             growth.split(inner, *self._tests(inner, offered[~leaf], shares.test, randomness))
         return growth.trees()
 
+    # eDPRF: algorithm 2
     def _tests(
         self, frontier: OpenNodes, offered: Truth, budget: Fraction, randomness: Randomness
     ) -> tuple[Integers, Floats, Floats]:

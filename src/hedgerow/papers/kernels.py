@@ -45,7 +45,7 @@ def _branch(value, kind, node, low, high, left):
 
 
 @compiled
-def _branch_score(counts):
+def _branch_score(counts):  # eDPRF: equations 7, 8 and 11; definitions 5 and 6
     """Return what one branch with the class ``counts`` adds to the Gini score of a test: -(n - sum of n_k**2 / n)."""
     size, squares = np.int64(0), 0.0
     for count in counts:

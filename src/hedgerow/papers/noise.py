@@ -23,7 +23,7 @@ SEED_WORDS = 4  # 256 bits
 
 
 @dataclass(frozen=True)
-class RealPermuteAndFlip(PermuteAndFlip):
+class RealPermuteAndFlip(PermuteAndFlip):  # eDPRF: algorithm 1
     """Permute-and-flip as the largest score plus exponential noise: the same law, were floats real numbers.
 
     The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta.
@@ -42,7 +42,7 @@ class RealPermuteAndFlip(PermuteAndFlip):
 
 
 @dataclass(frozen=True)
-class RealExponential(Exponential):
+class RealExponential(Exponential):  # eDPRF: equation 6; definition 4
     """The exponential mechanism as the largest score plus Gumbel noise: the same law, were floats real numbers."""
 
     name = "exponential mechanism in floating point"
@@ -88,8 +88,10 @@ class IntervalChoice:
         return np.asarray(mass / math.fsum(mass))
 
 
+# DPAda: equation 3; definition 4
+# CART-DPsAdaBoost: equation 3; definition 3
 @dataclass(frozen=True)
-class Laplace:
+class Laplace:  # eDPRF: equations 4 and 5; definition 4
     """Counts with Laplace noise of scale 1 / epsilon."""
 
     epsilon: Fraction

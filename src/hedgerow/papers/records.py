@@ -59,7 +59,7 @@ class Branching:
 BranchingRule = Callable[[Schema, int], Branching]
 
 
-def node_bins(schema: Schema, max_bins: int) -> Branching:
+def node_bins(schema: Schema, max_bins: int) -> Branching:  # eDPRF: algorithm 5, lines 7 to 11
     """Return one branch per bin between the least and the largest finite value in the node, and one for missing cells.
 
     That is the reading of eDPRF's binning [our choice, the paper is silent]. A categorical feature has one branch for each of its

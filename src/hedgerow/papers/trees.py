@@ -93,7 +93,7 @@ class PrintedTrees:
             out[place] = self.label[node]
         return out
 
-    def votes(self, columns: Floats) -> npt.NDArray[np.int32]:
+    def votes(self, columns: Floats) -> npt.NDArray[np.int32]:  # eDPRF: algorithm 6
         """Return how many trees give each class to each record of ``columns`` (records, features)."""
         out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)
         walk = (self.roots, self.feature, self.first_child, self.label, *self._tests)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.texts import printable
@@ -22,6 +22,14 @@ class Display:
 
     ax_: Any
     figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
+        self._draw(self._axes(ax))
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
     def _axes(self, ax: Any, width: float = 5.0, height: float = 4.6) -> Any:
         """Return the axes to draw on, or those of a new figure of this size in inches, and keep them."""

@@ -221,7 +221,6 @@ def write_card(
 
 
 def _displays(report: Card | GroupCards) -> tuple[list[Any], str]:
-    """Return the displays of a report card, and what they show."""
     if isinstance(report, GroupCards):
         figures = next(iter(report.values())).FIGURES[:3]
         return [GroupsDisplay.from_report(report, name) for name in figures], f"{', '.join(figures)} of each group"

@@ -49,9 +49,7 @@ class ROCDisplay(Display):
             [(str(label), card.roc_curve(label)) for label in labels], [card.roc_band(label) for label in labels]
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         framed(ax, "ROC curve, with a 95 % band for the noise", "false positive rate", "true positive rate")
         _diagonal(ax, [0, 1])
         for i, (name, curve) in enumerate(self.lines):
@@ -63,7 +61,6 @@ class ROCDisplay(Display):
                 outline = np.clip(x, 0, 1), np.clip(y, 0, 1)
                 ax.fill(*outline, color=COLORS[i % len(COLORS)], alpha=0.2, linewidth=0)
         _within_one(ax, self.lines)
-        return self
 
 
 def _labels(card: ReportCard) -> list[Value]:
@@ -116,9 +113,7 @@ class CalibrationDisplay(Display):
         lines = [(str(label), card.calibration(label)) for label in labels]
         return cls(lines, [card.calibration_band(label) for label in labels])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         ends = [0.0, 1.0]
         if self.outcome:
             framed(ax, "Calibration, from noisy counts", "mean prediction", "mean outcome")
@@ -143,7 +138,6 @@ class CalibrationDisplay(Display):
             ax.locator_params(axis="x", nbins=5)
         else:
             _within_one(ax, self.lines)
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -168,9 +162,7 @@ class ConfusionMatrixDisplay(Display):
         """Make the display of a report card."""
         return cls([(str(label), row) for label, row in zip(card.classes, card.confusion_matrix, strict=True)])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         framed(ax, "Confusion matrix, noisy counts", "predicted class", "label")
         table = np.array([row for _, row in self.lines])
         ax.imshow(np.maximum(table, 0), cmap="Blues", vmin=0)
@@ -180,7 +172,6 @@ class ConfusionMatrixDisplay(Display):
         names = [wrapped(name, 16) for name, _ in self.lines]
         ax.set_xticks(range(len(names)), names)
         ax.set_yticks(range(len(names)), names)
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -210,9 +201,7 @@ class PredictionErrorDisplay(Display):
         """Make the display of a report card."""
         return cls(*card.outcomes_by_prediction(SHARES))
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         if len(self.predicted):
             both = self.predicted, self.outcomes
             _diagonal(ax, [min(part.min() for part in both), max(part.max() for part in both)])
@@ -223,7 +212,6 @@ class PredictionErrorDisplay(Display):
         framed(ax, "Predicted against observed, from noisy counts", "mean prediction of a group", "outcome")
         ax.locator_params(axis="x", nbins=5)  # with more, numbers of six digits would overlap
         ax.legend(fontsize=8, frameon=False, loc="lower right")
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -254,9 +242,7 @@ class ResidualDisplay(Display):
         """Make the display of a report card."""
         return cls(card.grid.residuals, card.residual_shares, [(share, card.quantile(share)) for share in SHARES])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         held = np.cumsum(self.shares)
         first, last = np.searchsorted(held, [1 - MOST_SHOWN, MOST_SHOWN])
         density = np.maximum(self.shares, 0) / np.diff(self.ends)
@@ -278,7 +264,6 @@ class ResidualDisplay(Display):
         title = "Residuals and their quantiles, from noisy counts" + "\n" * max(len(ends), 1)
         framed(ax, title, "residual (outcome less prediction)", "density")
         ax.locator_params(axis="x", nbins=5)
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -322,9 +307,7 @@ class GroupsDisplay(Display):
         )
         return cls(name, [cards.name(group) for group in known], values, noise, both)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.groups))
         ax.hlines(places, *self.both.T, color=BLUE, linewidth=1, label="95 %, of their population")
         ax.hlines(places, *self.noise.T, color=BLUE, linewidth=5, alpha=0.5, label="95 %, of these records")
@@ -334,4 +317,3 @@ class GroupsDisplay(Display):
         framed(ax, "By group, from noisy counts", self.figure, "")
         ax.locator_params(axis="x", nbins=5)
         ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15))
-        return self

@@ -21,20 +21,21 @@ from typing import Any, Literal, cast, get_args
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from hedgerow import files
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.files import (
-    DEEPEST_EVENT,
-    LARGEST_AMOUNT,
-    LARGEST_INTEGER,
-    LONGEST_WORDS,
-    MOST_DENOMINATOR_BITS,
-    MOST_EVENTS,
-    SMALLEST_AMOUNT,
-)
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
-LEAST = {"epsilon": 0, "delta": 0, "mu_squared": 0, "draws": 0, "count": 0, "records": 1}  # of these fields of events
+LEAST = {
+    "epsilon": 0,
+    "delta": 0,
+    "mu_squared": 0,
+    "rho": 0,
+    "draws": 0,
+    "count": 0,
+    "records": 1,
+    "shares": 1,
+}  # of these fields of events
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,8 +48,10 @@ class Event:
                 raise ValueError(f"an event's {name} is {amount}, which no mechanism has; nothing gives budget back.")
 
 
+# DPAda: equation 1; definition 1
+# CART-DPsAdaBoost: equation 1; definition 1
 @dataclass(frozen=True, repr=False)
-class Pure(Event):
+class Pure(Event):  # eDPRF: equations 1 and 2; definition 2
     """A mechanism that is epsilon-DP when one record is added or removed.
 
     ``level`` is the level of the tree it belongs to, 0 if there is none.
@@ -95,7 +98,20 @@ class Gaussian(Event):
 
 
 @dataclass(frozen=True, repr=False)
-class Sequence(Event):
+class Concentrated(Event):
+    """A mechanism that is rho-zero-concentrated DP when one record is added or removed; no other accountant bounds it."""
+
+    rho: Fraction
+    mechanism: str
+    purpose: str
+    level: int = 0
+    shares: int = 1  # of how many owners at least the noise is
+
+
+# DPAda: definition 3
+# CART-DPsAdaBoost: property 1
+@dataclass(frozen=True, repr=False)
+class Sequence(Event):  # eDPRF: theorem 1
     """Parts that each read all the records: their costs add up."""
 
     parts: tuple[Event, ...]
@@ -112,26 +128,24 @@ class SelectAndMeasure(Sequence):
     ratio: int = 3
 
     def __post_init__(self) -> None:
-        *selections, measurement = self.parts or (None,)
-        ordered = selections and all(isinstance(part, BoundedRange) for part in selections)
-        if not (ordered and isinstance(measurement, Gaussian)) or self.ratio not in JOINT_FACTORS:
+        ordered = len(self.parts) > 1 and isinstance(self.parts[-1], Gaussian) and self.ratio in JOINT_FACTORS
+        for part in self.parts[:-1]:
+            ordered = ordered and isinstance(part, BoundedRange)
+            if ordered and cast(BoundedRange, part).epsilon > LARGEST_JOINT_EPSILON:
+                raise ValueError("no joint account is proved for a selection of so large an epsilon.")
+        if not ordered:
             raise ValueError("selections of bounded range come before one Gaussian measurement.")
-        if max(part.epsilon for part in selections if isinstance(part, BoundedRange)) > LARGEST_JOINT_EPSILON:
-            raise ValueError("no joint account is proved for a selection of so large an epsilon.")
 
     @property
-    def selected(self) -> Fraction:
-        """A quarter of the sum of the selections' squared epsilons."""
-        return sum((part.epsilon**2 for part in self.parts if isinstance(part, BoundedRange)), NONE) / 4
-
-    @property
-    def measured(self) -> Fraction:
-        """The squared mu of the measurement."""
-        return cast(Gaussian, self.parts[-1]).mu_squared
+    def squares(self) -> tuple[Fraction, Fraction]:
+        """A quarter of the sum of the selections' squared epsilons, and the squared mu of the measurement."""
+        *selections, measurement = cast(tuple[Any, ...], self.parts)
+        return sum((part.epsilon**2 for part in selections), NONE) / 4, measurement.mu_squared
 
 
+# CART-DPsAdaBoost: property 2
 @dataclass(frozen=True, repr=False)
-class Parallel(Event):
+class Parallel(Event):  # eDPRF: theorem 2
     """Parts that read disjoint records by released tests: the largest cost counts.
 
     ``label`` describes what one record pays.
@@ -179,7 +193,7 @@ class Unprotected(Event):
     reason: str
 
 
-_STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Unprotected)
+_STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Concentrated, Unprotected)
 _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (*_STEPS, Sequence, SelectAndMeasure, Parallel, OneOf, PerRecordAssignment, Subsampled)
@@ -187,8 +201,6 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:
-    """Return an event as plain values for JSON; fractions become text."""
-
     def plain(value: object) -> object:
         if isinstance(value, Event):
             return event_to_dict(value)
@@ -217,18 +229,18 @@ class _Reader:
 
     def event(self, data: Any, depth: int) -> Event:
         self._events += 1
-        if depth > DEEPEST_EVENT or self._events > MOST_EVENTS:
+        if depth > files.DEEPEST_EVENT or self._events > files.MOST_EVENTS:
             raise ValueError("too many events, or too deep")
         kind = _KINDS[data["event"]]
         return kind(**{name: self._field(name, value, depth) for name, value in data.items() if name != "event"})
 
     def _field(self, name: str, value: Any, depth: int) -> Any:
-        if name in ("epsilon", "delta", "mu_squared", "inclusion"):
+        if name in ("epsilon", "delta", "mu_squared", "rho", "inclusion"):
             amount = read_fraction(value)
             self._denominator = math.lcm(self._denominator, amount.denominator)
-            if amount and not SMALLEST_AMOUNT <= amount <= LARGEST_AMOUNT:
+            if amount and not files.SMALLEST_AMOUNT <= amount <= files.LARGEST_AMOUNT:
                 raise ValueError("an amount out of all bounds")
-            if self._denominator.bit_length() > MOST_DENOMINATOR_BITS:
+            if self._denominator.bit_length() > files.MOST_DENOMINATOR_BITS:
                 raise ValueError("amounts that take long to add")
             return amount
         if name == "part":
@@ -238,9 +250,13 @@ class _Reader:
             for before, part in zip([None, *value], value, strict=False):
                 parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
             return tuple(parts)
-        if name in ("level", "draws", "count", "records", "ratio") and type(value) is int and value < LARGEST_INTEGER:
+        if (
+            name in ("level", "draws", "count", "records", "ratio", "shares")
+            and type(value) is int
+            and value < files.LARGEST_INTEGER
+        ):
             return value
-        longest = math.inf if name == "reason" else LONGEST_WORDS  # a reason may name all features
+        longest = math.inf if name == "reason" else files.LONGEST_WORDS  # a reason may name all features
         if name in ("reason", "mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= longest:
             return value
         raise TypeError(name)
@@ -299,8 +315,8 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
 
 
 def joint_mu_squared(event: SelectAndMeasure) -> Fraction:
-    """Return the squared mu of selections and a measurement together."""
-    return JOINT_FACTORS[event.ratio] * event.selected + max(event.measured, event.ratio * event.selected)
+    selected, measured = event.squares
+    return JOINT_FACTORS[event.ratio] * selected + max(measured, event.ratio * selected)
 
 
 def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
@@ -316,8 +332,8 @@ def joined(courses: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
             )
         except ValueError:  # other steps, or too large ones
             return apart
-        joint = [event for event in together if isinstance(event, SelectAndMeasure)]
-        if all(event.measured * (1 + RATIO_GUARD) >= ratio * event.selected for event in joint):
+        squares = [event.squares for event in together if isinstance(event, SelectAndMeasure)]
+        if all(measured * (1 + RATIO_GUARD) >= ratio * selected for selected, measured in squares):
             return together
     return apart
 
@@ -413,6 +429,7 @@ class Cost:
     replaced: bool = False  # whether ``thresholds`` count for one record removed and one added
     thresholds_for: int = 1  # the largest number of records of one person for which all these deltas hold
     reasons: tuple[str, ...] = ()  # those of unprotected steps, each once
+    by_rho: bool = False  # whether some step is bounded by ``rho`` alone, so that no other accountant counts
 
     def __or__(self, other: Cost) -> Cost:
         """Parallel composition: the larger of each sum counts. All approximate draws count, and all thresholds."""
@@ -435,6 +452,7 @@ class Cost:
             self.replaced or other.replaced,
             holds_for if thresholds else 1,
             tuple(dict.fromkeys(self.reasons + other.reasons)) if other.reasons else self.reasons,
+            self.by_rho or other.by_rho,
         )
 
     def times(self, count: int, *, group: bool = False) -> Cost:
@@ -457,7 +475,7 @@ class Cost:
         """
         if inclusion == 1:
             return self
-        protected = self.protected and self.mu_squared == 0 and self.thresholds == 0
+        protected = self.protected and self.mu_squared == 0 and self.thresholds == 0 and not self.by_rho
         step = cost(Pure(amplified(self.epsilon, inclusion), "", ""))
         return replace(step, draws=self.draws, protected=protected, reasons=self.reasons)
 
@@ -492,7 +510,7 @@ class Cost:
             exponent = epsilon if self.mu_squared else self.epsilon / 2
             thresholds *= 1 + Fraction(math.exp(min(float(exponent), 700.0))) * (1 + Fraction(1, 2**40))
         bound, at = 0.0, float(epsilon)
-        if self.epsilon > epsilon:
+        if self.by_rho or self.epsilon > epsilon:
             bound = math.inf
         elif self.mu_squared:  # what pure steps leave to Gaussian ones
             bound = gaussian_delta(float(epsilon - self.epsilon), math.sqrt(self.mu_squared) * (1 + FLOAT_GUARD))
@@ -500,7 +518,9 @@ class Cost:
             return thresholds
         if bound:
             of_rho = concentrated_delta(at, float(self.rho) * (1 + FLOAT_GUARD))
-            of_mu = gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            of_mu = (
+                math.inf if self.by_rho else gaussian_delta(at, math.sqrt(self.total_mu_squared) * (1 + FLOAT_GUARD))
+            )
             bound = min(bound, of_mu, of_rho)
         return bound + (self.delta_of_draws(epsilon) + float(thresholds)) * (1 + FLOAT_GUARD)
 
@@ -513,7 +533,7 @@ class Cost:
     @property
     def pure(self) -> bool:
         """Whether no step is Gaussian or thresholded, and none has approximate draws."""
-        return self.protected and not (self.mu_squared or self.draws or self.thresholds)
+        return self.protected and not (self.mu_squared or self.draws or self.thresholds or self.by_rho)
 
     def at_most(self, ceiling: Cost) -> bool:
         """Return whether no sum is above the ceiling's, as a filter for adaptive queries requires (composition.md).
@@ -526,14 +546,14 @@ class Cost:
             and self.mu_squared <= ceiling.mu_squared
             and self.draws <= ceiling.draws
             and self.thresholds <= ceiling.thresholds
+            and self.by_rho <= ceiling.by_rho
             and (ceiling.pure or (self.total_mu_squared <= ceiling.total_mu_squared and self.rho <= ceiling.rho))
         )
 
 
 def cost(event: Event) -> Cost:
-    """Return the cost of an event under add/remove adjacency."""
     match event:
-        case Pure() | Gaussian():
+        case Pure() | Gaussian() | Concentrated():
             return _cost_of_step(event)
         case Sequence(parts):
             total = Cost()
@@ -562,8 +582,10 @@ def cost(event: Event) -> Cost:
 
 
 @lru_cache(maxsize=1024)
-def _cost_of_step(step: Pure | Gaussian) -> Cost:
+def _cost_of_step(step: Pure | Gaussian | Concentrated) -> Cost:
     """Return the cost of one step; it is cached, because a curator gets many equal queries."""
+    if isinstance(step, Concentrated):
+        return Cost(rho=step.rho, by_rho=True)
     if isinstance(step, Gaussian):
         return Cost(NONE, step.mu_squared, step.mu_squared, step.mu_squared / 2, step.draws)
     ranged = isinstance(step, BoundedRange)

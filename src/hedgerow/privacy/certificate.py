@@ -20,6 +20,7 @@ from hedgerow.files import LONGEST_QUOTED
 from hedgerow.privacy.accounting import (
     NONE,
     Adjacency,
+    Concentrated,
     Cost,
     Event,
     Gaussian,
@@ -49,7 +50,7 @@ WEAK = 10  # from this epsilon on, the certificate explains how weak it is
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others: a model
 PROMISE = "promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 MOST_NAME = 80  # characters of a feature's name
-LISTS = ("releases", "assumptions", "public", "warnings")
+LISTS = ("releases", "assumptions", "public", "premises", "warnings")
 MOST_LISTED = 1000
 MOST_REASON = 400  # characters of a start's reason, which may name all features
 NAMED = re.compile(r"\bcertificate ([0-9a-f]{16})\b")
@@ -87,6 +88,8 @@ class Certificate:
         Whether ids of persons were compared as they are written. False if version 0.2 read them (SECURITY.md, *Advisories*).
     starts : tuple of Start
         The model from which the fit started, then the model from which that one started, and so on. ``str`` describes each.
+    premises : tuple of str
+        What else the guarantee rests on, as where several owners keep their records to themselves: in few words, then in full.
     warnings : tuple of str
         Problems that released values show, such as a column of which most cells could not be read. They change neither the claim
         nor the digest, which is known before anything is drawn. Certificates that differ only in warnings are equal.
@@ -126,6 +129,7 @@ class Certificate:
     ids_as_text: bool = True
     starts: tuple[Start, ...] = ()
     public: tuple[str, ...] = ()
+    premises: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -294,6 +298,7 @@ def certify(
     assumptions: tuple[str, ...] = (),
     person: str | None = None,
     starts: tuple[Start, ...] = (),
+    premises: tuple[str, ...] = (),
 ) -> Certificate:
     """Return the certificate of a plan that is about to run; ``schema`` is None if no schema is used to read records.
 
@@ -303,7 +308,7 @@ def certify(
         reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = Sequence((Unprotected(reason), event))
     reasons = {} if schema is None else schema.reasons
-    public = [f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in reasons.items()]
+    public = list(map(_why_public, reasons.items()))
     certificate = Certificate(
         system,
         variant,
@@ -318,6 +323,7 @@ def certify(
         person,
         starts=starts,
         public=tuple(public[:MOST_LISTED]),
+        premises=premises,
     )
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
@@ -326,21 +332,26 @@ def certify(
     return certificate
 
 
+def _why_public(entry: tuple[str, str]) -> str:
+    name, why = entry
+    return f"{shortened(repr(name), MOST_NAME)}: {why}"
+
+
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:
     """Warn of a delta or an epsilon that is so large that the guarantee is almost meaningless."""
-    told = []
+    texts = []
     if delta >= WEAK_DELTA:
-        told.append(
+        texts.append(
             f"delta is {decimal_text(delta)}, the probability with which the guarantee may fail: whoever published each record "
             "with this probability would keep to it. Pass a delta far below one over the number of records, such as 1e-6."
         )
     if epsilon > NEXT_TO_NOTHING:
         factor = upper_text(math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf), 3)
-        told.append(
+        texts.append(
             f"epsilon is {decimal_text(epsilon)}, which promises next to nothing: the odds of a guess about one person may "
             f"change by a factor of {factor}{' or more' if epsilon > 700 else ''}. Pass an epsilon of 10 or less, best about 1."
         )
-    for text in told:
+    for text in texts:
         warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
 
 
@@ -364,6 +375,8 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
         case Gaussian():
             mu_squared = decimal_text(event.mu_squared, 4)
             yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
+        case Concentrated():
+            yield CertificateLine(event.level, event.purpose, event.mechanism, f"rho {decimal_text(event.rho, 4)}")
         case OneOf(parts, label):
             several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
             yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
@@ -468,15 +481,17 @@ def _spent(certificate: Certificate, *, whole: bool) -> str:
     if total.thresholds and total.mu_squared == 0:
         by_thresholds = upper_text(total.delta(epsilon))
         return f"epsilon {decimal_text(spent)} on the costliest path{group}, delta {by_thresholds} by thresholds"
-    if total.mu_squared == 0 and spent <= epsilon:
+    if total.mu_squared == 0 and spent <= epsilon and not total.by_rho:
         gap = epsilon - spent
         text = f"{decimal_text(spent)} on the costliest path{group}; {decimal_text(gap, 2)} unspent"
         if certificate.delta > 0:
             text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
         return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
     text = f"delta {upper_text(total.delta(epsilon))} at epsilon {decimal_text(epsilon)}, rounded up"
-    if not whole and total.mu_squared:
+    if not whole and (total.mu_squared or total.by_rho):
         return text
+    if total.by_rho:
+        return f"{text}: the steps below add up{group} as rho = {upper_text(total.rho)} of zero-concentrated DP"
     return (
         f"{text}: the steps below add up{group} as rho = {upper_text(total.rho)} of zero-concentrated DP, or as "
         f"mu^2 = {upper_text(total.total_mu_squared)} of Gaussian DP"
@@ -488,6 +503,8 @@ def _foundations(certificate: Certificate) -> Iterator[tuple[str, str]]:
     unit, starts, given = certificate.unit, certificate.starts, not certificate.assumptions
     for place, text in enumerate(certificate.assumptions):
         yield text.partition(":")[0] if place < 2 else "", text
+    for text in certificate.premises:
+        yield text.partition(":")[0], text
     if given:
         yield (
             "a public schema, but for released entries" if certificate.releases else "a public schema",

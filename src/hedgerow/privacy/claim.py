@@ -35,7 +35,7 @@ class NoAmountError(ConfigurationError):
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim:  # eDPRF: definition 1
     """(epsilon, delta)-differential privacy for neighbors under an adjacency.
 
     Neighbors differ by one person, of whom at most ``records_per_person`` records are read: by one record where that is 1.
@@ -267,7 +267,6 @@ class Start:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | str) -> Start:
-        """Return the start that ``to_dict`` wrote, or raise KeyError, TypeError or ValueError."""
         values = {"text": data} if isinstance(data, str) else data
         public = values.get("public", False)
         if not isinstance(public, bool):

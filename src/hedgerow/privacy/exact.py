@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -36,7 +36,6 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
 
 
 def exact_delta(value: object) -> Fraction:
-    """Return a delta as a fraction, or raise ConfigurationError; 0 is allowed."""
     number = _fraction(value)
     if number is not None and 0 <= number < 1:
         return number
@@ -116,21 +115,9 @@ def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:
 
 def decimal_text(value: Fraction, digits: int = 6) -> str:
     """Return a fraction as text: in full where it is a short decimal, otherwise rounded down to so many digits, and "..."."""
-    if value == 0:
-        return "0"
-    size = abs(value)
-    exponent = _exponent(size)
-    places = max(digits - 1 - exponent, 0)
-    cut = math.floor(value * 10**places)
-    rest = "" if Fraction(cut, 10**places) == value else "..."
-    sign, figures = ("-" if cut < 0 else ""), str(abs(cut))
-    if exponent < -4:
-        figures = figures.rstrip("0")
-        point = f".{figures[1:]}" if len(figures) > 1 else ""
-        return f"{sign}{figures[0]}{point}e{exponent}{rest}"
-    figures = figures.rjust(places + 1, "0")
-    whole, decimals = figures[: len(figures) - places], figures[len(figures) - places :].rstrip("0")
-    return f"{sign}{whole}{'.' if decimals else ''}{decimals}{rest}"
+    exponent = _quotient(value, 1, ROUND_DOWN)[0].adjusted()
+    number, inexact = _quotient(value, max(digits, exponent + 1), ROUND_FLOOR)
+    return f"{number:{'e' if exponent < -4 else 'f'}}{'...' if inexact else ''}"
 
 
 def upper_text(value: Fraction | float, digits: int = 4) -> str:
@@ -138,25 +125,19 @@ def upper_text(value: Fraction | float, digits: int = 4) -> str:
 
     What is below 1 is shown with as many digits as it takes to read so. A float is read as its shortest decimal.
     """
-    if value == 0 or value == math.inf:
-        return "0" if value == 0 else "infinity"
+    if value == math.inf:
+        return "infinity"
     number = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
-    while True:
-        unit = Fraction(10) ** (_exponent(number) - digits + 1)
-        raised = math.ceil(number / unit) * unit
-        if raised != 1 or number >= 1:
-            break
+    while (raised := Fraction(_quotient(number, digits, ROUND_CEILING)[0])) == 1 > number:
         digits += 1
-    exponent = _exponent(raised)
+    exponent = _quotient(raised, 1, ROUND_DOWN)[0].adjusted()
     if exponent <= LONGEST_WHOLE:
         return decimal_text(raised, digits)
     return f"{decimal_text(raised / 10**exponent, digits)}e{exponent}"
 
 
-def _exponent(size: Fraction) -> int:
-    """Return the power of ten of a positive number's leading digit."""
-    exponent = math.floor((size.numerator.bit_length() - size.denominator.bit_length()) * math.log10(2)) + 1
-    # One or two steps; counting digits would take their text, which has a limit.
-    while size < Fraction(10) ** exponent:
-        exponent -= 1
-    return exponent
+def _quotient(value: Fraction, digits: int, rounding: str) -> tuple[Decimal, bool]:
+    """Return a fraction as a decimal of so many digits without zeros at its end, and whether it was rounded."""
+    context = Context(digits, rounding, MIN_EMIN, MAX_EMAX, traps=[])
+    number = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return number.normalize(context), bool(context.flags[Inexact])

@@ -52,8 +52,10 @@ class Path:
         """
         rests: list[tuple[Event, ...]] = []
         for course in self.reserved:
-            places = [place for place, paid in enumerate(course) if covers(paid, step)]
-            rests += [course[place + 1 :] for place in places[:1]]
+            for place, paid in enumerate(course):
+                if covers(paid, step):
+                    rests.append(course[place + 1 :])
+                    break
         return Path(self.cost, tuple(rests)) if rests else Path(self.cost + amount)
 
 
@@ -94,11 +96,9 @@ class PrivacyFilter:
 
     @property
     def total(self) -> Cost:
-        """What has been charged."""
         return self.together + self.approximate
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
-        """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), unit, (Path(),), np.zeros(roots, dtype=np.intp))
         return replace(
             self,
@@ -108,7 +108,6 @@ class PrivacyFilter:
         )
 
     def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> PrivacyFilter:
-        """Return the filter after nodes were partitioned into so many children each, the generation ``made`` of before."""
         parents = self.generations[generation]
         of_children = replace(parents, path=np.repeat(parents.path[index], children))
         path = parents.path.copy()
@@ -134,12 +133,14 @@ class PrivacyFilter:
         Draws are charged step by step.
         """
         parts = event.parts if isinstance(event, Parallel) else (event,)
-        # Selections choose the course, so all have one account (docs/proofs/joint.md)
-        kinds = {(type(part), getattr(part, "ratio", None)) for part in parts if len(getattr(part, "parts", ())) > 1}
-        if len(kinds) > 1:
+        kinds, courses = set(), list[tuple[Event, ...]]()
+        for part in parts:
+            courses.append(part.parts if isinstance(part, Sequence) else (part,))
+            if len(courses[-1]) > 1:
+                kinds.add((type(part), getattr(part, "ratio", None)))
+        if len(kinds) > 1:  # selections choose the course, so all have one account (docs/proofs/joint.md)
             raise ValueError("alternatives that are charged together have one ratio; join them.")
-        courses = tuple(part.parts if isinstance(part, Sequence) else (part,) for part in parts)
-        return self.charged(replace(cost(event), draws=0), generation, index, courses=courses)
+        return self.charged(replace(cost(event), draws=0), generation, index, courses=tuple(courses))
 
     def charged(
         self,
@@ -163,9 +164,11 @@ class PrivacyFilter:
             paths = self.generations[generation]
             number, of_nodes, path = paths.assignment, paths.path[index], paths.path.copy()
             old = np.flatnonzero(np.bincount(of_nodes)).tolist()  # few: the charge of a path depends on its level alone
-            after = [paths.known[i].after(of_path, step) for i in old]
-            after = [replace(one, reserved=courses) for one in after] if courses else after
-            costs = [one.cost for one in after]
+            after, costs = [], []
+            for i in old:
+                one = paths.known[i].after(of_path, step)
+                after.append(replace(one, reserved=courses) if courses else one)
+                costs.append(one.cost)
             path[index] = len(paths.known) + np.searchsorted(old, of_nodes)
             generations = {**self.generations, generation: replace(paths, known=(*paths.known, *after), path=path)}
         assignments, before = list(self.assignments), self.assignments[number].before

@@ -83,7 +83,6 @@ class Candidates:
         return out
 
     def narrowed(self, alive: Truth, chosen: Integers) -> Truth:
-        """Return which codes are left in the children of nodes that were split by the chosen tests."""
         check_shape(alive, (len(chosen), int(self.offsets[-1])), "alive (nodes, codes)")
         children = np.repeat(alive, self.arity[chosen], axis=0)
         kernels.narrow(children, *self.arrays, self.arity, chosen)
@@ -155,7 +154,7 @@ class Score(ABC):
 
 
 @dataclass(frozen=True)
-class Gini(Score):
+class Gini(Score):  # eDPRF: equations 7, 8, 11 and 14
     """The Gini score, -sum over branches of (n - sum of n_k**2 / n), in steps of 2**-FRACTION_BITS.
 
     One record added lowers one branch's score by a value in [0, 2), in steps by an integer from 0 to ``range``, since each

@@ -75,7 +75,6 @@ class Size:
     max_bins: int
 
     def of(self, system: Any) -> Size:
-        """Return the size with the values that a system's own parameters give."""
         own = {name: value for name in vars(self) if (value := getattr(system, name, None)) is not None}
         return replace(self, **own)
 
@@ -135,12 +134,10 @@ class BoostedSystem(BoostingClassifier):
     max_bins: int | None = parameter(WholeNumber(2, 1024, or_none=True), default=None)
 
     @abstractmethod
-    def _private(self) -> BoostingRecipe:
-        """Return the parts of the private form."""
+    def _private(self) -> BoostingRecipe: ...
 
     @abstractmethod
-    def _default_size(self, epsilon: Fraction) -> Size:
-        """Return the default size of the private form for an add/remove budget."""
+    def _default_size(self, epsilon: Fraction) -> Size: ...
 
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
         """Return the number of rounds that are paid for, which public coins determine."""

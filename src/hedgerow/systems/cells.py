@@ -71,7 +71,6 @@ class CellCut:
         return list(pairwise(self.edges.tolist()))
 
     def begins(self, feature: int) -> Integers:
-        """Return the first place of each group of a feature."""
         low, high = self.starts[feature : feature + 2]
         return np.asarray(self.edges[(self.edges >= low) & (self.edges < high)])
 

@@ -37,19 +37,37 @@ RULE = (
 
 
 class FittedInstance(Instance):
-    """A fitted estimator, or None."""
-
-    def plain(self, value: PrivateEstimator | None) -> PrivateEstimator | None:
+    def _plain(self, value: Any) -> Any:
         """Return a shallow copy, so that a plan and its certificate read one model: later fits of ``value`` do not change it."""
-        fitted: PrivateEstimator | None = copy(super().plain(value))
-        return fitted
+        return copy(super()._plain(value))
 
 
 class StartingEstimator(PrivateEstimator):
-    """An estimator with the parameters ``init``, a fitted estimator of the same class to start from, and ``public_start``."""
+    """An additive model, which may start from another one.
 
+    Parameters
+    ----------
+    max_bins : int or None
+        Approximate number of bins of a numeric feature. None: from 8 to 40, by the budget and the noisy number of records.
+    interaction_cst : {"no_interactions", "pairwise"} or None
+        Which features may interact. "no_interactions": none, so the model is a sum of curves. "pairwise": two at a time, so a
+        round has at most one cut. None: as many as the budget supports. Choose it from public knowledge, or for a model that is
+        easier to read.
+    public_start : bool, default False
+        Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
+        it under "rests on". Without ``init`` it has no effect.
+    noise_shares : int or None
+        For records of several owners who add the noise themselves, so that nobody has to be trusted with exact sums
+        (docs/guide/owners.md): how many of them do not collude with the coordinator. Features then take turns and nothing is
+        selected, which costs accuracy. It needs a delta. None: the fit draws all noise.
+    """
+
+    max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
+    monotonic_cst: dict[str, int] | list[int] | None = parameter(Signs(), default=None)
+    interaction_cst: str | None = parameter(Choice(("no_interactions", "pairwise"), or_none=True), default=None)
     init: PrivateEstimator | None = parameter(FittedInstance(PrivateEstimator, RULE), default=None)
     public_start: bool = parameter(Flag(), default=False)
+    noise_shares: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
 
     def _initial(self) -> AdditiveModel | None:
         """Return the model to start from, or raise ConfigurationError if it is not of this class."""
@@ -64,6 +82,18 @@ class StartingEstimator(PrivateEstimator):
         model = result_of(self.init).model
         assert isinstance(model, AdditiveModel)
         return model
+
+    def _of_rounds(self, schema: Schema, coins: PublicCoins) -> dict[str, Any]:
+        """Return the arguments of a plan that are the same for classes and for outcomes."""
+        return {
+            "rounds": self.n_estimators,
+            "bins": self.max_bins,
+            "most_cuts": MOST_CUTS[self.interaction_cst],
+            "signs": () if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
+            "init": self._initial(),
+            "started": coins == STARTED,
+            "shares": self.noise_shares or 0,
+        }
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
         return () if self.init is None else STARTED
@@ -155,17 +185,11 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         a long tail. It requires the squared loss, which "auto" then is.
     n_estimators : int or None
         Number of rounds. None: from 2 to 120, by the budget and the noisy number of records.
-    max_bins : int or None
-        Approximate number of bins of a numeric feature. None: from 8 to 40, chosen likewise.
-    interaction_cst : {"no_interactions", "pairwise"} or None
-        Which features may interact, as in ``HedgerowClassifier``.
     monotonic_cst : dict of str to int, list of int, or None
         How the outcome may change with a feature, as in ``HedgerowClassifier``: 1 increasing, -1 decreasing, 0 either.
     init : HedgerowRegressor or None
         A fitted model to start from, as in ``HedgerowClassifier``. It must have the same ``loss`` and ``outcome_transform``. The
         range of its outcome may differ.
-    public_start : bool, default False
-        As in ``HedgerowClassifier``.
 
     Examples
     --------
@@ -183,25 +207,12 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     outcome_transform: str | None = parameter(Choice(("log",), or_none=True), default=None)
     delta: float = parameter(ARGUMENTS["delta"], default=0.0)
     n_estimators: int | None = parameter(WholeNumber(1, 1_000, or_none=True), default=None)
-    max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
-    monotonic_cst: dict[str, int] | list[int] | None = parameter(Signs(), default=None)
-    interaction_cst: str | None = parameter(Choice(("no_interactions", "pairwise"), or_none=True), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.loss == "poisson" and self.outcome_transform is not None:
             raise ConfigurationError("loss='poisson' has a log link of its own; pass outcome_transform=None with it.")
-        init = self._initial()
-        return RegressionPlan(
-            self._loss_rules(schema, init),
-            schema,
-            claim,
-            rounds=self.n_estimators,
-            bins=self.max_bins,
-            most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=() if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
-            init=init,
-            started=coins == STARTED,
-        )
+        given = self._of_rounds(schema, coins)
+        return RegressionPlan(self._loss_rules(schema, given["init"]), schema, claim, **given)
 
     def _loss_rules(self, schema: Schema, init: AdditiveModel | None) -> RegressionRules:
         if self.outcome_transform is not None:
@@ -287,12 +298,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     ----------
     n_estimators : int or None
         Number of rounds. None: from 2 to 60, by the budget and the noisy numbers of records (docs/decisions/0012-hedgerow.md).
-    max_bins : int or None
-        Approximate number of bins of a numeric feature. None: from 8 to 40, chosen likewise.
-    interaction_cst : {"no_interactions", "pairwise"} or None
-        Which features may interact. "no_interactions": none, so the model is a sum of curves. "pairwise": two at a time, so a
-        round has at most one cut. None: as many as the budget supports. Choose it from public knowledge, or for a model that is
-        easier to read.
     monotonic_cst : dict of str to int, list of int, or None
         How the log-odds of ``classes_[1]`` may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a
         list has all features in the schema's order. It requires two classes and ordered features. Missing values are not
@@ -310,9 +315,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         must be the same; ranges and categories may differ. If both fits read the same records, their costs add; the certificate
         states the sum. If the starting model has no guarantee, this fit has none either, unless ``public_start`` is True. A saved
         file contains the terms of the starting model, but not this parameter.
-    public_start : bool, default False
-        Your statement that the records of ``init``, and of every model that it started from, are public. The certificate repeats
-        it under "rests on". Without ``init`` it has no effect.
 
     Examples
     --------
@@ -332,25 +334,14 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     """
 
     n_estimators: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
-    max_bins: int | None = parameter(WholeNumber(2, FINE, or_none=True), default=None)
-    monotonic_cst: dict[str, int] | list[int] | None = parameter(Signs(), default=None)
-    interaction_cst: str | None = parameter(Choice(("no_interactions", "pairwise"), or_none=True), default=None)
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        signs = () if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema)
-        return AdditivePlan(
-            RULES,
-            schema,
-            claim,
-            rounds=self.n_estimators,
-            bins=self.max_bins,
-            most_cuts=MOST_CUTS[self.interaction_cst],
-            signs=ClassOrder.of(schema).signs(signs) if signs else (),
-            weights=None if self.class_weight is None else class_weights(self.class_weight, schema),
-            init=self._initial(),
-            started=coins == STARTED,
-        )
+        given = self._of_rounds(schema, coins)
+        if given["signs"]:
+            given["signs"] = ClassOrder.of(schema).signs(given["signs"])
+        weights = None if self.class_weight is None else class_weights(self.class_weight, schema)
+        return AdditivePlan(RULES, schema, claim, weights=weights, **given)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what each code of a feature means, and what it adds to ``decision_function``. Released values: no cost.

@@ -36,7 +36,6 @@ def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
 
 
 def default_system(schema: Schema) -> str:
-    """Return the name of the default system for a schema, by whether its labels are classes or an outcome."""
     return "hedgerow" if schema.outcome is None else "hedgerow-regressor"
 
 

@@ -1,7 +1,7 @@
 """The records of one fit, and exact integer counts over them."""
 
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
-from hedgerow.table.partitioned import Cache, Engine, OutdatedCache, Partition, PartitionedTable, Task
+from hedgerow.table.partitioned import Cache, Engine, OutdatedCache, OwnersTable, Partition, PartitionedTable, Task
 from hedgerow.table.reading import (
     SHARE_BITS,
     Bits,

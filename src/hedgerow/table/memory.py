@@ -54,7 +54,6 @@ class MemoryFrontier:
 
 
 def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
-    """Return the exact answer of a query about the nodes of a ``MemoryFrontier``."""
     nodes: MemoryFrontier = query.of
     if isinstance(query, Sizes):
         return np.diff(nodes.starts)
@@ -102,12 +101,10 @@ class MemoryTable:
 
     @classmethod
     def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
-        """Return records ``X`` with labels ``y`` as an encoder reads them. Records that ``keep`` leaves out have no class."""
         return cls.by(Coded(encoder), X, y, keep)
 
     @classmethod
     def by(cls, reading: Reading, X: Any, y: Any, keep: Keep | None = None) -> Self:
-        """Return records ``X`` with labels ``y``, read in any other way."""
         codes, labels = reading.read(read_columns(X, reading.schema.features), y)
         return cls(codes, labels if keep is None else keep.labels(labels), reading.n_codes, reading.n_classes)
 
@@ -132,11 +129,11 @@ class MemoryTable:
         )
 
     def merge(self, into: Sequence[Integers]) -> None:
-        sizes = [int(codes.max()) + 1 for codes in into]
         together = np.concatenate(into).astype(self._codes.dtype)
         codes = self._codes.copy() if self._shares_codes else self._codes
         for_slices(len(self), lambda rows: kernels.merge(codes[rows], self.offsets, together))
         self._codes, self._shares_codes = codes, False
+        sizes = np.array(list(map(np.max, into))) + 1
         self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
@@ -144,7 +141,6 @@ class MemoryTable:
         return grouped(self._codes, self._labels, self.n_classes, weight, part, coins.coin.parts)
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
-        """Return the part to which the coins assign each record, of shape (records,); -1: none."""
         part = coins.parts(self._first_row, len(self) if rule is None else self._values_of(rule))
         check_shape(part, (len(self),), "part (records,)")
         return part

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, for_each, lazy
-from hedgerow.mechanisms import Coins
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Coins, DiscreteGaussian
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.table.memory import NO_WEIGHTS, MemoryTable, count, grouped
@@ -151,8 +152,6 @@ class Merge:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Remove the class of all records outside a sample."""
-
     coins: Coins
     first: int
     last: int
@@ -164,8 +163,6 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Thin:
-    """Drop all records outside a sample."""
-
     coins: Coins
 
     def apply(self, records: Records) -> None:
@@ -185,8 +182,6 @@ class AddVotes:
 
 @dataclass(frozen=True, eq=False)
 class Assign:
-    """Assign records to the nodes of a new frontier by coins."""
-
     frontier: int
     coins: Coins
     rule: RecordRule | None
@@ -222,8 +217,6 @@ Command = Merge | Sample | Thin | AddVotes | Assign | Move
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything that a partition needs for an answer, except its records."""
-
     log: str  # which log this is; a cache belongs to one
     n_codes: Integers  # (features,): how many codes each feature has after all commands
     n_classes: int  # how many classes there are
@@ -239,7 +232,6 @@ class Task:
         return math.prod(self.query.shape(self.n_codes, self.n_classes))
 
     def after(self, number: int) -> Task:
-        """Return the task without the commands up to a number."""
         return replace(self, commands=tuple(pair for pair in self.commands if pair[0] > number), since=number)
 
     def answer(self, partition: Partition, cache: Cache) -> Integers:
@@ -286,11 +278,17 @@ class Engine(Protocol):
     def ask(self, task: Task) -> Integers:
         """Return the sum of the answers of all partitions, each added once. Draw nothing."""
 
-    def forget(self, log: str) -> None:
-        """Drop the state of a log."""
+    def forget(self, log: str) -> None: ...
 
     def close(self) -> None:
         """Drop all that is kept of the records. There are no queries after this."""
+
+
+class NoisyEngine(Engine, Protocol):
+    """Where partitions are counted by owners, each of whom adds a share of noise to its answer."""
+
+    def noisy(self, task: Task, noise: DiscreteGaussian) -> Integers:
+        """Return the sum of the answers of all partitions, each with its share of the noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,6 +398,9 @@ class PartitionedTable:
                 return self._ask(replace(query, votes=None))
             return self._ask(replace(query, of=query.of.nodes))
 
+    def _ask(self, query: Query) -> Integers:
+        return self._engine.ask(self._task(query))
+
     def for_histograms(
         self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
@@ -426,8 +427,8 @@ class PartitionedTable:
         self._commands[self._end + 1] = command
         self._end += 1
 
-    def _ask(self, query: Query) -> Integers:
-        """Query all partitions, and drop the commands of frontiers that nobody holds any more."""
+    def _task(self, query: Query) -> Task:
+        """Return the task of a query, and drop the commands of frontiers that nobody holds any more."""
         with self._lock:
             kept, live = set(), set()
             for made in list(self._made):
@@ -442,5 +443,17 @@ class PartitionedTable:
                 if number in kept or not isinstance(command, Assign | Move)
             }
             commands = tuple(self._commands.items())
-            task = Task(self._log, self._n_codes, self.n_classes, commands, self._end, query, frozenset(live))
-            return self._engine.ask(task)
+            return Task(self._log, self._n_codes, self.n_classes, commands, self._end, query, frozenset(live))
+
+
+class OwnersTable(PartitionedTable):
+    """Records of owners who add the noise: it answers sums of channels, with noise in shares, and no other query."""
+
+    _engine: NoisyEngine
+
+    def answer(self, query: Query) -> Integers:
+        raise ConfigurationError("owners who add noise send sums with it, and nothing else.")
+
+    def noisy_sums(self, query: Sums, noise: DiscreteGaussian) -> Integers:
+        with self._lock:
+            return self._engine.noisy(self._task(query), noise)

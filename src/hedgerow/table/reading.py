@@ -38,8 +38,7 @@ class Reading(Protocol):
         """How many classes the table has; one if labels are outcomes."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
+    def dtype(self) -> np.dtype[Any]: ...
 
     @property
     def label_dtype(self) -> np.dtype[Any]: ...
@@ -56,8 +55,6 @@ class Reading(Protocol):
 
 
 class Coded:
-    """Records as an encoder reads them."""
-
     def __init__(self, encoder: Encoder) -> None:
         self.encoder, self.schema, self.n_codes = encoder, encoder.schema, encoder.n_codes
         self.n_classes = max(1, len(encoder.schema.classes))
@@ -214,7 +211,6 @@ class Share:
 
 
 def unpacked(bits: Bits, records: int | None = None) -> Mask:
-    """Return the bits of so many records as truth values. None: return all bits."""
     mask: Mask = np.unpackbits(bits, count=records).view(np.bool_)
     return mask
 

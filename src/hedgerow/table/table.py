@@ -45,29 +45,20 @@ class RecordVotes(Protocol):
         """Add the votes to ``margins`` (records, columns) by ``codes`` (records, features), one record at a time."""
 
 
-class ChannelRule(Protocol):
-    """Several integers for each record, by its margins and its label, which it adds to sums. The scored ones are first.
+class ChannelRule(ABC):
+    """Several integers for each record, by its margins and its label, which it adds to sums. The scored ones are first."""
 
-    A record has ``columns`` margins; 0 if none are read. The first ``scored`` of its ``channels`` are to rank features. The sum
-    of the absolute values of its scored channels is at most ``scored_l1``, and of all ``l1``; that of their squares
-    ``l2_squared``.
-    """
+    columns: int  # margins of a record; 0 if none are read
+    channels: int
+    scored: int  # the first channels, which rank features; for a loss gradients, and curvatures follow
+    # Bounds on what a record adds: the sums of the absolute values of its scored channels and of all, and of all squares
+    scored_l1: int
+    l1: int
+    l2_squared: int
 
-    @property
-    def columns(self) -> int: ...
-    @property
-    def scored(self) -> int: ...
-    @property
-    def channels(self) -> int: ...
-    @property
-    def scored_l1(self) -> int: ...
-    @property
-    def l1(self) -> int: ...
-    @property
-    def l2_squared(self) -> int: ...
-
+    @abstractmethod
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return the channels of each record of ``margins`` (records, columns), of shape (records, channels)."""
+        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +95,6 @@ class CellBins:
     feature: Integers  # (cells,)
     group: Integers  # (cells, codes): the group of each of the feature's codes, from 0 on. Columns beyond its codes are not read
 
-    @property
-    def n_groups(self) -> int:
-        return int(self.group.max()) + 1
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -128,7 +115,7 @@ class Layout:
         """Return the position of the first of the codes that divide sums, among those of all features, and their number."""
         if self.whole:
             return np.arange(2)
-        return offsets if self.bins is None else np.array([0, self.bins.n_groups])
+        return offsets if self.bins is None else np.array([0, int(self.bins.group.max()) + 1])
 
     @property
     def n_parts(self) -> int:
@@ -299,8 +286,7 @@ class Table(Protocol):
         For a weighted coin, ``rule`` gives the probability that a record takes part. ``weights`` gives its weight; None: 1.
         """
 
-    def take(self, frontier: Any, nodes: npt.NDArray[np.intp]) -> Any:
-        """Return the frontier of some of the nodes, in the order given."""
+    def take(self, frontier: Any, nodes: npt.NDArray[np.intp]) -> Any: ...
 
     def partition(self, frontier: Any, candidates: Candidates, chosen: Integers) -> Any:
         """Return the children of all nodes, including empty ones, each node's in the order of its test's branches."""

@@ -54,12 +54,12 @@ class Lookup:
         return out
 
     def within(self, unit: int) -> Lookup:
-        """Return the same weights in other units, rounded down."""
         return Lookup(self.table * np.uint64(unit) // np.uint64(self.unit), self.shift, unit)
 
 
+# CART-DPsAdaBoost: algorithm 2, step 9
 @dataclass(frozen=True)
-class MadaBoost:
+class MadaBoost:  # DPAda: equation 11
     """min(1, exp(-margin / 2)): AdaBoost's weight, never above that of a new record (Domingo and Watanabe, COLT 2000)."""
 
     def lookup(self, rounds: int) -> Lookup:
@@ -147,7 +147,7 @@ def _fixed(votes: Floats, forest: Forest) -> Integers:
 
 
 @dataclass(frozen=True)
-class BoostingRecipe:
+class BoostingRecipe:  # DPAda: algorithms 1 and 3
     """Boosting of trees on records that weigh what the votes so far leave to do."""
 
     # The weak learner, whose leaves release counts. By its assignment a record counts with its weight (``AllRecords``),
@@ -203,7 +203,6 @@ class BoostingPlan:
         tests = tree.candidates(self.encoder.n_codes, schema.is_numeric)
 
         def one(budget: Budget) -> Schedule:
-            """Return the schedule of a round's tree that costs at most the budget."""
             return tree.schedule(
                 replace(budget, unit=unit),
                 self.encoder.n_codes,

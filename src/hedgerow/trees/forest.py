@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,21 +28,8 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates, multiway
 from hedgerow.table import RecordRule, WeightRule
 from hedgerow.texts import short_repr
+from hedgerow.trees import parts
 from hedgerow.trees.model import Forest, PessimisticPruning
-from hedgerow.trees.parts import (
-    Assignment,
-    CandidateRule,
-    Harmonic,
-    Leaf,
-    Levels,
-    PerRecord,
-    Sampling,
-    SelectLabel,
-    SelectTest,
-    Split,
-    Stop,
-    Subspace,
-)
 
 MOST_CELLS = 1 << 32  # one byte each: the codes that remain for the children of one level
 
@@ -52,10 +39,10 @@ class Level:
     """The parts of one level with their budgets: first its stop, if there is one, then its split; the last has no split."""
 
     number: int
-    leaf: Leaf
-    stopped_leaf: Leaf
-    split: Split | None = None
-    stop: Stop | None = None
+    leaf: parts.Leaf
+    stopped_leaf: parts.Leaf
+    split: parts.Split | None = None
+    stop: parts.Stop | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +51,7 @@ class Schedule:
 
     recipe: Recipe
     candidates: Candidates
-    sampling: Sampling
+    sampling: parts.Sampling
     levels: tuple[Level, ...]
     tree: Parallel  # the paths of one tree
     event: Event  # of all trees
@@ -74,15 +61,15 @@ class Schedule:
 class Recipe:
     """A private forest in its parts."""
 
-    assign: Assignment = PerRecord()  # which records each tree reads
-    candidates: CandidateRule = multiway  # the public tests
-    levels: Levels = Harmonic()  # how a path's budget is shared
-    split: Split = SelectTest()  # how a node chooses its test
-    leaf: Leaf = SelectLabel()  # what a leaf releases
+    assign: parts.Assignment = parts.PerRecord()  # which records each tree reads
+    candidates: parts.CandidateRule = multiway  # the public tests
+    levels: parts.Levels = parts.Harmonic()  # how a path's budget is shared
+    split: parts.Split = parts.SelectTest()  # how a node chooses its test
+    leaf: parts.Leaf = parts.SelectLabel()  # what a leaf releases
     soft: bool = False  # whether leaves with counts vote with class shares instead of one vote; post-processing
     weights: tuple[float, ...] = (1.0,)  # of the classes in leaves with counts, at most 1; post-processing
-    stop: Stop | None = None  # when a node becomes a leaf early; None grows every path to its end
-    subspace: Subspace | None = None  # the random rule for which tests a node is offered; None offers all
+    stop: parts.Stop | None = None  # when a node becomes a leaf early; None grows every path to its end
+    subspace: parts.Subspace | None = None  # the random rule for which tests a node is offered; None offers all
     prune: PessimisticPruning | None = None  # how grown trees are pruned, by released counts alone
     # A public bound on the descendants of a root. A split divides the remaining allowance among its children. A test
     # with more branches than that is not offered, and a node without offered tests is a leaf. So features with many
@@ -144,8 +131,7 @@ class Recipe:
         return Schedule(self, candidates, sampling, tuple(levels), tree, sampling.event(tree))
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(NamedTuple):
     """All nodes of one level of the forest; the first stands at ``start`` in it."""
 
     start: int
@@ -153,9 +139,6 @@ class Layer:
     first_child: Integers
     released: Integers  # (nodes, columns): what leaves released; -1: nothing
     size: Integers  # the noisy sizes that a stop released; -1: none
-
-    def arrays(self) -> tuple[Integers, Integers, Integers, Integers]:
-        return self.test, self.first_child, self.released, self.size
 
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
@@ -165,8 +148,6 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
-    """Unfinished nodes of one layer."""
-
     layer: Layer
     row: Integers  # the place of each in the layer
     nodes: Nodes
@@ -177,7 +158,7 @@ class OpenNodes:
         return OpenNodes(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
 
 
-class Grower:
+class Grower:  # eDPRF: algorithm 5
     """Grows a forest from a curator's answers, its only access to the records.
 
     ``rule`` is the probability of each record in samples by weighted coins. ``weights``: None for equal ones.
@@ -195,14 +176,15 @@ class Grower:
         recipe, sampling, roots = self._schedule.recipe, self._schedule.sampling, []
         for _ in range(sampling.rounds):
             nodes = self._curator.assign(sampling.coin, self._rule, self._weights)
-            if any(isinstance(path, SelectAndMeasure) for path in self._schedule.tree.parts):
+            if isinstance(self._schedule.tree.parts[-1], SelectAndMeasure):  # the longest path; so are the others then
                 self._curator.reserve(self._schedule.tree, nodes)
             every_code = np.ones((len(nodes), int(self._candidates.offsets[-1])), dtype=np.bool_)
             frontier = self._opened(nodes, every_code, np.full(len(nodes), recipe.allowance))
             roots.append(frontier.layer.start + frontier.row)
             for level in self._schedule.levels:
                 frontier = self._grow_level(frontier, level)
-        test, first_child, released, size = map(np.concatenate, zip(*map(Layer.arrays, self._layers), strict=True))
+        _, *arrays = zip(*self._layers, strict=True)
+        test, first_child, released, size = map(np.concatenate, arrays)
         leaf = test < 0
         forest = Forest(
             np.concatenate(roots).astype(np.int32),
@@ -215,13 +197,12 @@ class Grower:
         return forest if recipe.prune is None else recipe.prune.apply(forest, size)
 
     def _opened(self, nodes: Nodes, alive: Truth, allowance: Integers) -> OpenNodes:
-        """Return nodes in a new layer."""
         start = self._layers[-1].start + len(self._layers[-1].test) if self._layers else 0
         layer = Layer.of_leaves(start, len(nodes), self._curator.n_classes if self._counts else 1)
         self._layers.append(layer)
         return OpenNodes(layer, np.arange(len(nodes)), nodes, alive, allowance)
 
-    def _finish(self, frontier: OpenNodes, leaf: Leaf) -> None:
+    def _finish(self, frontier: OpenNodes, leaf: parts.Leaf) -> None:
         if len(frontier.row):
             frontier.layer.released[frontier.row] = leaf.ask(self._curator, frontier.nodes)
 
@@ -264,7 +245,7 @@ OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 
 @dataclass(frozen=True, eq=False)
-class ForestModel(Model):
+class ForestModel(Model):  # eDPRF: algorithm 6
     """A grown forest that reads raw records by its schema."""
 
     encoder: Encoder

@@ -58,7 +58,6 @@ class Sampling:
     budget: Budget
 
     def event(self, tree: Event) -> Event:
-        """Return the cost of all trees, given the cost of one."""
         event: Event = PerRecordAssignment(tree, self.coin.parts)
         if self.coin.inclusion is not None:
             event = Subsampled(tree, self.coin.inclusion)
@@ -66,7 +65,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class PerRecord:
+class PerRecord:  # eDPRF: algorithm 4
     """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
@@ -82,7 +81,7 @@ class AllRecords:
 
 
 @dataclass(frozen=True)
-class Weighted:
+class Weighted:  # CART-DPsAdaBoost: algorithm 3, step 5
     """Every tree reads each record with a probability that follows from released values, at most ``inclusion``.
 
     Only a part of the records pays for a tree, so a tree may spend more than its part of the budget.
@@ -108,6 +107,7 @@ Assignment = PerRecord | AllRecords | Weighted
 # public order.
 CandidateRule = Callable[[npt.ArrayLike, Several[bool]], Candidates]
 
+# eDPRF: equation 10
 # How a path's budget is shared among its levels. Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level
 # gets all of the path's remaining budget.
 
@@ -116,8 +116,7 @@ class Levels(ABC):
     """A rule that divides a budget among the levels of a path."""
 
     @abstractmethod
-    def weights(self, levels: int) -> list[Fraction]:
-        """Return what the budgets of the levels are proportional to, root first."""
+    def weights(self, levels: int) -> list[Fraction]: ...
 
     def budgets(self, budget: Amount, levels: int) -> list[Amount]:
         """Return the budget of each level, root first; they sum to ``budget`` exactly."""
@@ -127,7 +126,7 @@ class Levels(ABC):
 
 
 @dataclass(frozen=True)
-class Harmonic(Levels):
+class Harmonic(Levels):  # eDPRF: equation 9, in both forms
     """Level k of L gets epsilon / (s (L - k + 1)), s = 1 + 1/2 + ... + 1/L: most at the leaves (eDPRF, equation 9)."""
 
     def weights(self, levels: int) -> list[Fraction]:
@@ -135,7 +134,7 @@ class Harmonic(Levels):
 
 
 @dataclass(frozen=True)
-class LeafShare(Levels):
+class LeafShare(Levels):  # CART-DPsAdaBoost: algorithm 1, step 2
     """Leaves get ``share`` of the budget, and the levels above share the rest equally."""
 
     share: Fraction = Fraction(1, 2)
@@ -247,7 +246,7 @@ Stop = NoisyMinority | NoisySize
 
 
 @dataclass(frozen=True)
-class SelectLabel(Part):
+class SelectLabel(Part):  # eDPRF: algorithm 3; equations 15 and 16
     """Release one label per leaf, chosen by a selection mechanism with the class counts as scores."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -267,9 +266,7 @@ class SelectLabel(Part):
 
 
 @dataclass(frozen=True)
-class NoisyCounts(Part):
-    """Release the noisy class counts of every leaf."""
-
+class NoisyCounts(Part):  # CART-DPsAdaBoost: algorithm 1, steps 4 and 5; equation 3
     releases_counts: ClassVar[bool] = True
 
     @lazy
@@ -294,7 +291,7 @@ CELLS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
-class SelectTest(Part):
+class SelectTest(Part):  # eDPRF: algorithm 2; equation 12
     """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""
 
     selection: type[Selection] = PermuteAndFlip
@@ -376,7 +373,6 @@ class Subspace:
     features: int | None = None
 
     def offer(self, curator: Queryable, candidates: Candidates, offered: Truth) -> Truth:
-        """Return which of the tests are offered to each node, of shape (nodes, tests)."""
         left = _testable(candidates, offered)
         drawn = np.zeros_like(left)
         few = math.isqrt(left.shape[1] - 1) + 1 if self.features is None else self.features

@@ -1,34 +1,21 @@
-"""Experiments as pictures in the papers' own axes, one column per panel and one row per form; and two that show no runs."""
+"""Experiments as pictures in the papers' own axes, one column per panel and one row per form; and figure 3 of eDPRF's paper."""
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise, product
-from typing import Any, NamedTuple, cast
+from typing import Any
 
-import numpy as np
-
-from hedgerow.estimator import result_of
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Form, Panel, Results
-from hedgerow.papers.reproduce.fits import Fit, estimator
 from hedgerow.plots.axes import COLORS, new_figure, shown
 from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
-from hedgerow.privacy.accounting import Event, Parallel, PerRecordAssignment, Pure, cost
-from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.schema import Categorical, Numeric, Schema
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
 LEAST_GAP = 0.1  # of the width of an axis
-MANY = 8  # lines of a panel, whose colors a legend makes hard to follow
-NAMES = 1.3  # inches for names beside lines
-NAME_HEIGHT = 0.075  # of a name beside a line, of the height of an axis
 WORDS = {"auc": "ROC AUC", "roc": "true positives", "f1": "F1", "training_accuracy": "accuracy in training"}
 
 
@@ -43,9 +30,7 @@ def draw(results: Results) -> Any | None:
     shown_in = Counter((curve.panel, curve.form) for curve in experiment.curves)
     # A panel shows more than a rule without privacy.
     panels = [panel for panel in experiment.panels if any(shown_in[panel, form] for form in forms)]
-    most = max(shown_in[panel, form] + shown_in[panel, None] for panel in experiment.panels for form in forms)
-    width = COLUMN + (NAMES if most >= MANY else 0.0)
-    figure = new_figure(max(width * len(panels), 6.0), ROW * len(forms) + LEGEND)
+    figure = new_figure(max(COLUMN * len(panels), 6.0), ROW * len(forms) + LEGEND)
     grid = figure.subplots(len(forms), len(panels), squeeze=False, sharex=True)
     artists: dict[str, Any] = {}
     for row, form in enumerate(forms):
@@ -63,45 +48,11 @@ def draw(results: Results) -> Any | None:
     drawn = [[ax for ax in column if ax.axison] for column in zip(*grid, strict=True)]
     for column_axes in drawn:
         _same_scale(column_axes)
-    named = {ax: _named_lines(ax, artists) for column_axes in drawn for ax in column_axes}
-    if max(map(len, named.values())) >= MANY:
-        for ax, lines in named.items():
-            _name_ends(ax, lines)
-        return figure
     longest = max(map(len, artists), default=1)
     columns = max(1, min(len(artists), int(figure.get_figwidth() / (0.6 + 0.085 * longest))))
     where = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
     figure.legend(artists.values(), map(shown, artists), **where)
     return figure
-
-
-def _named_lines(ax: Any, artists: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lines of a panel by the name that the figure's artists of the same color and dashes have."""
-
-    def look(line: Any) -> tuple[object, ...]:
-        return line.get_color(), line.get_linestyle(), line.get_marker()
-
-    looks = {look(artist): label for label, artist in artists.items()}
-    return {looks[look(line)]: line for line in ax.lines if look(line) in looks and len(line.get_xdata())}
-
-
-def _name_ends(ax: Any, named: Mapping[str, Any]) -> None:
-    """Write the name of each line beside its right end, those that lie close one above the other, so that no legend is needed."""
-    low, high = ax.get_ylim()
-    lines = sorted((line.get_ydata()[-1], label, line) for label, line in named.items())
-    ends = [(float(y) - low) / (high - low) for y, _, _ in lines]
-    places = ends.copy()
-    for below, here in pairwise(range(len(places))):
-        places[here] = max(places[here], places[below] + NAME_HEIGHT)
-    top = 1.0
-    for here in reversed(range(len(places))):  # only those at the top that do not fit go down again
-        places[here] = min(places[here], top)
-        top = places[here] - NAME_HEIGHT
-    for (_, label, line), end, place in zip(lines, ends, places, strict=True):
-        color = line.get_color()
-        arrow = {"arrowstyle": "-", "linewidth": 0.5, "color": color}
-        text = {"va": "center", "fontsize": 7, "color": color}
-        ax.annotate(shown(label), (1.0, end), (1.04, place), xycoords="axes fraction", arrowprops=arrow, **text)
 
 
 def _same_scale(column: Sequence[Any]) -> None:
@@ -183,153 +134,32 @@ def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
 # Figure 3 of eDPRF's paper: what each path of a tree spends on each level
 
 
-class Step(NamedTuple):
-    """What a record pays on a level of a tree, from the root on, and what for."""
-
-    level: int
-    purpose: str
-    amount: Fraction
-
-
-Path = tuple[Step, ...]
-
-
-def budget_paths(event: Event) -> tuple[Path, ...]:
-    """Return what each path of the plan of a tree spends, shortest first. Steps without a budget are left out."""
-    paths: dict[Path, None] = {}
-    for steps in _paths(event):
-        sums: dict[tuple[int, str], Fraction] = {}
-        for step in steps:
-            sums[step[:2]] = sums.get(step[:2], Fraction(0)) + step.amount
-        if sums:
-            paths[tuple(Step(*key, amount) for key, amount in sums.items())] = None
-    return tuple(sorted(paths, key=len))
-
-
-def _paths(event: Event) -> Iterator[Path]:
-    """Yield the steps of each path through an event."""
-    match event:
-        case Pure():
-            yield (Step(event.level, event.purpose, cost(event).epsilon),)
-        case Parallel(parts):
-            for part in parts:
-                yield from _paths(part)
-        case InSequence(parts):
-            for chosen in product(*(list(_paths(part)) or [()] for part in parts)):
-                yield tuple(step for steps in chosen for step in steps)
-        case PerRecordAssignment(part):
-            yield from _paths(part)
-
-
-def draw_paths(ax: Any, paths: Sequence[Path], colors: Mapping[str, str], title: str) -> None:
-    """Draw one bar for each path, all of which end where the budget ends."""
-    longest = float(max(sum(step.amount for step in path) for path in paths))
-    for place, path in enumerate(paths):
-        start = 0.0
-        for step in path:
-            width = float(step.amount)
-            ax.barh(place, width, left=start, height=0.72, color=colors[step.purpose], edgecolor="white")
-            if width > 0.07 * longest:
-                text = {"ha": "center", "va": "center", "fontsize": 8, "color": "white"}
-                ax.text(start + width / 2, place, f"{width:.2g}", **text)
-            start += width
-    names = [f"{end.purpose}, level {end.level}" if end.level else end.purpose for *_, end in paths]
-    ax.set_yticks(range(len(paths)), map(shown, names))
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1.02 * longest)
-    ax.set_xlabel("epsilon that one record pays on its path, root at the left")
-    ax.spines[["top", "right"]].set_visible(False)
-    for kind, color in colors.items():
-        ax.plot([], [], "s", color=color, label=shown(kind))
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
-
-
-def draw_tree(ax: Any, paths: Sequence[Path], colors: Mapping[str, str], title: str) -> None:
-    """Draw one tree in which, on each level, one node is split and one is a leaf."""
-    *inner, last = (step for step in max(paths, key=len) if step.level)
-    leaves = {path[-1].level: path[-1] for path in paths if path[-1].level}
-
-    def node(x: float, step: Step) -> None:
-        words = f"{shown(step.purpose.split(',')[0])} {float(step.amount):.2f}"
-        box = {"boxstyle": "round,pad=0.45", "facecolor": colors[step.purpose], "edgecolor": "none"}
-        ax.text(x, -step.level, words, ha="center", va="center", color="white", fontsize=9, bbox=box)
-
-    for step in (*inner, last):
-        level, x = step.level, 0.7 * step.level
-        if step is not last:
-            node(x, step)
-            for child in (0.7, -0.7):
-                ax.plot([x, x + child], [-level, -level - 1], color="#999999", zorder=1)
-        if level in leaves and level > inner[0].level:
-            node(x - 1.4, leaves[level])
-        if step is last:
-            node(x, last)
-        ax.text(-1.6, -level, f"level {level}", va="center", fontsize=9, color="#555555")
-    ax.set_xlim(-1.8, 0.7 * last.level + 0.9)
-    ax.set_ylim(-last.level - 0.6, -inner[0].level + 0.6)
-    ax.set_axis_off()
-    ax.set_title(shown(title), fontsize=10, loc="left", wrap=True)
-
-
-TWO_FEATURES = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
-
-
-def figure3() -> tuple[Path, ...]:
-    """Return the paths of a tree of figure 3's size; its budget depends on no record, so one will do."""
-    schema = Schema({name: Categorical(["0", "1"]) for name in "ab"}, classes=["no", "yes"])
-    tree = PFDPDTClassifier(epsilon=1.0, schema=schema, max_depth=2).fit(np.array([["0", "1"]]), ["no"])
-    return budget_paths(tree.certificate_.event)
+def figure3() -> tuple[tuple[float, ...], ...]:
+    """Return what each path of a printed tree of figure 3's size spends, level by level, its leaf last; shortest first."""
+    levels = PFDPDTClassifier(variant="published")._published().shares(Fraction(1), 1, 2)
+    tests = [float(level.test) for level in levels]
+    return tuple((*tests[:place], float(level.leaf)) for place, level in enumerate(levels))
 
 
 def draw_figure3() -> Any:
-    """Draw the budget of one tree, as a tree and path by path."""
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    paths = figure3()
-    kinds = dict.fromkeys(step.purpose for path in paths for step in path)
-    colors = dict(zip(kinds, COLORS, strict=False))
-    draw_tree(left, paths, colors, "as the paper's figure 3")
-    draw_paths(right, paths, colors, "the same, one bar per path")
-    return figure
-
-
-# The rounds of DPAda that noise follows
-
-SCHEDULES = {"DPAda_Swing": "swing", "DPAda_Random": "random", "DPAda_Improved": "improved", "DPAda": "all"}
-ROUNDS = (30, 50, 70, 90, 100)
-RUNS = 10
-FORTY = [(7 * i % 40) / 40 for i in range(40)]
-RECORDS = [[number, "ab"[i % 3 == 0]] for i, number in enumerate(FORTY)]
-LABELS = ["yes" if (i % 5 < 2) != (number > 0.6) else "no" for i, number in enumerate(FORTY)]  # no stump is right
-
-
-def fitted_rounds(schedule: str, rounds: int, run: int | None, form: str = "published") -> Any:
-    """Return a model of made-up records; without a run no seed spoils the certificate."""
-    system, settings = ("dpada", (("schedule", schedule),)) if schedule else ("dpada-from-round-1", ())
-    fit = Fit("", system, form, 1.0, (("n_estimators", rounds), *settings))
-    return estimator(fit, TWO_FEATURES, run).fit(RECORDS, LABELS)
-
-
-@lru_cache
-def noisy_rounds(schedule: str, rounds: int) -> tuple[int, ...]:
-    """Return how many rounds of published models, one for each run, noise followed."""
-    fits = [result_of(fitted_rounds(schedule, rounds, run)) for run in range(RUNS)]
-    return tuple(sum(marked <= len(cast(Any, fit.model).alphas) for marked in fit.coins) for fit in fits)
-
-
-def draw_rounds() -> Any:
-    """Draw the numbers of noisy rounds."""
-    lines = []
-    for label, schedule in SCHEDULES.items():
-        counts = [noisy_rounds(schedule, rounds) for rounds in ROUNDS]
-        means, spreads = (tuple(float(of(values)) for values in counts) for of in (statistics.fmean, statistics.stdev))
-        lines.append(Line(label, tuple(map(float, ROUNDS)), means, spreads))
-    figure = new_figure(6.0, 3.4)
+    """Draw the budget of one tree, one bar for each path, all of which end where the budget ends."""
+    figure = new_figure(7.0, 2.6)
     ax = figure.subplots()
-    PrivacyUtilityDisplay(lines, measure="noisy rounds", x="rounds m", log=False).plot(ax)
-    ax.set_xticks(ROUNDS, list(map(str, ROUNDS)))
+    paths = figure3()
+    for place, path in enumerate(paths):
+        start = 0.0
+        for level, amount in enumerate(path, start=1):
+            ax.barh(place, amount, left=start, height=0.72, color=COLORS[level == len(path)], edgecolor="white")
+            ax.text(start + amount / 2, place, f"{amount:.2f}", ha="center", va="center", fontsize=8, color="white")
+            start += amount
+    ax.set_yticks(range(len(paths)), [f"leaf on level {len(path)}" for path in paths])
+    ax.invert_yaxis()
+    ax.set_xlabel("epsilon that one record pays on its path, root at the left")
+    ax.spines[["top", "right"]].set_visible(False)
+    for name, color in zip(("test", "leaf"), COLORS, strict=False):
+        ax.plot([], [], "s", color=color, label=name)
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 
-PICTURES = {"draw_figure3": draw_figure3, "draw_rounds": draw_rounds}
+PICTURES = {"draw_figure3": draw_figure3}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -122,12 +123,19 @@ class Experiment:
 
 
 class Results:
-    """The rows of an experiment, of which the first ``seeds`` runs count; other experiments' rows may be among them."""
+    """The rows of an experiment, of which the first ``seeds`` runs count, among those of ``others``."""
 
-    def __init__(self, experiment: Experiment, rows: Mapping[tuple[str, ...], Row], seeds: int) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        rows: Mapping[tuple[str, ...], Row],
+        seeds: int,
+        others: Sequence[Experiment] = (),
+    ) -> None:
         self.experiment = experiment
+        self.others = others
         self.seeds = seeds
-        self._rows = rows
+        self.rows = rows
 
     @lazy
     def cells(self) -> Mapping[tuple[Panel, str, Form | None, float], Cell]:
@@ -139,7 +147,7 @@ class Results:
         for curve in self.experiment.curves:
             for x, fit in curve.points:
                 keys = dict.fromkeys(fit.numbered(run).key for run in range(self.seeds))
-                numbers = (number_of(self._rows[key], curve.measure, x) for key in keys if key in self._rows)
+                numbers = (number_of(self.rows[key], curve.measure, x) for key in keys if key in self.rows)
                 values = tuple(number for number in numbers if number is not None)
                 if values:
                     cells[curve.panel, curve.label, curve.form, x] = Cell(values, fit.is_certain)
@@ -206,6 +214,27 @@ class Measured:
 
     def every_row(self, groups: Sequence[Sequence[Place]]) -> list[list[Cell]]:
         return [row for rows in self.tables(groups) for row in rows]
+
+    def everywhere(self, label: str) -> dict[str, float]:
+        """Return a method's accuracy at each setting of the paper's experiments, and the mean of two sets at one."""
+        points: dict[str, float] = {}
+        fits: set[Fit] = set()  # that some experiment showed before
+        for experiment in self.results.others:
+            found = Results(experiment, self.results.rows, self.results.seeds)
+            name, words = experiment.name.partition("/")[2], experiment.axis.words
+            means: dict[float, list[float]] = {}
+            for curve in experiment.curves:
+                if (curve.label, curve.form, curve.measure) == (label, self.form, "accuracy"):
+                    for x, fit in curve.points:
+                        cell = found.cell(curve.panel, label, self.form, x)
+                        if cell is not None and fit not in fits:
+                            points[f"{name}, {curve.panel.name}, {x:g} {words}"] = cell.mean
+                            means.setdefault(x, []).append(cell.mean)
+                            fits.add(fit)
+            for x, several in means.items():
+                if len(several) == 2:
+                    points[f"{name}, mean of both sets, {x:g} {words}"] = statistics.fmean(several)
+        return points
 
 
 Check = Callable[[Results, Form], Verdict]

@@ -246,12 +246,13 @@ class Fit:
 def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     if fit.system in BASELINES:
         return Baseline(fit.system, schema, **dict(fit.settings))
-    kind: type[Any] = READINGS.get(fit.system) or system_class(fit.system)
+    kind: Callable[..., Any] = READINGS.get(fit.system) or system_class(fit.system)
     given = {"epsilon": fit.epsilon, "schema": schema, "random_state": random_state, "variant": fit.variant}
     return kind(**given, **dict(fit.settings))
 
 
-def measured(fit: Fit, wanted: Mapping[str, Collection[str]] | None = None) -> dict[str, str]:
+# CART-DPsAdaBoost: equations 9 to 11
+def measured(fit: Fit, wanted: Mapping[str, Collection[str]] | None = None) -> dict[str, str]:  # eDPRF: equation 19
     """Fit, and return the row of the results: the key, and the measures that are ``wanted`` of its data, or all.
 
     Precision, recall and F1 are those of the schema's first class, which is the larger one of every set: only so do the

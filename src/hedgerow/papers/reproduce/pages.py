@@ -8,41 +8,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from itertools import product
+from statistics import fmean
 
-from hedgerow.papers.reproduce.drawing import TWO_FEATURES
-from hedgerow.papers.reproduce.experiment import FORMS, Form, Results
-from hedgerow.papers.reproduce.fits import Fit, estimator
+from hedgerow.papers.reproduce.experiment import FORMS, Form, Measured, Results
 from hedgerow.papers.reproduce.statements import Paper, short_name
-from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, Verdict
-from hedgerow.privacy.accounting import cost
+from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, RULES, Answer, Verdict, low_to_high
 
 WIDTH = 130
 SHARED = "Notes on several experiments"
-MORE = "Sentence by sentence, what else was measured:"
 EITHER = "without runs"  # of an experiment that has none
 PRINTED, PRIVATE = FORMS["published"], FORMS["private"]
-PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
 LEGEND = (
-    "A sentence *holds* if it is right at every place that it speaks of, and significantly so at nine in ten of them (at "
-    "all of fewer than ten); or if it is significantly right on average (*pooled*) and significantly wrong nowhere. It "
-    "*does not* if it is significantly wrong at one place or on average. Otherwise it *cannot be told* from these runs, and "
-    "the table estimates how many runs would tell. Significant means the 5 % level of Student's t over the runs; for a "
-    "wrong place, over all places together. A printed number is met within the given tolerance, unless the majority rule "
-    "meets it too. A value ± its standard error is followed by its number of runs. In figures, lines are means, bands one "
-    "standard deviation over the runs, and open circles numbers that the paper prints; rows have scales of their own where "
-    "one scale would press them flat."
+    "A value ± its standard error is followed by its number of runs. In figures, lines are means, bands one standard deviation "
+    "over the runs, and open circles numbers that the paper prints; rows have scales of their own where one scale would press "
+    "them flat."
 )
-WORTH = (
-    "Read off the certificates of fits at epsilon 1 and default size. A form that does not hold protects nobody at any "
-    "epsilon, and its figures must not be compared with private ones as if it did."
+LINKS = (
+    "What the printed forms read without protection, and what the private ones cost, stands on the systems' pages, the proofs in "
+    "docs/proofs."
 )
-GROUPS = (
-    "Stand as printed",
-    "Stand by another reading, or as the authors coded it, and not as printed first",
-    "Are contradicted",
-    "Cannot be told",
-)
+OTHERWISE = "holds by another reading or as coded"
 TALLY = ("form", *ANSWERS, "sentences")
 
 
@@ -66,17 +51,10 @@ class Finding:
         return own.get(PRINTED) or own.get(EITHER) or next(iter(own.values()), NOT_MEASURED)
 
     @property
-    def group(self) -> str:
-        """The group of the account that the sentence belongs to, by the authors' forms alone.
-
-        One that holds as printed stands there, and one that holds by another reading of the print or as the authors coded it
-        stands by that; otherwise the printed form decides.
-        """
-        if self.deciding.answer == "holds":
-            return GROUPS[0]
-        if any(verdict.answer == "holds" for form, verdict in self.verdicts.items() if form != PRIVATE):
-            return GROUPS[1]
-        return GROUPS[2] if self.deciding.answer == "does not" else GROUPS[3]
+    def standing(self) -> str:
+        """Whether the sentence stands, by the authors' forms alone: as printed first, or by another reading or their code."""
+        others = any(verdict.answer == "holds" for form, verdict in self.verdicts.items() if form != PRIVATE)
+        return OTHERWISE if others and self.deciding.answer != "holds" else self.deciding.answer
 
 
 @dataclass(frozen=True)
@@ -118,15 +96,27 @@ def numbers_beside_ours(results: Results) -> list[str]:
 
 
 def sentences(sections: Sequence[Section]) -> list[Finding]:
-    """Return the verdicts on each sentence of a paper; that of another reading stands with that of the first."""
-    merged: dict[tuple[str, str], Finding] = {}
+    """Return the verdict on each sentence of a paper, in each form that some experiment with it was run in."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in (finding for section in sections for finding in section.findings if finding.section):
-        first = merged.setdefault((finding.section, finding.text), finding)
-        if first is not finding:
-            both = f"{first.experiment}, {short_name(finding.experiment)}"
-            verdicts = {**first.verdicts, **finding.verdicts, **first.verdicts}  # the first's order and answers
-            merged[finding.section, finding.text] = replace(first, experiment=both, verdicts=verdicts)
-    return list(merged.values())
+        groups.setdefault((finding.section, finding.text), []).append(finding)
+    merged = []
+    for own in groups.values():
+        verdicts = {form: _together(own, form) for form in forms_of(own)}
+        merged.append(
+            replace(own[0], experiment=", ".join(short_name(one.experiment) for one in own), verdicts=verdicts)
+        )
+    return merged
+
+
+def _together(findings: Sequence[Finding], form: str) -> Verdict:
+    """Return one verdict on a sentence about several figures: it holds if it does in all, and does not if it does not in one."""
+    own = {short_name(one.experiment): one.verdicts[form] for one in findings if form in one.verdicts}
+    if len(own) == 1:
+        return next(iter(own.values()))
+    answers = {verdict.answer for verdict in own.values()}
+    answer: Answer = "does not" if "does not" in answers else answers.pop() if len(answers) == 1 else "cannot be told"
+    return Verdict(answer, "; ".join(f"{name}: {verdict}" for name, verdict in own.items()))
 
 
 def forms_of(findings: Iterable[Finding]) -> list[str]:
@@ -145,19 +135,22 @@ def tally(findings: Sequence[Finding]) -> list[list[str]]:
     return rows
 
 
-def markdown_page(paper: Paper, sections: Sequence[Section], settings: str) -> str:
-    """Return a paper's page as Markdown; pictures are files beside it."""
+def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head: str = "") -> str:
+    """Return a paper's page as Markdown, with its headline; pictures are files beside it."""
     notes = Counter(note for section in sections for note in section.results.experiment.notes)
     findings = sentences(sections)
     forms = forms_of(findings)
-    said = [[one.section, one.text, short_name(one.experiment), *one.answers(forms)] for one in findings]
+    said = [[one.section, one.text, one.experiment, *one.answers(forms)] for one in findings]
     blocks = [
         [f"# {paper.title}: the paper's experiments, run again"],
         wrapped(f"{paper.reference}."),
-        wrapped(f"{LEGEND} {settings}"),
+        wrapped(head),
         ["## In short"],
         pipes(TALLY, tally(findings)),
-        bullets(paper.summary),
+        wrapped(f"{RULES} {LEGEND} {settings}"),
+        wrapped(
+            f"{LINKS} [The map](NAME-map.md) leads from each numbered item to its code.".replace("NAME", paper.name)
+        ),
     ]
     if said:
         headers = ("section", "the paper says", "run in", *forms)
@@ -176,42 +169,8 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str) -> s
         numbers = numbers_beside_ours(section.results)
         if numbers:
             blocks += [["The paper's numbers beside ours:"], numbers]
-        details = []
-        for one in section.findings:
-            parts = [f"{form}, {verdict.details}" for form, verdict in one.verdicts.items() if verdict.details]
-            details += [f"{one.text}: {'. '.join(parts)}."] if parts else []
-        if details:
-            blocks += [[MORE], bullets(details)]
         blocks.append(bullets(note for note in experiment.notes if notes[note] == 1))
-    rows, reasons = guarantees(paper.systems)
-    names = dict.fromkeys(PROOFS.get(system, system) for system in paper.systems)
-    proofs = ", ".join(f"docs/proofs/{name}.md" for name in names)
-    blocks += [
-        ["## What the guarantees are worth"],
-        wrapped(WORTH),
-        pipes(("system", "form", "holds", "why"), rows),
-        [line for number, reason in enumerate(reasons, 1) for line in wrapped(f"{reason}.", f"{number}. ")],
-        wrapped(f"Proofs of the private forms, and pairs of data sets that tell the published ones apart: {proofs}."),
-    ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
-
-
-def guarantees(systems: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """Return the guarantee of each form at epsilon 1 and default size, and the reasons that the lines name by number."""
-    rows: list[list[str]] = []
-    reasons: list[str] = []
-    forms: tuple[Form, ...] = ("published", "private")
-    for system, form in product(systems, forms):
-        # A certificate depends on the schema and the parameters, and on no record: two will do.
-        model = estimator(Fit("", system, form), TWO_FEATURES, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
-        certificate = model.certificate_
-        own = cost(certificate.event).reasons
-        reasons += [reason for reason in own if reason not in reasons]
-        why = f"reasons {', '.join(map(str, sorted(1 + reasons.index(reason) for reason in own)))}"
-        if not own:
-            why = "" if certificate.spent is None else f"epsilon {float(certificate.spent):.3g} is spent"
-        rows.append([system, FORMS[form], "yes" if certificate.holds else "no", why])
-    return rows, reasons
 
 
 def bullets(texts: Iterable[str]) -> list[str]:
@@ -232,29 +191,79 @@ def pipes(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(headers) + " |", "|" + " -- |" * len(headers), *lines]
 
 
-def readme(papers: Sequence[tuple[Paper, Sequence[Section]]], settings: Sequence[str]) -> str:
-    """Return the page above the papers' pages, as Markdown: how to run it and read it, and which sentences stand."""
+def headline(paper: Paper, sections: Sequence[Section]) -> str:
+    """Return what the rows show of a paper, in a paragraph: each sentence with its figures.
+
+    Where one of the figures that it needs to be ``positive`` is not, or the paper's sentence ``unless`` holds as printed, its
+    ``otherwise`` stands instead.
+    """
+    stands = {one.text for one in sentences(sections) if one.deciding.answer == "holds"}
+    results = {short_name(section.results.experiment.name): section.results for section in sections}
+    texts = []
+    for one in paper.headlines:
+        figures = {name: _figure(results, **how) for name, how in one["figures"].items()}
+        right = all(min(figures[name][0]) > 0 for name in one.get("positive", figures))
+        right &= one.get("unless") not in stands
+        printed = {name: low_to_high(*numbers).replace("0.", ".") for name, numbers in figures.items()}
+        texts.append(
+            re.sub(r"<(\w+)>", lambda found, words=printed: words[found[1]], one["text" if right else "otherwise"])
+        )
+    return " ".join(texts)
+
+
+def _figure(
+    results: Mapping[str, Results],
+    within: Sequence[str],
+    first: str,
+    form: Form = "published",
+    others: Sequence[str] = (),
+    panels: Sequence[str] = ("*",),
+    x: Sequence[float] = (),
+    mean: bool = False,
+    sign: float = 1.0,
+) -> tuple[list[float], str]:
+    """Return a method's accuracy, or by how much it is above others, at some or all x or on their mean; and its digits."""
+    numbers: list[float] = []
+    for runs in (Measured(results[name], form) for name in within):
+        for panel in runs.panels(panels):
+            for names in [(first, other) for other in others] or [(first,)]:
+                rows = runs.rows([(panel, name) for name in names])
+                own = [
+                    cells[0].mean - sum(cell.mean for cell in cells[1:])
+                    for at, cells in rows.items()
+                    if not x or at in x
+                ]
+                numbers += [sign * fmean(own)] if mean and own else [sign * number for number in own]
+    return numbers, (".2f" if sign < 0 else "+.2f") if others else ".3f"
+
+
+def readme(
+    papers: Sequence[tuple[Paper, Sequence[Section]]], headlines: Mapping[str, str], settings: Sequence[str]
+) -> str:
+    """Return the page above the papers' pages, as Markdown: what the rows show, how to run it and read it, and all verdicts."""
     contents = [
         [f"[{paper.title}]({paper.name}.md)", paper.reference, ", ".join(short_name(e.name) for e in paper.experiments)]
         for paper, _ in papers
     ]
-    above = (files("hedgerow.papers.reproduce") / "account.md").read_text(encoding="utf-8")
-    above = above.replace("{contents}", "\n".join(pipes(("paper", "reference", "experiments"), contents)))
-    stand = f"How many sentences of each paper stand. {' '.join(settings)} The paper's page has the figures of each."
+    text = (files("hedgerow.papers.reproduce") / "account.md").read_text(encoding="utf-8")
+    heads = [line for title, head in headlines.items() if head for line in [*wrapped(f"**{title}.** {head}"), ""]]
+    stand = f"{' '.join(settings)} The filters above the second table choose among its lines; a paper's page has every form."
     findings = {paper.title: sentences(sections) for paper, sections in papers}
-    rows = [[title, *row] for title, own in findings.items() for row in tally(own)]
-    blocks = [["## The account"], wrapped(stand), pipes(("paper", *TALLY), rows)]
+    counts = [[title, *row] for title, own in findings.items() for row in tally(own)]
+    verdicts = []
     for title, own in findings.items():
-        lists = {f"{group}:": [finding for finding in own if finding.group == group] for group in GROUPS}
-        private = [finding for finding in own if PRIVATE in finding.verdicts]
-        for answer in ANSWERS:
-            kept = [finding for finding in private if finding.verdicts[PRIVATE].answer == answer]
-            lists[f"Private form (ours), {answer}:"] = kept
-        blocks.append([f"### {title}"])
-        for heading, kept in lists.items():
-            # What decided a sentence follows it where it does not simply stand.
-            texts = [f"{one.text} ({one.section})" for one in kept]
-            if heading[:-1] in GROUPS[2:]:
-                texts = [f"{text}: {one.deciding.words}" for text, one in zip(texts, kept, strict=True)]
-            blocks += [[heading], bullets(texts)] if texts else []
-    return above + "\n\n".join("\n".join(block) for block in blocks) + "\n"
+        for one in own:
+            private = one.verdicts[PRIVATE].answer if PRIVATE in one.verdicts else ""
+            verdicts.append([title, one.section, one.text, one.standing, private, one.deciding.words])
+    headers = ("paper", "section", "the paper says", "verdict", "private form (ours)", "what decides")
+    parts = {
+        "contents": pipes(("paper", "reference", "experiments"), contents),
+        "headlines": heads,
+        "rules": wrapped(RULES, "- "),
+        "runs": wrapped(stand),
+        "counts": pipes(("paper", *TALLY), counts),
+        "verdicts": pipes(headers, verdicts),
+    }
+    for name, lines in parts.items():
+        text = text.replace(f"{{{name}}}", "\n".join(lines).rstrip())
+    return text

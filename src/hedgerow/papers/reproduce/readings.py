@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
-import numpy as np
-
-from hedgerow.arrays import Integers, Truth
-from hedgerow.estimator import Draw, PublicCoins
-from hedgerow.mechanisms import Randomness
 from hedgerow.papers.boosting import PrintedBoosting
 from hedgerow.papers.cart import CARTDPsAdaBoostClassifier, CartTree
 from hedgerow.papers.dpada import DPAdaClassifier
 from hedgerow.papers.edprf import EDPRFClassifier, TraditionClassifier
-from hedgerow.papers.forest import Bootstrap, FixedSize, PrintedForest, TwoPhases
-from hedgerow.papers.noise import Permutation
+from hedgerow.papers.forest import Bootstrap, PrintedForest, TwoPhases
 from hedgerow.parameters import Choice, Flag, parameter
-from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
 
 ALLOCATIONS: Mapping[str, Levels] = {"deng": Geometric(), "tpdprf": Harmonic(), "linear": Linear()}
-
-
-def shrinking_parts(records: int, trees: int) -> list[int]:
-    """Return how many records each tree gets if it takes a T-th of those that are left: eDPRF's algorithm 4, lines 5 and 6."""
-    sizes: list[int] = []
-    for _ in range(trees):
-        sizes.append((records - sum(sizes)) // trees)
-    return sizes
-
-
-class ShrinkingParts(FixedSize):
-    """Each tree gets a T-th of the records that are left, and about 1 / e of all are in none (algorithm 4 to the letter)."""
-
-    def subsets(self, wrong: Truth, trees: int, randomness: Randomness) -> list[Integers]:
-        order = randomness.draw(Permutation(), len(wrong))
-        ends = np.cumsum(shrinking_parts(len(wrong), trees))
-        return list(np.split(order[: ends[-1]], ends[:-1]))
 
 
 class AllocationForest(EDPRFClassifier):
@@ -52,16 +29,15 @@ class AllocationForest(EDPRFClassifier):
 
     ``tree`` "tradition" needs another paper's budgets. There the published form is a rival as eDPRF's paper describes it: tests,
     leaves and stops of ``TraditionClassifier`` in one of its readings, the rival's level budgets, its bootstrap, and of TpDPRF,
-    whose budgets are never divided, the two phases. Of published eDPRF ``parts`` says whether a tree gets one of T equal parts of
-    all records, as the text says, or a T-th of the records that are left, as algorithm 4 does to the letter; ``purity_test``
-    whether a node of a single class is a leaf, as the paper prints.
+    whose budgets are never divided, the two phases. ``purity_test`` says whether a node of a single class is a leaf, as the paper
+    prints, and ``aligned`` whether eDPRF's leaf gets what its path has left.
     """
 
     allocation: str = parameter(Choice(("own", *ALLOCATIONS)), default="own")
     purity_test: bool = parameter(Flag(), default=True)
+    aligned: bool = parameter(Flag(), default=True)
     tree: str = parameter(Choice(("pfdpdt", "tradition")), default="pfdpdt")
     reading: str = parameter(Choice(("halved", "undivided")), default="halved")
-    parts: str = parameter(Choice(("equal", "shrinking")), default="equal")
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         own = self.allocation == "own"
@@ -76,7 +52,7 @@ class AllocationForest(EDPRFClassifier):
         recipe = traditional._published() if traditional else super()._published()
         recipe = replace(recipe, pure_leaves=self.purity_test)
         if self.allocation == "own":
-            return replace(recipe, samples=ShrinkingParts()) if self.parts == "shrinking" else recipe
+            return recipe if self.aligned else replace(recipe, sharing="undivided")
         return replace(
             recipe,
             samples=TwoPhases() if traditional and self.allocation == "tpdprf" else Bootstrap(),
@@ -112,18 +88,17 @@ class EqualRoundsCART(CARTDPsAdaBoostClassifier):
         return PrintedBoosting(printed.learner, holdout=printed.holdout)
 
 
-class FromRoundOne(DPAdaClassifier):
-    """DPAda with noise after every round, the first one too, published form only: algorithm 3 instead of equation 21."""
-
-    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
-        return tuple(range(1, self._rounds(claim) + 1))
+def _dpada(schedule: str = "all", **given: Any) -> DPAdaClassifier:
+    """Return DPAda by the name that a row has for its schedule: "all" is there that of equation 21."""
+    return DPAdaClassifier(schedule="from-second" if schedule == "all" else schedule, **given)
 
 
-READINGS: Mapping[str, type[Any]] = {
+READINGS: Mapping[str, Callable[..., Any]] = {
     "allocation": AllocationForest,
     "cart-equal-rounds": EqualRoundsCART,
     # Noise goes onto a leaf's weighted shares, which are as small as the weights that it is scaled by, and not onto counts.
     "cart-shares": _cart(noised="shares"),
     "cart-unsampled": _cart(sampled=False),  # the paper's perturbation of records is left out
-    "dpada-from-round-1": FromRoundOne,
+    "dpada": _dpada,
+    "dpada-from-round-1": partial(DPAdaClassifier, schedule="all"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from hedgerow.files import atomic_file
 from hedgerow.papers.reproduce.drawing import draw
 from hedgerow.papers.reproduce.experiment import FORMS, Experiment, Results
 from hedgerow.papers.reproduce.fits import TASKS, Fit, Row, load_split, measured, pack_rows, run_grid
-from hedgerow.papers.reproduce.pages import Section, markdown_page, readme, section_of
+from hedgerow.papers.reproduce.pages import Section, headline, markdown_page, readme, section_of
 from hedgerow.papers.reproduce.statements import PAPERS, Paper, experiments_named, short_name
-from hedgerow.papers.reproduce.verdicts import low_or_range
+from hedgerow.papers.reproduce.verdicts import low_to_high
 from hedgerow.plots.axes import new_figure, png_bytes
 
 FULL_SEEDS = 10
@@ -38,8 +38,8 @@ class Request:
     pack: bool = False
 
 
-def reproduce(request: Request, say: Callable[[str], None] = print) -> list[Path]:
-    """Run what is missing, then write the figures, the small tables and the pages; return what was written.
+def reproduce(request: Request, say: Callable[[str], None] = print, show: Callable[[str], None] = print) -> list[Path]:
+    """Run what is missing, then write the figures, the small tables and the pages; show headlines, return what was written.
 
     An unknown name, or a lack of matplotlib, is a ConfigurationError; no data set of any experiment at hand a DatasetError.
     """
@@ -52,14 +52,19 @@ def reproduce(request: Request, say: Callable[[str], None] = print) -> list[Path
     written: list[Path] = []
     pages: list[tuple[Paper, Sequence[Section]]] = []
     settings: list[str] = []
+    headlines: dict[str, str] = {}
     for paper, experiments in own:
         if experiments:
-            results = [Results(experiment, rows, request.seeds or paper.runs) for experiment in experiments]
-            pages.append((paper, [_section(result, request.out, written) for result in results]))
-            words = _page(paper, pages[-1][1], request.out, written)
+            results = [Results(one, rows, request.seeds or paper.runs, paper.experiments) for one in experiments]
+            sections = [_section(result, request.out, written) for result in results]
+            pages.append((paper, sections))
+            words, headlines[paper.title] = _page(paper, sections, request.out, written)
             settings += [f"{paper.title}: {words}"] if words else []
     if all(len(sections) == len(paper.experiments) for paper, sections in pages) and len(pages) == len(PAPERS):
-        _write(request.out / "README.md", readme(pages, settings).encode("utf-8"), written)
+        _write(request.out / "README.md", readme(pages, headlines, settings).encode("utf-8"), written)
+    for title, head in headlines.items():
+        if head:
+            show(f"{title}. {head}")
     if request.pack:
         written += pack_rows(request.rows, {paper.name: frozenset(paper.measures) for paper in PAPERS})
     return written
@@ -111,23 +116,24 @@ def _section(results: Results, out: Path, written: list[Path]) -> Section:
     return section_of(results, has_figure=figure is not None)
 
 
-def _page(paper: Paper, sections: Sequence[Section], out: Path, written: list[Path]) -> str:
-    """Write a paper's page, with its conclusions if all was run often enough, and return how often every point was run."""
+def _page(paper: Paper, sections: Sequence[Section], out: Path, written: list[Path]) -> tuple[str, str]:
+    """Write a paper's page, and return how often every point was run, and the headline, if all was run often enough."""
     counts: dict[str, list[int]] = {words: [] for words in FORMS.values()}
     for section in sections:
         for (_, _, form, _), cell in section.results.cells.items():
             if form is not None:
                 counts[FORMS[form]].append(len(cell.values))
     counts = {form: numbers for form, numbers in counts.items() if numbers}
-    ranges = "; ".join(f"{form} {low_or_range(numbers)}" for form, numbers in counts.items())
+    ranges = "; ".join(f"{form} {low_to_high(numbers, '')}" for form, numbers in counts.items())
     words = f"Runs of every point: {ranges}." if counts else ""
     whole = len(sections) == len(paper.experiments)
     full = {FORMS["coded"]: min(FULL_SEEDS, paper.coded_runs)}
     enough = all(min(numbers) >= full.get(form, FULL_SEEDS) for form, numbers in counts.items())
     names = [] if whole else [short_name(section.results.experiment.name) for section in sections]
-    page = markdown_page(paper if enough and whole else replace(paper, summary=()), sections, words)
+    head = headline(paper, sections) if enough and whole else ""
+    page = markdown_page(paper, sections, words, head)
     _write(out / f"{'-'.join([paper.name, *names])}.md", page.encode("utf-8"), written)
-    return words
+    return words, head
 
 
 def _write(path: Path, content: bytes, written: list[Path]) -> None:

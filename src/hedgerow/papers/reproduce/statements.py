@@ -194,7 +194,7 @@ def _fit(
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its short name, its reference, its experiments, its systems, in short what a full run shows, and its runs.
+    """A paper: its short name, its reference, its experiments and runs, and sentences whose figures a full run fills in.
 
     ``runs`` is how often the paper repeats what it averages; 10 where it does not say, or says less. ``coded_runs`` is how often
     its authors' code does.
@@ -204,8 +204,7 @@ class Paper:
     title: str
     reference: str
     experiments: tuple[Experiment, ...]
-    systems: tuple[str, ...]
-    summary: tuple[str, ...] = ()
+    headlines: tuple[Mapping[str, Any], ...] = ()
     runs: int = 10
     coded_runs: int = 10
 

@@ -1,12 +1,7 @@
 """What a paper says of a figure becomes contrasts: numbers that are positive where it is right, each with a standard error.
 
-A statement *holds* if every contrast is positive and nine in ten of them clearly (of fewer than ten, all), or if none is clearly
-negative and their mean, the pooled contrast, is clearly positive; against several rivals, that with each of them. It *does not*
-if one is clearly negative or a pooled one is, and otherwise it *cannot be told* from these runs. Clearly means at the two-sided
-5 % level of Student's t, and for a contradiction at one place at that level over all contrasts together: of many places that
+``RULES`` says how they decide. A contradiction at one place is tested at the level of all contrasts together: of many places that
 agree by chance alone, one would soon seem to contradict.
-
-What does not hold names the worst place, what cannot be told the number of runs that would tell.
 """
 
 from __future__ import annotations
@@ -20,10 +15,21 @@ from typing import Literal
 import numpy as np
 from scipy.stats import t as student
 
-Answer = Literal["holds", "does not", "cannot be told", "not measured"]
-ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told")
+Answer = Literal["holds", "does not", "cannot be told", "not judged", "not measured"]
+ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told", "not judged")
 LEVEL = 0.05
-FLAT = 0.005  # a change between the ends of a curve of less than this is none
+RULES = (
+    "A sentence *holds* if it is right at every place that it speaks of, and significantly so at nine in ten of them (at all of "
+    "fewer than ten); or if it is significantly right on average (*pooled*; against several rivals, each of them) and "
+    "significantly wrong nowhere. It *does not* if it is significantly wrong at one place or on average; without noise, if it is "
+    "not right. Otherwise it *cannot be told*, and the table estimates how many runs would tell (above 1000: a tie). Significant "
+    "means the two-sided 5 % level of Student's t over the runs; for a wrong place, over all places together. Noisy runs that "
+    "all give the same do not show their error. There is no other threshold: a change counts however small it is, and a "
+    "tolerance stands in its sentence. Pooled and worst figures are positive where the sentence is right, and are what is left "
+    "to a tolerance where it has one. A printed number that the majority rule meets too does not show that the method works. "
+    "Standard deviations below .0001 count as that. What a sentence says without a measure is *not judged*, with the reason. "
+    "Runs differ by their noise alone: the errors do not include the choice of the split."
+)
 MOST = 0.9  # of many places, all of which agree, so many have to agree clearly
 ROUNDING = 1e-9  # of sums of values that are kept with four digits
 MANY_RUNS = 1000  # a difference that takes more is a tie for this page
@@ -46,10 +52,10 @@ class Cell:
 
     @property
     def error(self) -> float:
-        """The standard error of their mean; infinite of a single run that another would differ from."""
+        """The standard error of their mean; infinite of a single run, and of runs with noise that are all the same."""
         if self.certain:
             return 0.0
-        return self.spread / math.sqrt(len(self.values)) if len(self.values) > 1 else math.inf
+        return self.spread / math.sqrt(len(self.values)) if self.spread > ROUNDING else math.inf
 
     @property
     def freedom(self) -> float:
@@ -62,11 +68,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to a claim, one of ``ANSWERS``, the figures that decide it, and more figures for who wants to know more."""
+    """The answer to a claim, and the figures that decide it."""
 
     answer: Answer
     words: str = ""
-    details: str = ""
 
     def __str__(self) -> str:
         return f"{self.answer}: {self.words}" if self.words else self.answer
@@ -109,7 +114,9 @@ class Contrast:
 
     def __str__(self) -> str:
         if self.error == 0:
-            return f"{self.gap:+.4f} (no noise)"
+            return f"{self.gap:+.4f} ({f'the same in {self.count} runs' if self.runs else 'no noise'})"
+        if math.isinf(self.error):
+            return f"{self.gap:+.4f} (equal runs)" if self.count > 1 else f"{self.gap:+.4f} (one run)"
         return f"{self.gap:+.4f} ± {self.error:.4f} ({self.count} runs)"
 
     @property
@@ -135,7 +142,8 @@ def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
     gap = sum(weight * cell.mean for weight, cell in zip(weights, cells, strict=True))
     noisy = [(weight, cell) for weight, cell in zip(weights, cells, strict=True) if not cell.certain]
     if len({len(cell.values) for _, cell in noisy}) == 1 and len(noisy[0][1].values) > 1:
-        return _of_runs(gap, np.sum([weight * np.array(cell.values) for weight, cell in noisy], axis=0), ROUNDING)
+        runs = np.sum([weight * np.array(cell.values) for weight, cell in noisy], axis=0)
+        return _of_runs(gap, runs, moving=any(cell.spread > ROUNDING for _, cell in noisy))
     variances = [(weight * cell.error) ** 2 for weight, cell in noisy]
     total = sum(variances)
     if not 0 < total < math.inf:
@@ -144,11 +152,14 @@ def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
     return Contrast(gap, math.sqrt(total), total**2 / spread)
 
 
-def _of_runs(gap: float, runs: np.ndarray, smallest: float = -1.0) -> Contrast:
-    """Return a contrast whose runs are moved to the gap, which what has no noise is part of; an error up to ``smallest`` is 0."""
+def _of_runs(gap: float, runs: np.ndarray, *, moving: bool = True) -> Contrast:
+    """Return a contrast whose runs are moved to the gap, which what has no noise is part of.
+
+    Points that do not move, though noise was drawn, do not show their error: it is infinite.
+    """
     error = float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
     values = tuple((runs - runs.mean() + gap).tolist())
-    return Contrast(gap, error if error > smallest else 0.0, len(runs) - 1, values)
+    return Contrast(gap, (error if error > ROUNDING else 0.0) if moving else math.inf, len(runs) - 1, values)
 
 
 def difference(here: Cell, there: Cell) -> Contrast:
@@ -160,11 +171,6 @@ def trend(cells: Sequence[Cell]) -> Contrast:
     places = np.arange(len(cells)) - (len(cells) - 1) / 2
     weights = places / (places @ places) * (len(cells) - 1)
     return combined(weights.tolist(), cells)
-
-
-def less_flat(change: Contrast, contrasts: int = 1) -> Contrast:
-    """Return a change; if it is clearly less than ``FLAT``, what is missing of that."""
-    return change + -FLAT if change.gap + change.bound(LEVEL / contrasts) < FLAT else change
 
 
 def averaged(cells: Sequence[Cell]) -> Cell:
@@ -182,19 +188,17 @@ def pooled(contrasts: Sequence[Contrast]) -> Contrast:
     if not noisy:
         return Contrast(gap)
     if len({len(contrast.runs) for contrast in noisy}) == 1 and noisy[0].runs:
-        return _of_runs(gap, np.sum([contrast.runs for contrast in noisy], axis=0) / len(contrasts))
+        runs = np.sum([contrast.runs for contrast in noisy], axis=0) / len(contrasts)
+        return _of_runs(gap, runs, moving=any(math.isfinite(contrast.error) for contrast in noisy))
     error = sum(contrast.error for contrast in contrasts) / len(contrasts)
     return Contrast(gap, error, min(contrast.freedom for contrast in noisy))
 
 
-def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = (), details: str = "") -> Verdict:
-    """Return the verdict on a statement that needs all contrasts to be positive.
+def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = ()) -> Verdict:
+    """Return the verdict on a statement that needs all contrasts to be positive; the figures that decide follow the ``words``.
 
-    ``pool`` names what each contrast may be pooled with, such as its rival; without it none has a mean that means anything. The
-    figures that decide follow the ``words``; ``details`` are kept apart.
+    ``pool`` names what each contrast may be pooled with, such as its rival; without it none has a mean that means anything.
     """
-    if not contrasts:
-        return NOT_MEASURED
     groups: dict[str, list[Contrast]] = {}
     for name, contrast in zip(pool, contrasts, strict=bool(pool)):
         groups.setdefault(name, []).append(contrast)
@@ -204,41 +208,30 @@ def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = (), 
         words = joined(words, f"pooled {'' if len(wholes) == 1 else 'least '}{least}")
     failing = [contrast for contrast in contrasts if contrast.fails(len(contrasts))]
     if failing:
-        worst = min(failing, key=lambda contrast: contrast.clarity)
-        return Verdict("does not", joined(words, f"worst place {worst}"), details)
-    if any(whole.fails(len(wholes)) for whole in wholes):
-        return Verdict("does not", words, details)
+        words = joined(words, f"worst place {min(failing, key=lambda contrast: contrast.clarity)}")
+    if failing or any(whole.fails(len(wholes)) for whole in wholes):
+        return Verdict("does not", words)
     clear = sum(contrast.holds for contrast in contrasts) >= MOST * len(contrasts)
     right = clear and all(contrast.gap > 0 for contrast in contrasts)
     if right or (wholes and all(whole.holds for whole in wholes)):
-        return Verdict("holds", words, details)
-    return Verdict("cannot be told", joined(words, _what_would_tell(contrasts, wholes)), details)
+        return Verdict("holds", words)
+    return Verdict("cannot be told", joined(words, _what_would_tell(contrasts, wholes)))
 
 
 def joined(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def counted(contrasts: Sequence[Contrast]) -> str:
-    """Return in how many places contrasts are significant."""
-    right, wrong = sum(c.holds for c in contrasts), sum(c.fails(len(contrasts)) for c in contrasts)
-    return f"significant in {right}, significantly wrong in {wrong}"
-
-
-def low_to_high(numbers: Sequence[float], digits: str = "+.3f") -> str:
-    """Return between what numbers lie; nothing of none."""
-    return f"{min(numbers):{digits}} to {max(numbers):{digits}}" if numbers else ""
-
-
-def low_or_range(numbers: Sequence[int]) -> str:
+def low_to_high(numbers: Sequence[float], digits: str = "+.4f") -> str:
     """Return between what numbers lie, or the number if all are the same."""
-    return f"{min(numbers)}" if len(set(numbers)) == 1 else low_to_high(numbers, "")
+    ends = dict.fromkeys(f"{number:{digits}}" for number in (min(numbers), max(numbers)))
+    return " to ".join(ends)
 
 
 def _what_would_tell(contrasts: Sequence[Contrast], wholes: Sequence[Contrast]) -> str:
     """Return how many runs would settle a sentence that cannot be told, at the means and spreads so far."""
     if any(math.isinf(contrast.error) for contrast in contrasts):
-        return "a second run of every point would give it an error"
+        return "runs that differ would give it an error"
 
     def needed(contrast: Contrast, places: int = 1) -> float:
         runs = contrast.count * (contrast.bound(LEVEL / places) / abs(contrast.gap)) ** 2 if contrast.gap else math.inf

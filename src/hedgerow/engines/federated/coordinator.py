@@ -1,0 +1,267 @@
+"""The coordinator of several owners: it queries all of them, adds up what all of them answered, and draws nothing twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from hedgerow.arrays import Integers
+from hedgerow.engines.encode import Counts, ValueCounts
+from hedgerow.engines.federated.messages import packed, unpacked
+from hedgerow.engines.federated.owner import Owner, Party, chained, check_parties, check_shares, events_of
+from hedgerow.engines.local import Progress
+from hedgerow.engines.records import DEFAULT_TIMEOUT, Records
+from hedgerow.errors import ConfigurationError, EngineError
+from hedgerow.mechanisms import DiscreteGaussian
+from hedgerow.privacy.accounting import Subsampled
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.reading.streams import Layout
+from hedgerow.schema import Schema
+from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
+
+PAUSE = 0.5  # seconds before owners that did not answer are asked again
+
+COORDINATOR = (
+    "a coordinator that follows the protocol: it learns the exact sums of all owners' records, and draws the noise. The "
+    "guarantee is for everybody else"
+)
+MASKS = (
+    "masks between owners: the sums of one owner stay hidden by ChaCha20 under keys of X25519, for as long as two owners or "
+    "more keep theirs to themselves, and follow the protocol"
+)
+PERSONS = (
+    "persons of one owner each: owners do not compare ids, so whoever is in the data of several owners is protected as "
+    "several persons are"
+)
+
+
+class Transport(Protocol):
+    """Carries messages to owners and their replies back, over channels that are authenticated and encrypted."""
+
+    def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
+        """Send each message to the owner of its name, and return the replies of those that answer within so many seconds."""
+
+
+class InProcess:
+    """Owners in this process, for tests and tutorials.
+
+    Parameters
+    ----------
+    owners : mapping of str to Owner
+        The owners by their names.
+    """
+
+    def __init__(self, owners: Mapping[str, Owner]) -> None:
+        self.owners = dict(owners)
+
+    def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
+        """Return the replies of the owners, one after another."""
+        return {name: self.owners[name].handle(message) for name, message in messages.items() if name in self.owners}
+
+
+def records(
+    transport: Transport,
+    parties: Sequence[Party],
+    *,
+    label: str = "label",
+    group: str | None = None,
+    colluding: int | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> Records:
+    """Return the records of several owners, which ``model.fit`` accepts in place of ``X``; they stay where they are.
+
+    Parameters
+    ----------
+    transport : Transport
+        What carries messages: ``InProcess``, or ``hr.federated.flower.Grid`` in a Flower app.
+    parties : sequence of Party
+        All owners, in the order of their rows, as the owners themselves know them.
+    label : str
+        A name for the labels' column; each owner has its own.
+    group : str, optional
+        The public name of the persons' columns, if owners tell persons apart. At most the fit's ``records_per_person`` records of
+        each person are read at each owner.
+    colluding : int, optional
+        None: the coordinator is trusted, learns exact sums and draws the noise. A number c: owners draw the noise, and the
+        guarantee holds against a coordinator who colludes with up to c of them. For ``hr.HedgerowClassifier`` and
+        ``hr.HedgerowRegressor`` with a delta and ``noise_shares``, the number of the other owners.
+    timeout : float
+        Seconds for which a query waits for owners that do not answer. After that the fit ends with an EngineError.
+
+    Returns
+    -------
+    Records
+
+    Raises
+    ------
+    ConfigurationError
+        If there are fewer than two parties, or an argument is wrong.
+    """
+    check_parties(parties, colluding)
+    if not 0 < timeout < float("inf"):
+        raise ConfigurationError(f"timeout is {timeout!r}, but it must be a positive number of seconds.")
+    source = FederatedSource(transport, tuple(parties), colluding, timeout, group)
+    return Records(source, f"of_owners({[one.name for one in parties]!r}", label, group, ())
+
+
+@dataclass(frozen=True, eq=False)
+class FederatedSource:
+    """Records of several owners; see ``records`` for the parameters."""
+
+    transport: Transport
+    parties: tuple[Party, ...]
+    colluding: int | None
+    timeout: float
+    group: str | None
+    proposal: Mapping[str, Any] | None = field(default=None, repr=False)
+    traffic: Traffic = field(default_factory=lambda: Traffic(), repr=False)
+
+    again: ClassVar[bool] = True
+    fits_only: ClassVar[bool] = True
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What the guarantee rests on besides."""
+        persons = () if self.group is None else (PERSONS,)
+        if self.colluding is None:
+            return (COORDINATOR, MASKS, *persons)
+        noise = (
+            f"at least {len(self.parties) - self.colluding} of {len(self.parties)} owners that add their share of the noise, and "
+            "do not collude with the coordinator"
+        )
+        return (noise, MASKS, *persons)
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Do nothing: each owner checks its own columns."""
+
+    def proposed(self, certificate: Certificate, reading: Reading) -> FederatedSource:
+        """Return the source of a fit to which all owners agreed, or raise EngineError; nothing was charged."""
+        if any(isinstance(one, Subsampled) for one in events_of(certificate.event)):
+            raise ConfigurationError(
+                f"{certificate.system} counts on samples that nobody knows, but owners know the coins of a sample. Fit "
+                "another system."
+            )
+        if self.colluding is not None:
+            check_shares(certificate, len(self.parties) - self.colluding)
+        assert isinstance(reading, Coded)
+        proposal = {
+            "fit": os.urandom(16).hex(),
+            "certificate": json.dumps(certificate.to_dict()),
+            "schema": reading.schema.to_dict(),
+            "max_bins": reading.encoder.max_bins,
+            "parties": [(one.name, one.key, one.rows) for one in self.parties],
+            "colluding": self.colluding,
+            "keep": None,
+        }
+        made = replace(self, proposal=proposal, traffic=Traffic())
+        made.all_of("propose", {"opening": packed(proposal)})
+        return made
+
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Open the fit at all owners, each of which charges its ledger, and return the table of their records."""
+        assert self.proposal is not None, "a fit proposes first"
+        opening = packed({**self.proposal, "keep": None if keep is None else (keep.most, keep.words.key)})
+        self.all_of("begin", {"opening": opening})
+        engine = FederatedEngine(self, self.proposal["fit"], hashlib.sha256(opening).digest(), progress)
+        kind = PartitionedTable if self.colluding is None else OwnersTable
+        return kind(engine, reading.n_codes, reading.n_classes)
+
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
+        """Raise EngineError: owners send no values."""
+        raise EngineError("owners send no values of columns; write the schema down together.")
+
+    def all_of(self, kind: str, request: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the replies of all owners to one request, or raise EngineError; owners that are silent are asked again."""
+        message, replies = packed({"kind": kind, **request}), dict[str, dict[str, Any]]()
+        deadline = time.monotonic() + self.timeout
+        while missing := [one.name for one in self.parties if one.name not in replies]:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise EngineError(
+                    f"{', '.join(missing)} did not answer for {self.timeout:g} seconds, so the fit ends; what was charged for it "
+                    "stays charged, at every owner. Start the owner again, and pass a larger timeout= if it takes longer."
+                )
+            found = self.transport.send(dict.fromkeys(missing, message), left)
+            self.traffic.down += len(message) * len(missing)
+            for name, data in found.items():
+                self.traffic.up += len(data)
+                reply = replies[name] = unpacked(data)
+                if "refused" in reply:
+                    kept = "nothing was charged" if kind == "propose" else "what was charged for it stays charged"
+                    raise EngineError(f"{name} refuses, so the fit ends; {kept}: {reply['refused']}.")
+            if len(replies) < len(self.parties):
+                time.sleep(min(PAUSE, max(left, 0)))
+        return replies
+
+
+@dataclass
+class Traffic:
+    """What one fit sent: the number of its queries, and the bytes to and from all owners together."""
+
+    queries: int = 0
+    down: int = 0
+    up: int = 0
+
+
+class FederatedEngine:
+    """Queries all owners of a fit. A query that not all of them answered is repeated, with the same content, or ends the fit."""
+
+    def __init__(self, source: FederatedSource, fit: str, digest: bytes, progress: Progress) -> None:
+        self._source, self._fit, self._digest, self._progress = source, fit, digest, progress
+        self._sent: dict[str, int] = {}  # the last command of each log that owners got
+        self._broken = False
+
+    def ask(self, task: Task) -> Integers:
+        """Return the sum of the answers of all owners."""
+        return self._asked(task, None)
+
+    def noisy(self, task: Task, noise: DiscreteGaussian) -> Integers:
+        """Return the sum of the answers of all owners, each of which has its share of the noise."""
+        return self._asked(task, noise)
+
+    def _asked(self, task: Task, noise: DiscreteGaussian | None) -> Integers:
+        if self._broken:
+            raise EngineError("a query of this fit was not answered by all owners, so the fit has ended.")
+        self._broken = True  # until all have answered: a later query would not follow from this one
+        news, traffic = task.after(self._sent.get(task.log, 0)), self._source.traffic
+        content = packed(
+            {
+                "log": task.log,
+                "commands": news.commands,
+                "end": task.end,
+                "query": task.query,
+                "n_codes": task.n_codes,
+                "n_classes": task.n_classes,
+                "live": task.live,
+                "noise": noise,
+            }
+        )
+        traffic.queries += 1
+        self._digest = chained(self._digest, content)
+        replies = self._source.all_of("ask", {"fit": self._fit, "number": traffic.queries, "content": content})
+        total = np.zeros(task.size, dtype=np.uint64)
+        for reply in replies.values():
+            vector = reply.get("vector")
+            if reply.get("digest") != self._digest or not isinstance(vector, np.ndarray) or vector.shape != total.shape:
+                raise EngineError(
+                    "an owner answered another query, so the fit ends; what was charged for it stays charged."
+                )
+            total += vector.astype(np.uint64)
+        self._sent[task.log], self._broken = task.end, False
+        self._progress.counted(traffic.queries, 1.0)
+        return total.view(np.int64).reshape(task.query.shape(task.n_codes, task.n_classes))
+
+    def forget(self, log: str) -> None:
+        """Do nothing: owners keep a fit's log until it ends."""
+
+    def close(self) -> None:
+        """End the fit at the owners that can be reached."""
+        names = [one.name for one in self._source.parties]
+        self._source.transport.send(dict.fromkeys(names, packed({"kind": "end", "fit": self._fit})), PAUSE)

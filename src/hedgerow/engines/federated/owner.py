@@ -1,0 +1,402 @@
+"""One owner of records: it checks, charges its own ledger, counts, and sends what it counted under masks only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hedgerow.arrays import Integers, lazy, without_sizes
+from hedgerow.engines.encode import Checksums
+from hedgerow.engines.federated.masks import Identity, Masks, key_of_query
+from hedgerow.engines.federated.messages import packed, unpacked
+from hedgerow.engines.local import LocalEngine, LocalSource, Silent
+from hedgerow.engines.records import Records
+from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError
+from hedgerow.ledgers.ledger import Ledger
+from hedgerow.mechanisms import DiscreteGaussian, RandomBits
+from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.privacy.accounting import Concentrated, Event, cost
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.reading.persons import Groups
+from hedgerow.schema import Encoder, Schema
+from hedgerow.table import MOST_RECORDS, Coded, Keep, Query, Sums, Task
+
+FEWEST_OWNERS = 2
+
+
+@dataclass(frozen=True)
+class Party:
+    """What everybody knows of an owner.
+
+    Parameters
+    ----------
+    name : str
+        Its name, the same at every owner and at the coordinator.
+    key : str
+        Its public key, as ``hr.federated.Identity(folder).public`` shows it. Owners give it each other themselves.
+    rows : int
+        A public bound on the number of its rows. Rows of the next owner are numbered from there on. If it is the exact number,
+        which then is public, the model is that of a fit on all rows in the order of the owners.
+    """
+
+    name: str
+    key: str
+    rows: int
+
+
+def check_parties(parties: Sequence[Party], colluding: int | None) -> None:
+    """Raise ConfigurationError unless these can be the owners of one fit; ``colluding`` is None for a trusted coordinator."""
+    names, keys = {one.name for one in parties}, {one.key for one in parties}
+    if len(parties) < FEWEST_OWNERS or len(names) < len(parties) or len(keys) < len(parties):
+        raise ConfigurationError("a fit has two owners or more, each with a name and a key of its own.")
+    if min(one.rows for one in parties) < 1 or sum(one.rows for one in parties) >= MOST_RECORDS:
+        raise ConfigurationError(
+            f"each owner has a bound on its rows of 1 or more, and all bounds together are below {MOST_RECORDS}."
+        )
+    if colluding is not None and not 0 <= colluding <= len(parties) - 2:
+        raise ConfigurationError(
+            f"colluding is {colluding}, but among {len(parties)} owners from 0 to {len(parties) - 2} may collude: one that is "
+            "alone has a sum of its own."
+        )
+
+
+def check_shares(certificate: Certificate, shares: int) -> None:
+    """Raise ConfigurationError unless all noise of a plan is drawn by at least so many owners, each its share."""
+    kinds = [one for one in events_of(certificate.event) if not (hasattr(one, "parts") or hasattr(one, "part"))]
+    if not all(isinstance(one, Concentrated) and one.shares <= shares for one in kinds):
+        raise ConfigurationError(
+            f"{certificate.system} plans noise that owners do not draw. Pass noise_shares={shares} and a delta to an "
+            "hr.HedgerowClassifier or hr.HedgerowRegressor, or colluding=None for a trusted coordinator."
+        )
+
+
+def events_of(event: Event) -> Iterator[Event]:
+    """Yield an event and all its parts."""
+    yield event
+    for part in (*getattr(event, "parts", ()), *([event.part] if hasattr(event, "part") else [])):
+        yield from events_of(part)
+
+
+class Refusal(Exception):  # noqa: N818 - it names what an owner does
+    """An owner does not answer; the text is public and says nothing about a record."""
+
+
+@dataclass(eq=False)
+class _Fit:
+    """What an owner keeps of a fit: what it opened with, and each query by its number."""
+
+    opening: bytes
+    digest: bytes  # of the opening and of all queries so far
+    ledger: ExitStack = field(default_factory=ExitStack)
+    engine: LocalEngine | None = None
+    contents: list[bytes] = field(default_factory=list)
+    digests: list[bytes] = field(default_factory=list)
+    logs: dict[str, dict[int, Any]] = field(default_factory=dict)
+    tasks: list[tuple[Task, DiscreteGaussian | None]] = field(default_factory=list)
+    spent: PrivacyFilter | None = None
+    masks: Masks | None = None
+    ended: bool = False
+
+    @lazy
+    def given(self) -> Mapping[str, Any]:
+        """What it opened with."""
+        opening: Mapping[str, Any] = unpacked(self.opening)
+        return opening
+
+    def add(self, content: bytes) -> None:
+        """Take the next query, or refuse it."""
+        query = unpacked(content)
+        log = self.logs[query["log"]] = {**self.logs.get(query["log"], {}), **dict(query["commands"])}
+        task = Task(
+            query["log"],
+            query["n_codes"],
+            query["n_classes"],
+            tuple(log.items()),
+            query["end"],
+            query["query"],
+            query["live"],
+        )
+        noise, colluding = query["noise"], self.given["colluding"]
+        if (colluding is None) != (noise is None):
+            raise Refusal("a query lacks its noise")
+        if noise is not None:
+            check_noise(task.query, noise, len(self.given["parties"]) - colluding)
+            if self.spent is None:
+                self.spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
+            self.spent = self.spent.charged(cost(noise.event("sums")))
+        self.tasks.append((task, noise))
+        self.contents.append(content)
+        self.digest = chained(self.digest, content)
+        self.digests.append(self.digest)
+
+
+def check_noise(query: Query, noise: object, shares: int) -> None:
+    """Refuse a query of which the noise is not what the plan's cost says."""
+    of_one_code = isinstance(query, Sums) and (query.layout.whole or query.layout.bins is not None)
+    if not of_one_code or not isinstance(noise, DiscreteGaussian) or noise.shares > shares:
+        raise Refusal("this is no query that owners add noise to")
+    assert isinstance(query, Sums)
+    if not noise.covers(query.rule.l1, query.rule.l2_squared):
+        raise Refusal("the noise is less than one record adds to the sums")
+
+
+def chained(before: bytes, content: bytes) -> bytes:
+    """Return the digest of a query and of all that came before it."""
+    return hashlib.sha256(before + hashlib.sha256(content).digest()).digest()
+
+
+def unpacked_certificate(opening: Mapping[str, Any]) -> Certificate:
+    return Certificate.from_dict(json.loads(opening["certificate"]))
+
+
+class Owner:
+    """Records of one owner, which takes part in fits and sends masked sums only.
+
+    An owner answers by ``handle``, which a transport calls: in this process (``hr.federated.InProcess``) or by Flower. What it
+    answered is kept in its folder, so that an owner whose process ended comes back to the same fit.
+
+    Parameters
+    ----------
+    records : Records
+        Its records, from files or batches that can be read again.
+    name : str
+        Its name among the parties.
+    folder : path
+        Its own folder: its key, and the log of each fit.
+    parties : sequence of Party
+        All owners that it agrees to fit with, in their order.
+    ledger : Ledger
+        Its own ledger, which is charged for a fit's whole plan before it answers anything: one of an ``hr.LedgerStore``, or an
+        ``hr.Ledger`` that ends with this process.
+    schema : Schema, optional
+        What it takes for public about its records. A fit with other features or classes is refused. None: any schema that its
+        columns match.
+    colluding : int or "trusted", default "trusted"
+        "trusted": it takes part where the coordinator draws the noise. A number c: it takes part only where owners draw it
+        and at most so many of them, or more, collude with the coordinator.
+    seeded : bool, default False
+        Whether it takes part in fits with a ``random_state``, which promise nothing.
+
+    Raises
+    ------
+    ConfigurationError
+        If an argument is wrong, or its key is not the one of the party of its name.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        name: str,
+        folder: str | os.PathLike[str],
+        parties: Sequence[Party],
+        ledger: Ledger,
+        *,
+        schema: Schema | None = None,
+        colluding: int | str = "trusted",
+        seeded: bool = False,
+    ) -> None:
+        self._parties, self._places = tuple(parties), {one.name: place for place, one in enumerate(parties)}
+        self._identity = Identity(folder)
+        if name not in self._places or self._parties[self._places[name]].key != self._identity.public:
+            raise ConfigurationError(
+                f"no party {name!r} has this owner's key, {self._identity.public}; correct the parties."
+            )
+        if not isinstance(records, Records) or not isinstance(records.source, LocalSource) or not records.source.again:
+            raise ConfigurationError(
+                "an owner's records are hr.Records of files, or of batches from a function that opens them."
+            )
+        if not isinstance(ledger, Ledger):
+            raise ConfigurationError(
+                "an owner keeps a ledger of its own; pass one of an hr.LedgerStore, or an hr.Ledger."
+            )
+        check_parties(parties, None if colluding == "trusted" else int(colluding))
+        self._records, self._name, self._folder, self._ledger = records, name, Path(folder), ledger
+        self._schema, self._colluding, self._seeded = schema, colluding, seeded
+        self._fits: dict[str, _Fit] = {}
+        self._stopped = False
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"Owner({self._name!r})"
+
+    @property
+    def public(self) -> str:
+        """Its public key."""
+        return self._identity.public
+
+    def stop(self) -> None:
+        """Answer nothing any more: fits in progress end. What was charged for them stays charged."""
+        self._stopped = True
+
+    def handle(self, message: bytes) -> bytes:
+        """Return the reply to a message. It says nothing about records but masked sums; a refusal is a public sentence."""
+        try:
+            with self._lock, without_sizes():
+                request = unpacked(message)
+                if self._stopped:
+                    raise Refusal("it was stopped")
+                match request["kind"]:
+                    case "propose":
+                        self._check(request["opening"])
+                        reply: dict[str, Any] = {"ready": True}
+                    case "begin":
+                        self._begin(request["opening"])
+                        reply = {"ready": True}
+                    case "ask":
+                        return packed(self._answer(request), level=0)
+                    case _:
+                        self._end(request["fit"])
+                        reply = {"ready": True}
+        except Refusal as error:
+            reply = {"refused": str(error)}
+        except BudgetExceeded:
+            reply = {"refused": "its ledger refuses the plan"}
+        except HedgerowError:  # which may name its columns or files
+            reply = {"refused": "its records or the message could not be read"}
+        return packed(reply)
+
+    def _check(self, packed_opening: bytes) -> tuple[dict[str, Any], Certificate, Coded]:
+        """Refuse what this owner does not take part in; nothing is charged."""
+        opening = unpacked(packed_opening)
+        certificate = unpacked_certificate(opening)
+        if tuple(opening["parties"]) != tuple((one.name, one.key, one.rows) for one in self._parties):
+            raise Refusal("the fit has other owners than it agreed to")
+        colluding = opening["colluding"]
+        trusted = self._colluding == "trusted"
+        if trusted != (colluding is None) or (not trusted and colluding < int(self._colluding)):
+            raise Refusal("it agreed to another mode, or to fewer owners that may be trusted")
+        if certificate.seeded and not self._seeded:
+            raise Refusal("a fit with a random_state promises nothing")
+        reading = Coded(Encoder(Schema.from_dict(opening["schema"]), opening["max_bins"]))
+        if self._schema is not None and _kinds(self._schema) != _kinds(reading.schema):
+            raise Refusal("the fit has another schema than this owner's")
+        try:
+            self._records.check(reading.schema)
+        except ConfigurationError:
+            raise Refusal("its columns are not those of the schema") from None
+        if (certificate.person is None) != (self._records.groups_by(reading.schema) is None):
+            raise Refusal("persons are told apart by a column in the fit and not here, or the reverse")
+        if colluding is not None:
+            try:
+                check_shares(certificate, len(self._parties) - colluding)
+            except ConfigurationError:
+                raise Refusal("the plan has steps without noise of owners") from None
+        amount = self._ledger.ceiling.amount(certificate)
+        self._ledger.ceiling.check(certificate.system, amount, self._ledger.total)
+        return opening, certificate, reading
+
+    def _begin(self, packed_opening: bytes) -> None:
+        opening = unpacked(packed_opening)
+        name, digest = opening["fit"], hashlib.sha256(packed_opening).digest()
+        known = self._known(name)
+        if known is not None:
+            if known.opening != packed_opening:
+                raise Refusal("another fit has this identity")
+            return
+        opening, certificate, _ = self._check(packed_opening)
+        checksums = Checksums()
+        fit = _Fit(packed_opening, digest, engine=self._engine(opening, checksums))
+        fit.ledger.enter_context(self._ledger.reserve(certificate))
+        self._write(name, packed_opening, packed(checksums.to_plain()))
+        self._fits[name] = fit
+
+    def _engine(self, opening: Mapping[str, Any], checksums: Checksums) -> LocalEngine:
+        place = self._places[self._name]
+        first = sum(one.rows for one in self._parties[:place])
+        reading, keep = Coded(Encoder(Schema.from_dict(opening["schema"]), opening["max_bins"])), None
+        if opening["keep"] is not None:
+            most, words = opening["keep"]
+            keep = Keep(Groups("", None), most, RandomBits(words))
+        source = replace(self._records.source, checksums=checksums, first_row=first)
+        engine: LocalEngine = source.engine(reading, self._records.layout(reading.schema), Silent(), keep)
+        if engine.end > first + self._parties[place].rows:
+            engine.close()
+            raise Refusal("it has more rows than the bound that it gave")
+        return engine
+
+    def _known(self, name: str) -> _Fit | None:
+        """Return a fit that is open here, also one that a process before this one opened."""
+        path = self._path(name)
+        if name not in self._fits and path.exists():
+            entries = list(_entries(path.read_bytes()))
+            if len(entries) < 2:
+                return None
+            fit = _Fit(entries[0], hashlib.sha256(entries[0]).digest())
+            fit.engine = self._engine(fit.given, Checksums.of_plain(unpacked(entries[1])))
+            for content in entries[2:]:
+                if content:
+                    fit.add(content)
+                else:
+                    fit.ended = True
+            self._fits[name] = fit
+        return self._fits.get(name)
+
+    def _answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        fit, number, content = self._known(request["fit"]), request["number"], request["content"]
+        if fit is None or fit.ended or fit.engine is None:
+            raise Refusal("it knows no such fit, or it has ended")
+        if number == len(fit.contents) + 1:
+            fit.add(content)  # before it is written, as this refuses what the plan does not cover
+            self._write(request["fit"], content)
+        elif not 1 <= number <= len(fit.contents) or fit.contents[number - 1] != content:
+            raise Refusal("another query has this number")
+        digest = fit.digests[number - 1]
+        task, noise = fit.tasks[number - 1]
+        answer: Integers = fit.engine.ask(task)
+        start = hashlib.sha256(fit.opening).digest()
+        if fit.masks is None:
+            others = [one for one in self._parties if one.name != self._name]
+            fit.masks = Masks({one.name: self._identity.shared(one.key, start) for one in others}, self._name)
+        if noise is not None:
+            answer = noise.share(open_stream(key_of_query(self._identity.own(start), number, digest), 0), answer)
+        return {"digest": digest, "vector": fit.masks.masked(answer, number, digest)}
+
+    def _end(self, name: str) -> None:
+        fit = self._fits.pop(name, None)
+        if fit is not None and not fit.ended:
+            self._write(name, b"")
+            fit.ledger.close()
+            if fit.engine is not None:
+                fit.engine.close()
+
+    def _path(self, name: str) -> Path:
+        if not (len(name) == 32 and name.isalnum()):
+            raise Refusal("this is no identity of a fit")
+        return self._folder / f"{name}.fit"
+
+    def _write(self, name: str, *entries: bytes) -> None:
+        """Append to the log of a fit; when this returns, it is on disk."""
+        with open(os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+            file.write(b"".join(len(entry).to_bytes(8, "little") + entry for entry in entries))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _entries(data: bytes) -> Sequence[bytes]:
+    """Return the entries of a log; one that was being written when the process ended is left out: it was not answered."""
+    found, place = [], 0
+    while place + 8 <= len(data):
+        size = int.from_bytes(data[place : place + 8], "little")
+        if place + 8 + size > len(data):
+            break
+        found.append(data[place + 8 : place + 8 + size])
+        place += 8 + size
+    return found
+
+
+def _kinds(schema: Schema) -> tuple[Any, ...]:
+    """Return what a schema says of cells, without the bins of a method and without reasons."""
+    apart = ("cuts", "origin", "release", "reason")
+    kinds = [
+        (type(kind).__name__, {name: value for name, value in kind.entry().items() if name not in apart})
+        for kind in schema.features.values()
+    ]
+    return schema.names, kinds, schema.labels

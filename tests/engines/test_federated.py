@@ -1,0 +1,498 @@
+"""Several owners: the bits of a pooled fit, what an owner sends, and that no failure draws a second time."""
+
+import itertools
+import math
+import pickle
+import zlib
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from owners import CLASSES, OUTCOME, Owners, made_up
+from scipy.stats import kstest
+
+import hedgerow as hr
+from hedgerow import federated
+from hedgerow.curator.survey import Ones, fine_encoder
+from hedgerow.engines.federated import coordinator, masks, messages, owner
+from hedgerow.engines.local import Silent
+from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError
+from hedgerow.mechanisms import DiscreteGaussian, Randomness
+from hedgerow.privacy.accounting import Concentrated, Subsampled
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.table import CellBins, Coded, MemoryTable, Sums
+from hedgerow.table import Layout as TableLayout
+
+pytest.importorskip("cryptography")
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records:UserWarning")
+
+SEEDED = {"epsilon": 3.0, "random_state": 0}
+MODELS = {
+    "classifier": (hr.HedgerowClassifier, CLASSES, {"delta": 1e-6}),
+    "pure classifier": (hr.HedgerowClassifier, CLASSES, {}),
+    "regressor": (hr.HedgerowRegressor, OUTCOME, {"delta": 1e-6}),
+    "regressor of logs": (hr.HedgerowRegressor, OUTCOME, {"loss": "poisson"}),
+    "eDPRF": (hr.EDPRFClassifier, CLASSES, {"n_estimators": 5}),
+    "forest": (hr.ForestClassifier, CLASSES, {"n_estimators": 5}),
+    "DPAda": (hr.DPAdaClassifier, CLASSES, {"delta": 1e-5}),
+    "cells": (hr.DiffGenClassifier, CLASSES, {}),
+}
+
+
+def fitted(kind, schema, given, *records):
+    return kind(schema=schema, **SEEDED, **given).fit(*records)
+
+
+def arrays_of(model):
+    return {name: array.tobytes() for name, array in model.model_.to_arrays().items()}
+
+
+class Recorder(federated.InProcess):
+    """Keeps what goes over the wire."""
+
+    def __init__(self, owners):
+        super().__init__(owners)
+        self.seen = []
+
+    def send(self, given, timeout):
+        replies = super().send(given, timeout)
+        self.seen += [
+            (name, messages.unpacked(given[name]), messages.unpacked(reply)) for name, reply in replies.items()
+        ]
+        return replies
+
+    def asked(self):
+        return [one for one in self.seen if one[1]["kind"] == "ask"]
+
+
+@pytest.mark.parametrize("persons", [None, 1, 3], ids=["records", "a record a person", "three a person"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_model_is_that_of_a_pooled_fit(tmp_path, name, persons):
+    kind, schema, given = MODELS[name]
+    if persons is not None:
+        given = {**given, "records_per_person": persons}
+    owners = Owners(tmp_path, made_up(schema), None if persons is None else "person", records_per_person=persons or 1)
+    X, y, groups = owners.pooled()
+    alone, together = fitted(kind, schema, given, X, y, groups), fitted(kind, schema, given, owners.records())
+    assert arrays_of(alone) == arrays_of(together)
+    assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [3.0] * 3
+    assert "a coordinator that follows the protocol" in str(together.certificate_)
+    assert together.certificate_.premises[0] in together.certificate_.details()
+    assert hr.Certificate.from_dict(together.certificate_.to_dict()) == together.certificate_
+
+
+def test_a_start_travels_to_the_owners(tmp_path):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    X, y, _ = owners.pooled()
+    start = hr.HedgerowClassifier(schema=CLASSES, **SEEDED).fit(X, y)
+    models = [
+        hr.HedgerowClassifier(schema=CLASSES, init=start, **SEEDED).fit(*of) for of in ((X, y), (owners.records(),))
+    ]
+    assert arrays_of(models[0]) == arrays_of(models[1])
+
+
+def test_rows_between_bounds_count_for_nobody(tmp_path):
+    """With public bounds above the numbers of rows, the model is one of a pooled fit with empty rows in between."""
+    frames = made_up(CLASSES)
+    owners = Owners(tmp_path, frames)
+    owners.parties[:] = [federated.Party(one.name, one.key, one.rows + 37) for one in owners.parties]
+    owners.transport = federated.InProcess({one.name: owners.started(one.name) for one in owners.parties})
+    empty = frames[0].iloc[:37].assign(y=None)
+    owners.frames = [part for frame in frames for part in (frame, empty)]
+    X, y, _ = owners.pooled()
+    kind, schema, given = MODELS["eDPRF"]
+    assert arrays_of(fitted(kind, schema, given, X, y)) == arrays_of(fitted(kind, schema, given, owners.records()))
+
+
+def test_masked_vectors_are_uniform_and_hold_no_sum_of_an_owner(tmp_path):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    recorder = Recorder(owners.transport.owners)
+    fitted(*MODELS["classifier"], owners.records(recorder))
+    exact = {}
+
+    def plain(self, answer, number, digest):
+        exact[self._name, number] = answer.reshape(-1).astype(np.int64)
+        return exact[self._name, number].view(np.uint64)
+
+    with pytest.MonkeyPatch.context() as patch:  # the same fit without masks shows what these hide
+        patch.setattr(masks.Masks, "masked", plain)
+        other = Recorder(Owners(tmp_path / "unmasked", made_up(CLASSES)).transport.owners)
+        again = Owners(tmp_path / "unmasked", made_up(CLASSES))
+        fitted(*MODELS["classifier"], again.records(other))
+    assert len(recorder.asked()) == len(other.asked()) > 3 * 5
+    words = []
+    for name, request, reply in recorder.asked():
+        sums = exact[name, request["number"]]
+        assert not np.any(reply["vector"].view(np.int64) == sums)
+        words.append(reply["vector"])
+        assert set(reply) == {"digest", "vector"}
+    words = np.concatenate(words)
+    assert len(words) > 5_000
+    for shift in (0, 11, 32):  # low, middle and high bits
+        bits = (words >> np.uint64(shift)).astype(np.float64) if shift else words.astype(np.float64)
+        assert kstest(bits / 2.0 ** (64 - shift), "uniform").pvalue > 1e-6
+    assert kstest((words & np.uint64(0xFFFFFFFF)).astype(np.float64) / 2**32, "uniform").pvalue > 1e-6
+    of_query = [reply["vector"] for _, request, reply in recorder.asked() if request["number"] == 1]
+    total = np.sum([exact[name, 1] for name, request, _ in other.asked() if request["number"] == 1], axis=0)
+    assert np.array_equal(sum(of_query[1:], of_query[0]).view(np.int64), total)
+    assert not np.array_equal(sum(of_query[1:]).view(np.int64), total)  # two of three
+
+
+def test_the_uniformity_test_sees_exact_sums():
+    words = np.arange(20_000, dtype=np.uint64)
+    assert kstest(words.astype(np.float64) / 2.0**64, "uniform").pvalue < 1e-6
+
+
+class Failing(federated.InProcess):
+    """An owner's process ends at one query: before it answered, or after, so that its reply is lost."""
+
+    def __init__(self, owners, at, answered, comes_back=True):
+        super().__init__(owners.transport.owners)
+        self.group, self.at, self.answered, self.comes_back, self.failed = owners, at, answered, comes_back, 0
+
+    def send(self, given, timeout):
+        request = messages.unpacked(next(iter(given.values())))
+        if request.get("number") == self.at and "north" in given and (not self.failed or not self.comes_back):
+            self.failed += 1
+            if self.answered and self.failed == 1:
+                self.owners["north"].handle(given["north"])
+            self.owners["north"] = self.group.started("north")  # a new process, which knows its folder only
+            given = {name: message for name, message in given.items() if name != "north"}
+        return super().send(given, timeout)
+
+
+class Counting(Randomness):
+    """Counts draws."""
+
+    draws = 0
+
+    def draw(self, mechanism, *statistics):
+        type(self).draws += 1
+        return super().draw(mechanism, *statistics)
+
+
+@pytest.fixture
+def quick_retries(monkeypatch):
+    monkeypatch.setattr(coordinator, "PAUSE", 0.01)
+
+
+@pytest.mark.parametrize("answered", [False, True], ids=["before it answers", "after it answered"])
+def test_an_owner_that_ends_at_any_query_comes_back_to_the_same_bits(tmp_path, answered, quick_retries):
+    kind, schema, given = MODELS["pure classifier"]
+    X, y, _ = Owners(tmp_path / "pooled", made_up(schema)).pooled()
+    expected = arrays_of(fitted(kind, schema, given, X, y))
+    number = queries = 1
+    while number <= queries:
+        owners = Owners(tmp_path / f"{number}", made_up(schema))
+        failing = Failing(owners, number, answered)
+        records = owners.records(failing)
+        assert arrays_of(fitted(kind, schema, given, records)) == expected
+        assert failing.failed == 1
+        assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [3.0] * 3
+        queries = max(queries, sum(1 for _ in owner._entries(_log(tmp_path / f"{number}" / "south"))) - 3)
+        number += 3  # each third one: every kind of query is among them
+    assert queries > 3
+
+
+def _log(folder):
+    (path,) = folder.glob("*.fit")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_an_owner_that_stays_away_ends_the_fit_which_draws_nothing_more(tmp_path, number, quick_retries, monkeypatch):
+    kind, schema, given = MODELS["pure classifier"]
+    monkeypatch.setattr("hedgerow.estimator.base.Randomness", Counting)
+    drawn = []
+    for at, comes_back in ((number, False), (10**9, True)):
+        Counting.draws = 0
+        owners = Owners(tmp_path / f"{at}", made_up(schema))
+        failing = Failing(owners, at, True, comes_back)
+        if comes_back:
+            fitted(kind, schema, given, owners.records(failing))
+        else:
+            with pytest.raises(EngineError, match=r"north did not answer .* stays charged"):
+                fitted(kind, schema, given, owners.records(failing, timeout=0.2))
+        drawn.append(Counting.draws)
+        assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [3.0] * 3
+    assert drawn[0] < drawn[1]
+
+
+def test_one_number_has_one_content_and_one_vector(tmp_path):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    recorder = Recorder(owners.transport.owners)
+    recorder.send_end, end = recorder.send, []
+    records = owners.records(recorder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coordinator.FederatedEngine, "close", lambda self: end.append(self))
+        fitted(*MODELS["pure classifier"], records)
+    asked = [(request, reply) for name, request, reply in recorder.asked() if name == "west"]
+    for west in (owners.transport.owners["west"], owners.started("west")):  # the same process, and a new one
+        for request, reply in asked:
+            again = messages.unpacked(west.handle(messages.packed(request)))
+            assert again["digest"] == reply["digest"]
+            assert np.array_equal(again["vector"], reply["vector"])
+            other = {**request, "content": asked[request["number"] % len(asked)][0]["content"]}
+            refused = messages.unpacked(west.handle(messages.packed(other)))
+            assert refused == {"refused": "another query has this number"}
+        ahead = {**asked[0][0], "number": len(asked) + 2}
+        assert "refused" in messages.unpacked(west.handle(messages.packed(ahead)))
+    changed = Owners(tmp_path, [frame.assign(age=50.0) for frame in made_up(CLASSES)])
+    refused = messages.unpacked(changed.started("west").handle(messages.packed(asked[0][0])))
+    assert refused == {"refused": "its records or the message could not be read"}  # records that changed answer nothing
+    end[0].close()
+    refused = messages.unpacked(owners.started("west").handle(messages.packed(asked[0][0])))
+    assert refused == {"refused": "it knows no such fit, or it has ended"}
+
+
+REFUSALS = {
+    "ledger": (lambda owners: owners.ledgers.update(north=hr.Ledger(1)), "its ledger refuses the plan"),
+    "seed": (lambda owners: owners.given.update(seeded=False), "a fit with a random_state promises nothing"),
+    "mode": (lambda owners: owners.given.update(colluding=0), "it agreed to another mode"),
+    "schema": (
+        lambda owners: owners.given.update(schema=hr.Schema({"age": hr.Numeric(0, 99)}, classes=["no", "yes"])),
+        "the fit has another schema",
+    ),
+    "columns": (
+        lambda owners: owners.frames.__setitem__(1, owners.frames[1].drop(columns="kind")),
+        "its columns are not those of the schema",
+    ),
+    "parties": (lambda owners: owners.parties.reverse(), "the fit has other owners"),
+    "rows": (
+        lambda owners: owners.frames.__setitem__(1, owners.frames[0].sample(900, replace=True)),
+        "it has more rows than the bound",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSALS)
+def test_an_owner_that_refuses_ends_the_fit_before_anything_is_drawn(tmp_path, reason, monkeypatch):
+    change, text = REFUSALS[reason]
+    owners = Owners(tmp_path, made_up(CLASSES))
+    records = owners.records()
+    change(owners)
+    owners.transport.owners["north"] = owners.started("north")
+    monkeypatch.setattr("hedgerow.estimator.base.Randomness", Counting)
+    Counting.draws, ledger = 0, hr.Ledger(10, delta=1e-4)
+    with pytest.raises(EngineError, match=text):
+        hr.HedgerowClassifier(schema=CLASSES, ledger=ledger, **SEEDED).fit(records)
+    assert Counting.draws == 0
+    assert float(owners.ledgers["north"].spent) == 0
+    if reason != "rows":  # which are read once the fit begins
+        assert float(ledger.spent) == float(owners.ledgers["south"].spent) == 0
+
+
+def test_an_owner_that_stops_ends_the_fit(tmp_path):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    send = owners.transport.send
+
+    def stopping(given, timeout):
+        if messages.unpacked(next(iter(given.values()))).get("number") == 3:
+            owners.transport.owners["south"].stop()
+        return send(given, timeout)
+
+    owners.transport.send = stopping
+    with pytest.raises(EngineError, match=r"south refuses.* stays charged: it was stopped"):
+        fitted(*MODELS["classifier"], owners.records())
+    assert float(owners.ledgers["north"].spent) == 3
+
+
+def test_owners_answer_fits_only(tmp_path):
+    records = Owners(tmp_path, made_up(CLASSES)).records()
+    with pytest.raises(ConfigurationError, match="answer fits of an estimator"):
+        hr.Curator(records, None, CLASSES, epsilon=1.0)
+    X, y, _ = Owners(tmp_path / "pooled", made_up(CLASSES)).pooled()
+    certificate = hr.EDPRFClassifier(schema=CLASSES, **SEEDED).fit(X, y).certificate_
+    sampled = replace(certificate, event=Subsampled(certificate.event, Fraction(1, 2)))
+    with pytest.raises(ConfigurationError, match="samples that nobody knows"):
+        records.proposed(sampled, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda parties: parties[:1], "two owners or more"),
+        (lambda parties: [parties[0], parties[0]], "two owners or more"),
+        (lambda parties: [*parties[:2], federated.Party("west", parties[2].key, 0)], "bound on its rows"),
+        (lambda parties: [*parties[:2], federated.Party("west", parties[2].key, 2**31)], "bound on its rows"),
+    ],
+)
+def test_parties_are_checked(tmp_path, change, text):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    with pytest.raises(ConfigurationError, match=text):
+        federated.records(owners.transport, change(owners.parties))
+
+
+def test_a_message_runs_no_code():
+    for data in (
+        pickle.dumps(DiscreteGaussian),
+        messages.packed({"a": 1})[:-3],
+        _message('{"class": "engines.records:Records", "fields": {}}'),
+        _message('{"class": "table.table:Callable", "fields": {}}'),
+        _message('{"array": "|O", "shape": [1]}'),
+    ):
+        with pytest.raises(EngineError, match="not one of this version"):
+            messages.unpacked(data)
+    with pytest.raises(TypeError, match="no part of a query"):
+        messages.packed(hr.Ledger(1))
+
+
+def _message(text):
+    return zlib.compress(len(text).to_bytes(8, "little") + text.encode())
+
+
+def test_a_pair_agrees_and_a_third_does_not(tmp_path):
+    one, two, three = (federated.Identity(tmp_path / name) for name in "abc")
+    opening = bytes(32)
+    assert one.shared(two.public, opening) == two.shared(one.public, opening)
+    assert (
+        len({one.shared(two.public, opening), one.shared(three.public, opening), one.shared(two.public, b"x" * 32)})
+        == 3
+    )
+    assert federated.Identity(tmp_path / "a").public == one.public
+    assert (tmp_path / "a" / masks.NAME).stat().st_mode & 0o77 == 0
+    with pytest.raises(ConfigurationError, match="public key"):
+        one.shared("nonsense", opening)
+
+
+def test_a_fit_that_is_refused_leaves_no_charge_at_the_estimator(tmp_path):
+    owners, ledger = Owners(tmp_path, made_up(CLASSES)), hr.Ledger(1)
+    with pytest.raises(BudgetExceeded):
+        hr.HedgerowClassifier(schema=CLASSES, ledger=ledger, **SEEDED).fit(owners.records())
+    assert {float(one.spent) for one in owners.ledgers.values()} == {0.0}
+
+
+# Noise from owners.
+
+COVERED = Fraction(1)  # rho, more than these queries cost
+
+
+class Wired(Recorder):
+    """A fit by hand of owners who add noise: queries of one feature's counts, each a vector of 257 cells."""
+
+    def __init__(self, place, colluding=1):
+        self.owners_of = Owners(place, made_up(CLASSES), colluding=colluding)
+        super().__init__(self.owners_of.transport.owners)
+        reading = Coded(fine_encoder(CLASSES))
+        event = Concentrated(COVERED, "noise", "sums", shares=2)
+        certificate = Certificate("fit", "private", Fraction(40), Fraction(1, 10**6), "add-remove", event, seeded=True)
+        source = self.owners_of.records(self).source.proposed(certificate, reading)
+        self.table = source.table(reading, None, Silent())
+        codes = int(reading.n_codes[0])
+        self.query = Sums(Ones(), None, TableLayout(bins=CellBins(np.zeros(1, int), np.arange(codes)[None])))
+        X, y, _ = self.owners_of.pooled()
+        self.exact = MemoryTable.by(reading, X, y).answer(self.query).reshape(-1)
+
+    def noise(self, noise, queries):
+        return np.concatenate(
+            [self.table.noisy_sums(self.query, noise).reshape(-1) - self.exact for _ in range(queries)]
+        )
+
+
+def test_the_sum_of_noise_has_its_exact_law(tmp_path):
+    noise = DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    assert noise.sigma == 10
+    drawn = Wired(tmp_path).noise(noise, 30)
+    assert misfit(drawn, replace(noise, shares=3)) < 1  # all three owners add their share, of whom two are counted
+    assert misfit(drawn, noise) > 1.3
+
+
+def misfit(drawn, noise):
+    """Return the distance of a sample from the law of noise, in units of what is expected once in 1e6."""
+    reach = 8 * math.ceil(noise.deviation)
+    edges = np.arange(-reach, reach + 1)
+    expected = np.cumsum(noise.law(0, edges))
+    found = np.searchsorted(np.sort(drawn), edges, side="right") / len(drawn)
+    return np.abs(found - expected).max() / math.sqrt(math.log(2 / 1e-6) / 2 / len(drawn))
+
+
+def without_a_share(monkeypatch):
+    share, number = DiscreteGaussian.share, itertools.count()
+    monkeypatch.setattr(
+        DiscreteGaussian,
+        "share",
+        lambda self, stream, values: values if next(number) % 3 == 1 else share(self, stream, values),
+    )
+
+
+def same_mask(monkeypatch):
+    monkeypatch.setattr(masks, "key_of_query", lambda key, number, digest: key)
+
+
+def same_noise(monkeypatch):
+    monkeypatch.setattr(owner, "key_of_query", lambda key, number, digest: key)
+
+
+@pytest.mark.parametrize(
+    ("plant", "law", "differences", "repeats"),
+    [
+        (None, True, True, False),
+        (without_a_share, False, True, False),
+        (same_mask, True, False, False),
+        (same_noise, True, True, True),
+    ],
+    ids=["as it is", "a share left out", "a mask used twice", "noise used twice"],
+)
+def test_planted_faults_of_owners_are_seen(tmp_path, monkeypatch, plant, law, differences, repeats):
+    if plant is not None:
+        plant(monkeypatch)
+    noise = DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    wired = Wired(tmp_path)
+    drawn = wired.noise(noise, 30)
+    assert (misfit(drawn, replace(noise, shares=3)) < (5 if repeats else 1)) == law
+    one = [reply["vector"] for name, _, reply in wired.asked() if name == "north"]
+    apart = (one[0] - one[1]).astype(np.float64) / 2.0**64
+    assert (kstest(apart, "uniform").pvalue > 1e-6) == differences
+    assert np.array_equal(*np.split(drawn, 30)[:2]) == repeats
+
+
+def test_owners_refuse_queries_with_less_noise_than_planned(tmp_path):
+    wired = Wired(tmp_path)
+    good = DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    bad = {
+        "less than one record adds": replace(good, squared_sensitivity=Fraction(1, 2)),
+        "no query that owners add noise to": replace(good, shares=3),
+        "its ledger refuses the plan": DiscreteGaussian(COVERED * 2, Fraction(10**12), 1),
+    }
+    for text, noise in bad.items():
+        with pytest.raises(EngineError, match=text):
+            Wired(tmp_path / text[:4]).noise(noise, 1)
+    with pytest.raises(EngineError, match="no query that owners add noise to"):  # a record is in a code of each feature
+        wired.table.noisy_sums(Sums(Ones()), good)
+    with pytest.raises(ConfigurationError, match="send sums with it"):
+        wired.table.answer(wired.query)
+
+
+@pytest.mark.parametrize("name", ["classifier", "regressor"])
+def test_a_fit_with_noise_of_owners(tmp_path, name):
+    kind, schema, given = MODELS[name]
+    owners = Owners(tmp_path, made_up(schema, (4000, 3000, 3000)), colluding=1)
+    recorder = Recorder(owners.transport.owners)
+    model = fitted(kind, schema, {**given, "noise_shares": 2}, owners.records(recorder))
+    X, y, _ = owners.pooled()
+    assert model.score(X, y) > 0.7
+    assert all(
+        request["kind"] != "ask" or "noise" in messages.unpacked(request["content"]) for _, request, _ in recorder.seen
+    )
+    assert "at least 2 of 3 owners" in str(model.certificate_)
+    assert {type(one).__name__ for one in owner.events_of(model.certificate_.event)} == {
+        "Sequence",
+        "OneOf",
+        "Concentrated",
+    }
+    assert model.certificate_.total.delta(Fraction(3)) <= Fraction(1, 10**6)
+    model.save(tmp_path / "model")
+    assert np.array_equal(hr.load(tmp_path / "model").predict(X), model.predict(X))
+    for wrong in ({}, {"noise_shares": 3}):
+        with pytest.raises(ConfigurationError, match="noise that owners do not draw"):
+            fitted(kind, schema, {**given, **wrong}, owners.records())
+    with pytest.raises(ConfigurationError, match="needs a delta"):
+        fitted(kind, schema, {**given, "delta": 0.0, "noise_shares": 2}, owners.records())
+
+
+@pytest.mark.parametrize("colluding", [-1, 2, 3])
+def test_at_least_two_owners_do_not_collude(tmp_path, colluding):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    with pytest.raises(ConfigurationError, match="may collude"):
+        federated.records(owners.transport, owners.parties, colluding=colluding)

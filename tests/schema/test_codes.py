@@ -62,7 +62,7 @@ def ways(request, monkeypatch):
     ],
 )
 def test_long_answers_are_made_of_few_records_at_once(rows, few, width, expected, monkeypatch):
-    for name, value in (("BLOCK_ROWS", rows), ("FEW_ROWS", few), ("BLOCK_VALUES", 1 << 20)):
+    for name, value in (("BLOCK_ROWS", rows), ("TEXT_BLOCKS", 1), ("FEW_ROWS", few), ("BLOCK_VALUES", 1 << 20)):
         monkeypatch.setattr(module, name, value)
     sizes = []
 

@@ -13,7 +13,7 @@ from hedgerow.reading.column import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 from hedgerow.reading.persons import person_ids
-from hedgerow.reading.text_cells import REPLACING, Places, Texts
+from hedgerow.reading.text_cells import Texts, one_after_another
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 
 FORMS = [NumberFormat(*marks) for marks in (".", ",", (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u2019"))]
@@ -56,9 +56,7 @@ def texts(cells):
     raw = [b"" if cell is None else cell.encode("utf-8", "surrogatepass") for cell in cells]
     ends = np.cumsum([2, *(len(one) + 2 for one in raw)], dtype=np.int64)
     starts = np.where([cell is None for cell in cells], -1, ends[:-1]) if cells else ends[:-1]
-    return Texts.of(
-        np.frombuffer(b"7\xff" + b"".join(one + b"7\xff" for one in raw), np.uint8), starts, ends[1:] - 2, REPLACING
-    )
+    return Texts(np.frombuffer(b"7\xff" + b"".join(one + b"7\xff" for one in raw), np.uint8), starts, ends[1:] - 2)
 
 
 def bits(values):
@@ -88,11 +86,7 @@ def test_the_kernel_rounds_as_python_does(digits, decimal):
     column = texts(cells)
     out, odd = np.empty(len(cells)), np.empty(len(cells), dtype=bool)
     marks = np.array([ord(decimal), 0], dtype=np.uint8)
-    places = column.places
-    others = read_numbers(
-        places.data, places.starts, places.stops, np.zeros(1, dtype=int), marks, POWERS, out[:, None], odd[:, None]
-    )
-    assert others == odd.sum()
+    read_numbers(*column.places, marks, POWERS, out, odd)
     assert bits(out[~odd]) == bits(np.array(expected)[~odd])
     assert odd.mean() < 0.1
     assert bits(NumberFormat(decimal).numbers(column)) == bits(np.array(expected))
@@ -141,7 +135,7 @@ def test_the_kernel_reads_every_day():
     days = np.arange(np.datetime64("0001-01-01"), np.datetime64("9999-12-31"), 17).astype(str).tolist()
     column = texts(days)
     out, odd = np.zeros(len(days), dtype=np.int64), np.empty(len(days), dtype=bool)
-    read_moments(column.places.data, column.starts, column.stops, NO_FIELDS, False, out, odd)
+    read_moments(*column.places, NO_FIELDS, False, out, odd)
     assert not odd.any()
     assert out.tolist() == [microseconds(day) for day in days]
 
@@ -181,16 +175,27 @@ def test_distinct_texts_and_their_places(cells):
 
 @given(st.lists(st.lists(st.none() | st.text(max_size=3).filter(str.isprintable), max_size=5), min_size=1, max_size=4))
 def test_columns_one_after_another(columns):
-    found = Places.joined([texts(cells).places for cells in columns])
-    assert Texts(found).tolist() == [cell for cells in columns for cell in cells]
+    (found,) = one_after_another([[texts(cells)] for cells in columns])
+    assert found.tolist() == [cell for cells in columns for cell in cells]
 
 
 def test_parts_that_share_their_bytes_share_them_when_joined():
     """One record's long cell must not be copied for each block."""
     column = texts(["a", "bc", "d"])
-    found = Places.joined([column[:2].places, column[2:].places, column[:1].places])
-    assert Texts(found).tolist() == ["a", "bc", "d", "a"]
-    assert len(found.data) == len(column.places.data)
+    found, other = one_after_another([[column[:2], column[1:]], [column[2:], column[:1]], [column[:1], column[:1]]])
+    assert found.tolist() == ["a", "bc", "d", "a"]
+    assert other.tolist() == ["bc", "d", "a", "a"]
+    assert len(found.places[0]) == len(column.places[0]) == len(other.places[0])
+
+
+@given(st.lists(st.none() | st.floats() | st.booleans() | OF_WORDS | st.text(max_size=3), max_size=30))
+def test_objects_are_read_alike_whatever_is_beside_them(cells):
+    """Text that is most of a block is read by the kernels, and otherwise cell by cell."""
+    reader, words = CategoryReader(["a", 1, "\xe9", "a long text"], ["b"]), ["a long text"] * (1 + len(cells))
+    for beside in ([], words, [object()] * len(words)):
+        objects = np.array([*cells, *beside, None], dtype=object)[:-1]
+        assert reader.codes(objects)[: len(cells)].tolist() == [reader.code(cell) for cell in cells]
+        assert bits(numbers(objects)[: len(cells)]) == bits(np.array([number(cell) for cell in cells], dtype=float))
 
 
 def test_rows_and_arrays_are_taken_as_of_an_array():

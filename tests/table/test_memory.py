@@ -192,7 +192,9 @@ CUTS = Cells(np.array([1, 2, 0]), np.array([[0, 0, 1, 1, 0], [1, 0, 9, 9, 9], [0
 LAYOUTS = {
     "whole": Layout(),
     "groups": Layout(groups=GROUPS),
+    "two cuts": Layout(Cells(CUTS.by[:2], CUTS.side[:2])),
     "cells": Layout(CUTS),
+    "the same features at other codes": Layout(Cells(CUTS.by, np.where(CUTS.side < 2, 1 - CUTS.side, 9))),
     "groups in cells": Layout(CUTS, GROUPS),
     "one feature": Layout(CUTS, bins=CellBins(np.full(8, 1), np.tile(np.arange(5), (8, 1)))),
     "one feature of all": Layout(bins=CellBins(np.array([2]), np.array([[0, 1]]))),
@@ -268,7 +270,7 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
     monkeypatch.setattr(arrays, "available_threads", lambda: workers)
     monkeypatch.setattr(arrays, "FEW_ROWS", 10)
     codes, labels, _ = records()
-    table = numbered(table_of(codes, labels))
+    table, rule = numbered(table_of(codes, labels)), Channels()
     margins = np.arange(60) % 7
     for votes, layout in product((None, learn), LAYOUTS.values()):
         if votes:
@@ -281,7 +283,7 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
                 for feature, start in enumerate((0, 3, 8)):
                     expected[part, start + codes[row, feature]] += channels[row]
         expected = by_layout(known, expected)
-        found = table.answer(Sums(Channels(), votes, layout))
+        found = table.answer(Sums(rule, votes, layout))
         assert found.dtype == np.int64
         assert np.array_equal(found, expected)
         assert np.array_equal(table.margins()[:, 0], margins)
@@ -305,11 +307,11 @@ def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
 
     def packed(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, out):
         since[-1] += len(codes)
-        assert (len(part), part.dtype) == (len(codes), np.uint64)
+        assert (len(part), part.dtype) == (len(codes), np.uint32)
         assert row.shape == (2,)
         assert out.shape == (1, 10, 2)
         assert (used, n_groups) == (3, 1)
-        assert {array.dtype for array in (row, out, channels)} == {np.dtype(np.int64)}
+        assert [array.dtype for array in (row, out, channels)] == [np.int64, np.int64, np.int32]
         pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, out)
 
     monkeypatch.setattr(memory.kernels, "pack", packed)

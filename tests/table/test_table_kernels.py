@@ -144,7 +144,7 @@ def packed_by(pack, given, said, used, cells, groups, n_groups):
     """What a kernel packs into the parts of cells (features, sides) and groups (features, groups), and what is around."""
     (cut_by, side), (by, group) = ((np.array(features, dtype=np.int64), table) for features, table in (cells, groups))
     pairs = (used + 1) // 2
-    part, row = given.array((len(given.codes),), np.uint64), given.array((pairs,))
+    part, row = given.array((len(given.codes),), np.uint32), given.array((pairs,))
     packed = given.array(((1 << len(cut_by)) * n_groups, int(given.offsets[-1]), pairs))
     pack(given.codes, said, used, given.offsets, cut_by, side, by, group, n_groups, part, row, packed)
     return packed
@@ -154,7 +154,7 @@ def packed_of_one(pack_one, given, said, used, cells, feature, group):
     cut_by, side, pairs = np.array(cells[0], dtype=np.int64), cells[1], (used + 1) // 2
     packed, part = (
         given.array((1 << len(cut_by), int(group.max()) + 1, pairs)),
-        given.array((len(given.codes),), np.uint64),
+        given.array((len(given.codes),), np.uint32),
     )
     pack_one(given.codes, said, used, feature, group, cut_by, side, part, packed)
     return packed
@@ -232,7 +232,7 @@ def test_records_of_skipped_cells_are_passed_over(count, n_codes, n_classes, n_n
         for cut_by in ([0], [len(n_codes) - 1, 0]):
             cells = cut_by, given.generator.integers(0, 2, (len(cut_by), max(n_codes)))
             skipped = given.generator.integers(0, 2, 1 << len(cut_by)).astype(bool)
-            part, row = given.array((count,), np.uint64), given.array((pairs,))
+            part, row = given.array((count,), np.uint32), given.array((pairs,))
             packed = given.array((len(skipped), int(given.offsets[-1]), pairs))
             by, side = np.array(cut_by, dtype=np.int64), cells[1]
             pack_some(given.codes, said, channels, given.offsets, by, side, skipped, part, row, packed)
@@ -241,11 +241,24 @@ def test_records_of_skipped_cells_are_passed_over(count, n_codes, n_classes, n_n
         assert given.is_alone()
 
 
+def test_cells_go_on_from_those_of_earlier_cuts():
+    codes, said = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8), np.array([[5], [7], [9]], dtype=np.int32)
+    cut, side, offsets = np.array([1]), np.array([[0, 1]]), np.array([0, 2, 4])
+    none, expected = (np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 1), np.zeros((4, 4))
+    expected[1, [0, 3]], expected[2, [1, 2]], expected[3, [1, 3]] = 5, 7, 9
+    for pack, more in ((kernels.pack, none), (kernels.pack_some, (np.zeros(4, dtype=bool),))):
+        for each in ways(pack):
+            part, packed = np.array([0, 1, 1], dtype=np.uint32), np.zeros((4, 4, 1), dtype=np.int64)
+            each(codes, said, 1, offsets, cut, side, *more, part, np.zeros(1, dtype=np.int64), packed)
+            assert part.tolist() == [1, 2, 3]
+            assert np.array_equal(packed[..., 0], expected)
+
+
 def test_two_channels_of_a_single_code_go_to_its_group_in_their_cell():
     for pack in ways(kernels.pack):
         packed = np.zeros((4, 1, 1), dtype=np.int64)
         codes, said = np.zeros((3, 1), dtype=np.uint8), np.array([[1, 2], [3, 4], [-9, 5]])
-        part, row = np.zeros(3, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+        part, row = np.zeros(3, dtype=np.uint32), np.zeros(1, dtype=np.int64)
         one, first = np.array([[1]]), np.array([0])
         pack(codes, said, 2, np.array([0, 1]), first, one, first, 0 * one, 2, part, row, packed)
         assert packed.ravel().tolist() == [0, 0, -5 * (1 << 32) + 11, 0]

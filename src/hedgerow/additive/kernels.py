@@ -77,6 +77,42 @@ def look_up_channels(margins, labels, table, out):
 
 
 @compiled
+def group_codes(possible, mass, least, offsets, numeric, sizes, group, n_groups):
+    """Write the group of each code in each cell, and how many groups each feature has there, for each size.
+
+    A number with more possible codes than ``size`` has at most that many groups of about the same mass, each of which begins
+    at a possible code; others have one for each possible code. A number's last code, for missing values, is a group of its own
+    if it has mass or no other code is possible. Only numbers have groups of more than the first size.
+    IN possible (cells, codes), mass (codes,), least (features,): the least mass of a code, offsets (features + 1,),
+    numeric (features,), sizes (sizes,).
+    OUT group (sizes, cells, codes), n_groups (sizes, cells, features), which must be zero before.
+    """
+    for cell in range(len(possible)):
+        for j in range(len(numeric)):
+            first, last, total, many = offsets[j], offsets[j + 1] - 1, 0.0, 0
+            for code in range(first, last):
+                if possible[cell, code]:
+                    total += max(mass[code], least[j])
+                    many += 1
+            for number in range(len(sizes) if numeric[j] else 1):
+                size, part_before, below, count = sizes[number], -1, 0.0, 0
+                whole = total if total > 0 else 1.0
+                for code in range(first, last + 1):
+                    begins = possible[cell, code]
+                    if begins and numeric[j] and code == last:
+                        begins = mass[code] > 0 or many == 0
+                    elif begins and numeric[j] and many > size:
+                        weight = max(mass[code], least[j])
+                        part = min(np.int64((below + weight / 2) / whole * size), size - 1)
+                        below += weight
+                        begins = part > part_before
+                        part_before = max(part, part_before)
+                    count += begins
+                    group[number, cell, code] = max(count - 1, 0)
+                n_groups[number, cell, j] = count
+
+
+@compiled
 def inverses(matrices, inverse, log_determinant):
     """Write the inverses of symmetric positive definite matrices, and the logs of their determinants.
 
@@ -190,13 +226,16 @@ def add_term(codes, by, side, feature, votes, margins):
         for record in range(np.uint64(codes.shape[0])):
             margins[record, np.uint64(0)] += curve[np.uint64(codes[record, column])]
         return
+    cells = np.zeros(len(codes), dtype=np.uint32)
+    for cut in range(len(by)):
+        column, of_code = np.uint64(by[cut]), side[cut]
+        for record in range(np.uint64(codes.shape[0])):
+            cells[record] = np.uint32(2) * cells[record] + np.uint32(of_code[np.uint64(codes[record, column])])
     for record in range(np.uint64(codes.shape[0])):
-        place = np.uint64(0)
-        for cut in range(len(by)):
-            place = np.uint64(2) * place + np.uint64(side[cut, np.uint64(codes[record, np.uint64(by[cut])])])
-        code = np.uint64(codes[record, np.uint64(feature[place])])
+        cell = np.uint64(cells[record])
+        code = np.uint64(codes[record, np.uint64(feature[cell])])
         for k in range(columns):
-            margins[record, k] += votes[place, code, k]
+            margins[record, k] += votes[cell, code, k]
 
 
 @compiled

@@ -459,23 +459,11 @@ def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]
     possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)
     for level, cut in enumerate(reversed(cuts)):
         possible[:, fit.offsets[cut.by] : fit.offsets[cut.by + 1]] &= cut.side == (cells >> level & 1)[:, None]
-    groups = np.zeros((len(GROUP_SIZES), *possible.shape), dtype=np.int64)
+    groups = np.zeros((len(GROUP_SIZES), *possible.shape), dtype=np.int32)
     n_groups = np.zeros((len(GROUP_SIZES), len(cells), len(fit.numeric)), dtype=np.int64)
-    for j, (first, end) in enumerate(pairwise(fit.offsets.tolist())):
-        inside, mass = possible[:, first:end], fit.mass[first:end]
-        weight = np.where(inside, np.maximum(mass, LEAST_MASS * mass.mean()), 0)[:, :-1]
-        total = weight.sum(axis=1, keepdims=True)
-        middle = (np.cumsum(weight, axis=1) - weight / 2) / np.where(total > 0, total, 1)
-        for number, size in enumerate(GROUP_SIZES if fit.numeric[j] else GROUP_SIZES[:1]):
-            begins = inside.copy()
-            if fit.numeric[j]:
-                part = np.where(inside[:, :-1], np.minimum((middle * size).astype(np.int64), size - 1), -1)
-                before = np.maximum.accumulate(np.pad(part, ((0, 0), (1, 0)), constant_values=-1), axis=1)[:, :-1]
-                many = inside[:, :-1].sum(axis=1) > size
-                begins[many, :-1] = (part > before)[many]
-                begins[:, -1] &= (mass[-1] > 0) | ~inside[:, :-1].any(axis=1)
-            n_groups[number, :, j] = begins.sum(axis=1)
-            groups[number, :, first:end] = np.maximum(np.cumsum(begins, axis=1) - 1, 0)
+    least = np.array([LEAST_MASS * fit.mass[first:end].mean() for first, end in pairwise(fit.offsets.tolist())])
+    sizes = np.array(GROUP_SIZES)
+    kernels.group_codes(possible, fit.mass, least, fit.offsets, fit.numeric, sizes, groups, n_groups)
     n_groups[1:] *= n_groups[1:] > n_groups[:-1]  # as many groups are the same groups
     return groups, n_groups, possible
 

@@ -48,7 +48,7 @@ def missing_row(none: Any) -> Any:
         return np.ma.masked_array(under, mask=True)
     if isinstance(none, Texts):
         absent = np.array([-1])
-        return Texts.of(np.empty(0, dtype=np.uint8), absent, absent, none.places.decode)
+        return Texts(np.empty(0, dtype=np.uint8), absent, absent, none.decode)
     if is_polars_dataframe(none) or is_polars_series(none):
         return none.clear(1)
     if hasattr(none, "reindex"):  # pandas

@@ -234,9 +234,10 @@ class Recorder(Randomness):
 class _Recorded(Queryable):
     _randomness: Recorder
 
-    def _charge(self, event: Event, nodes: Any = None) -> Any:
-        state = super()._charge(event, nodes)
-        self._randomness.charged(event)
+    def _charge(self, event: Event, nodes: Any = None, *, ahead: bool = False) -> Any:
+        state = super()._charge(event, nodes, ahead=ahead)
+        if not ahead:  # steps of what is charged ahead are charged one by one
+            self._randomness.charged(event)
         return state
 
     def answer(self, query: Any, mechanism: Any) -> Any:

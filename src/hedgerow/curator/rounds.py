@@ -13,7 +13,7 @@ from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Basis, DiscreteGaussian, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Event
-from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Sums
+from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Sums, kernels
 
 
 def check_cuts(
@@ -230,7 +230,7 @@ class Round:
         moves the scores of one cell only, so the selections of all cells together cost what one costs. Every cell selects, also
         one without records.
         """
-        by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, np.int64)
+        by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, np.int32)
         cells, features = len(by_code), len(self._offsets) - 1
         of_groups = group.shape[1:] == by_code.shape[:2] and group.min() >= 0
         if not of_groups or not penalty.shape == offered.shape == (len(group), cells, features):
@@ -238,13 +238,8 @@ class Round:
                 "each code of each feature needs a group in each cell, from 0 on; build them anew."
             )
         self._check(mechanism)
-        by_code = by_code.reshape(-1, self._rule.scored)
-        width, feature = int(group.max()) + 1, np.repeat(np.arange(features), np.diff(self._offsets))
-        scores = -penalty
-        for way, own in enumerate(group):
-            sums = np.zeros((cells * features * width, self._rule.scored), dtype=np.int64)
-            np.add.at(sums, ((np.arange(cells)[:, None] * features + feature) * width + own).reshape(-1), by_code)
-            scores[way] += np.abs(sums).reshape(cells, features, -1).sum(axis=2)
+        scores = np.negative(penalty, dtype=np.int64)
+        kernels.add_group_scores(by_code, group, self._offsets, int(group.max()) + 1, scores)
         by_cell = (np.ascontiguousarray(np.moveaxis(each, 0, 1)).reshape(cells, -1) for each in (scores, offered))
         chosen: Integers = self._randomness.draw(mechanism, *by_cell)
         return chosen // features, chosen % features

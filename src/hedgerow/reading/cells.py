@@ -28,9 +28,12 @@ import math
 import numbers as abstract
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from functools import lru_cache
+from itertools import repeat
+from operator import is_
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -38,8 +41,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.reading.kernels import look_up
-from hedgerow.reading.text_cells import CodedTexts, Decode, Texts, ready, texts_of
+from hedgerow.reading.text_cells import CodedTexts, Texts, joined
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
@@ -56,15 +58,12 @@ WHOLE: tuple[type, ...] = (
 )
 # Types are known by their identities; comparing or hashing a cell's own type could run code of its class.
 # Those whose conversion by numpy runs no foreign code and never warns; only their exact instances are cast together.
-CASTABLE = frozenset(
-    map(id, (bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.str_, *WHOLE, *NARROW, np.float64))
-)
+CASTABLE = frozenset(map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64)))
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
 HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
 ZONES = frozenset(map(id, (type(None), timezone, ZoneInfo)))
 
-CHUNK = 256  # cells cast at once; if one of them does not cast, all are read one by one
 CACHE_CELLS = 65_536  # bounds on what a cache of distinct cells may hold
 CACHE_LENGTH = 256
 
@@ -203,17 +202,11 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
             return cells.astype(np.float64, copy=False)
         objects = as_objects(cells)
-        result = np.empty(len(objects), dtype=np.float64)
-        for start in range(0, len(objects), CHUNK):
-            chunk = objects[start : start + CHUNK]
-            if CASTABLE.issuperset(map(id, map(type, chunk.tolist()))):
-                try:
-                    result[start : start + CHUNK] = chunk
-                    continue
-                except Exception:  # noqa: S110 - one of them does not cast
-                    pass
-            result[start : start + CHUNK] = np.fromiter(map(number, chunk.tolist()), dtype=np.float64, count=len(chunk))
-    return result
+        types = [*map(type, objects.tolist())]
+        if all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types)):
+            with suppress(Exception):  # one of them does not cast
+                return objects.astype(np.float64)
+        return of_objects(objects, lambda texts: texts.numbers(number), number, np.float64)
 
 
 def as_objects(cells: Cells) -> Array:
@@ -278,6 +271,7 @@ class CellCache(dict[Any, Any]):
     def __init__(self, rule: Callable[[object], Any], types: frozenset[int] = HASHABLE) -> None:
         super().__init__()
         self._rule, self._types = rule, types
+        self._last: tuple[Texts | None, Any] = None, None  # the values of a dictionary, and their results
 
     def __missing__(self, cell: Any) -> Any:
         result = self._rule(cell)
@@ -288,17 +282,39 @@ class CellCache(dict[Any, Any]):
 
     def of(self, cells: Cells, dtype: Any) -> npt.NDArray[Any]:
         """Return the rule's result for each cell of a 1-D array."""
+
+        def of_texts(distinct: Texts) -> npt.NDArray[Any]:
+            return np.fromiter(map(self.__getitem__, distinct.tolist()), dtype=dtype, count=len(distinct))
+
+        if isinstance(cells, CodedTexts) and len(cells.values) <= len(cells):
+            if self._last[0] is not cells.values:
+                self._last = cells.values, of_texts(cells.values)
+            known: npt.NDArray[Any] = self._last[1][cells.codes]
+            return known
         if isinstance(cells, Texts):
-            return cells.through(lambda distinct: self.of(distinct.astype(object), dtype))
-        objects = as_objects(cells).tolist()
-        known, rule, result = self.__getitem__, self._rule, np.empty(len(objects), dtype=dtype)
-        for start in range(0, len(objects), CHUNK):
-            chunk = objects[start : start + CHUNK]
-            results: Iterable[Any] = map(known, chunk)
-            if not self._types.issuperset(map(id, map(type, chunk))):
-                results = (known(cell) if id(type(cell)) in self._types else rule(cell) for cell in chunk)
-            result[start : start + CHUNK] = np.fromiter(results, dtype=dtype, count=len(chunk))
-        return result
+            return cells.through(of_texts)
+        return of_objects(cells, lambda texts: texts.through(of_texts), self._one_by_one, dtype)
+
+    def _one_by_one(self, cell: Any) -> Any:
+        return self[cell] if id(type(cell)) in self._types else self._rule(cell)
+
+
+def of_objects(
+    cells: Array, of_texts: Callable[[Texts], npt.NDArray[Any]], rule: Callable[[object], Any], dtype: Any
+) -> npt.NDArray[Any]:
+    """Return the results of Python objects: by ``of_texts`` of text, if most of them are, and by ``rule`` of others."""
+    objects, others = as_objects(cells).tolist(), list[int]()
+    texts = joined(objects)
+    if texts is None:
+        others = [place for place, cell in enumerate(objects) if type(cell) is not str]
+        if 2 * len(others) <= len(objects):
+            texts = joined([cell if type(cell) is str else "" for cell in objects])
+    if texts is None:
+        return np.fromiter(map(rule, objects), dtype=dtype, count=len(objects))
+    result = of_texts(texts)
+    if others:
+        result[others] = np.fromiter((rule(objects[place]) for place in others), dtype=dtype, count=len(others))
+    return result
 
 
 class CategoryReader:
@@ -317,16 +333,6 @@ class CategoryReader:
         order = np.argsort(np.array([*of_numbers], dtype=np.float64))
         self._keys = np.array([*of_numbers], dtype=np.float64)[order]
         self._codes = np.array([*of_numbers.values()], dtype=np.int32)[order]
-        self._of_text = TextCodes([self])
-
-    def likely(self) -> dict[str, int]:
-        """Return the codes of texts that cells are likely to have."""
-        texts = {"", "nan", "NaN", "<NA>", "None", "NaT", *(key for key in self._table if isinstance(key, str))}
-        for key in self._table:
-            if isinstance(key, float):
-                texts.update((repr(key), str(public_value(key)), *(word for word in WORDS if WORDS[word] == key)))
-        texts.update(word.capitalize() for word in texts & {*WORDS})
-        return {text: self.code(text) for text in texts}
 
     def code(self, cell: object) -> int:
         try:
@@ -345,22 +351,8 @@ class CategoryReader:
     def cached(self) -> Callable[[Cells], npt.NDArray[np.int32]]:
         """Return ``codes`` for the blocks of one call, which read each distinct cell once."""
         cache = CellCache(self.code)
-        last: tuple[Texts | None, Any] = None, None  # the values of a dictionary, and their codes
 
         def codes(cells: Cells) -> npt.NDArray[np.int32]:
-            nonlocal last
-            if isinstance(cells, CodedTexts):
-                if len(cells.values) > len(cells):
-                    return cells.through(codes)
-                values, found = last
-                if values is not cells.values:
-                    values, found = last = cells.values, codes(cells.values)
-                known: npt.NDArray[np.int32] = found[cells.codes]
-                return known
-            if isinstance(cells, Texts):
-                found = np.empty((len(cells), 1), dtype=np.int32)
-                self._of_text.write([cells], [0], [0], found, [lambda odd: cache.of(odd, np.int32)])
-                return found[:, 0]
             if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
                 return self._codes_of_numbers(numbers(cells))
             return cache.of(cells, np.int32)
@@ -375,65 +367,6 @@ class CategoryReader:
         codes = np.where(self._keys[places] == values, self._codes[places], np.int32(self.undeclared))
         codes[absent] = self.missing
         return codes
-
-
-class TextCodes:
-    """The codes of text in columns of categories: likely texts by a kernel, without a Python object for a cell."""
-
-    def __init__(self, readers: Sequence[CategoryReader]) -> None:
-        self._readers = readers
-        self._tables: tuple[Decode | None, tuple[Array, ...]] = None, ()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_readers": self._readers, "_tables": (None, ())}
-
-    def write(
-        self,
-        columns: Sequence[Texts],
-        readers: Sequence[int],
-        targets: Sequence[int],
-        codes: Array,
-        rules: Sequence[Callable[[Texts], Array]],
-    ) -> None:
-        """Write the codes of columns of the same places to the columns ``targets`` of codes.
-
-        Each column has one of the readers, and its rule, which reads all other text.
-        """
-        ready()
-        places, odd = columns[0].places, np.empty((len(codes), len(columns)), dtype=np.bool_)
-        if self._tables[0] is not places.decode:
-            self._tables = places.decode, self._made(places.decode)
-        sources = np.array([one.column for one in columns], dtype=np.int64)
-        to = (
-            np.array(readers, dtype=np.int64),
-            np.array(targets, dtype=np.int64),
-            np.array(codes.strides) // codes.itemsize,
-        )
-        cells = places.data, places.starts, places.stops, sources
-        if look_up(*cells, *self._tables[1], *to, codes.reshape(-1, order="A"), odd):
-            for place, (cells_of, target, rule) in enumerate(zip(columns, targets, rules, strict=True)):
-                rows = np.flatnonzero(odd[:, place])
-                if rows.size:
-                    codes[rows, target] = rule(cells_of[rows])
-
-    def _made(self, decode: Decode) -> tuple[Array, ...]:
-        """Return the likely texts of all readers as ``look_up`` takes them, in bytes that ``decode`` reads."""
-        raw, codes, tables, slots = list[bytes](), list[int](), list[Array](), [0]
-        for reader in self._readers:
-            likely = [(text.encode("utf-8", "surrogatepass"), text, code) for text, code in reader.likely().items()]
-            own = {word: code for word, text, code in likely if decode(word) == text}
-            keys = [
-                (int.from_bytes(word[-8:].rjust(8, b"\0"), "little"), ((len(word) + 1) << 32) + number)
-                for number, word in enumerate(own, start=len(raw))
-            ]
-            places = texts_of([*own], decode).numbered()[0]  # -1 finds the last one, which is added
-            tables.append(np.array([*keys, (0, 0)], dtype=np.uint64)[places])
-            raw, codes = [*raw, *own], [*codes, *own.values()]
-            slots.append(slots[-1] + len(tables[-1]))
-        words = texts_of(raw, decode)
-        absent, unknown = zip(*((reader.missing, reader.undeclared) for reader in self._readers), strict=True)
-        arrays = (np.array(one, dtype=np.int64) for one in (codes, absent, unknown, slots))
-        return words.places.data, words.starts, words.stops, *arrays, np.concatenate(tables)
 
 
 @lru_cache(maxsize=512)

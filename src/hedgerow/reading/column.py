@@ -26,7 +26,7 @@ from hedgerow.reading.cells import (
     object_array,
     time_cells,
 )
-from hedgerow.reading.text_cells import REPLACING, CodedTexts, Texts
+from hedgerow.reading.text_cells import CodedTexts, Texts
 
 # What all cells of a column hold, by its type. Lists, durations, complex numbers and the like are unreadable, so each of their
 # cells is missing. Types of objects, of text and of nulls alone do not tell.
@@ -35,6 +35,7 @@ Read = Callable[[int, int], Cells]
 
 MILLISECONDS_A_DAY = 86_400_000
 OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
+LONGEST_IN_VIEW = 12  # bytes
 FAILED: Any = object()  # in place of cells that could not be read
 
 
@@ -164,8 +165,8 @@ def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
     """Return a column of a dictionary's values by their places, -1 for a missing cell."""
     cells = (values.whole or values.read)(0, len(values))  # the code -1 finds the last one, which is added
     if isinstance(cells, Texts):
-        own = cells.places
-        texts = Texts.of(own.data, np.append(cells.starts, -1), np.append(cells.stops, -1), own.decode)
+        data, starts, stops = cells.places
+        texts = Texts(data, np.append(starts, -1), np.append(stops, -1), cells.decode)
         return Column(len(codes), lambda start, stop: CodedTexts(texts, codes[start:stop]), values.holds)
     table = np.concatenate([as_objects(cells), object_array([None], 1)])
     return Column(len(codes), lambda start, stop: table[codes[start:stop]], values.holds)
@@ -225,18 +226,21 @@ def arrow_texts(column: Any) -> Texts:
     pyarrow = get_pyarrow()
     block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
     block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
+    present = block.is_valid().to_numpy(zero_copy_only=False) if block.null_count else True
+    first, last = block.offset, block.offset + len(block)
+    if pyarrow.types.is_string_view(block.type):  # 16 bytes for each cell: its length, and its text if that fits
+        views = block.buffers()[1] or b""
+        lengths = np.where(present, np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4], 0)
+        if lengths.max(initial=0) <= LONGEST_IN_VIEW:
+            begins = 16 * np.arange(first, last) + 4
+            return Texts(np.frombuffer(views, dtype=np.uint8), np.where(present, begins, -1), begins + lengths)
     if block.type not in (pyarrow.string(), pyarrow.large_string()):  # a cast of a slice may read what is before it
         block = block.cast(pyarrow.large_string())
+        first, last = block.offset, block.offset + len(block)
     _, places, text = block.buffers()
     wide = np.int32 if block.type == pyarrow.string() else np.int64
-    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[block.offset : block.offset + len(block) + 1].astype(
-        np.int64
-    )
-    data = np.empty(0, dtype=np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
-    starts = offsets[:-1]
-    if block.null_count:
-        starts = np.where(block.is_valid().to_numpy(zero_copy_only=False), starts, -1)
-    return Texts.of(data, starts, offsets[1:], REPLACING)
+    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[first : last + 1].astype(np.int64)
+    return Texts(np.frombuffer(text or b"", dtype=np.uint8), np.where(present, offsets[:-1], -1), offsets[1:])
 
 
 @cache
@@ -249,13 +253,13 @@ def _polars_texts(block: Any) -> Texts:
     polars = get_polars()
     text = block.cast(polars.String)
     if _has_pyarrow():  # four times as fast
-        return arrow_texts(text.to_arrow(compat_level=polars.CompatLevel.oldest()))
+        return arrow_texts(text.to_arrow(compat_level=polars.CompatLevel.newest()))
     lengths = text.str.len_bytes().to_numpy()  # with nulls, they are floats
     absent = np.isnan(lengths)
     stops = np.cumsum(np.where(absent, 0, lengths).astype(np.int64))
     starts = np.where(absent, -1, stops - lengths).astype(np.int64)
     data = text.str.join("").cast(polars.Binary).item()
-    return Texts.of(np.frombuffer(data, dtype=np.uint8), starts, stops, REPLACING)
+    return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops)
 
 
 def _times(counts: Array, absent: Array, unit: str) -> Array:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
-from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Places, Texts
+from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
 
 Columns = dict[str, Any]  # ``Texts`` of CSV, Arrow's arrays of Parquet
 
@@ -161,9 +161,8 @@ class CSVFile:
 
     def types(self) -> Columns:
         """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
-        none = np.empty((0, len(self.header)), dtype=np.int64)
-        places = Places(np.empty(0, dtype=np.uint8), none, none, self._decode)
-        return {name: Texts(places, place) for place, name in enumerate(self.header)}
+        none = np.empty(0, dtype=np.int64)
+        return dict.fromkeys(self.header, Texts(none.astype(np.uint8), none, none, self._decode))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
@@ -174,7 +173,7 @@ class CSVFile:
             if (number[name] == 1 if names is None else name in names)
         ]
         for block in self._blocks:
-            yield {name: Texts(block, place) for place, name in kept}
+            yield {name: block[place] for place, name in kept}
 
     def _read_header(self, place: str) -> tuple[str, ...]:
         """Return the names of the columns. No error quotes their line, as it may be a record."""
@@ -213,10 +212,10 @@ class CSVFile:
                     "be on one line. Rename the column whose name has a line break, or close the quote."
                 )
             data, starts, stops, _ = _split(line, self._separator, width, 1)
-            return tuple(str(cell).strip() for cell in Texts.of(data, starts[0], stops[0], self._decode).tolist())
+            return tuple(str(cell).strip() for cell in Texts(data, starts[:, 0], stops[:, 0], self._decode).tolist())
         raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
 
-    def _read_blocks(self) -> Iterator[Places]:
+    def _read_blocks(self) -> Iterator[list[Texts]]:
         width, rest, ended = len(self.header), b"", False
         lines = min(BLOCK_LINES, max(BLOCK_CELLS // width, LEAST_LINES))
         usual = length = max(BUFFER_BYTES, 8 * LEAST_LINES * width)
@@ -229,16 +228,16 @@ class CSVFile:
             ended, position = size < len(data), 0
             whole_text = self._is_all_text(data[:size], ended=ended)
             while True:
-                starts = np.empty((lines, width), dtype=np.int64)
+                starts = np.empty((width, lines), dtype=np.int64)
                 stops, counts = np.empty_like(starts), np.empty(lines, dtype=np.int64)
                 records, position = split_records(
                     data, position, size, ended, LONGEST_QUOTED, self._separator, starts, stops, counts
                 )
                 if not records:
                     break
-                block = self._checked(data, starts[:records], stops[:records], counts[:records], whole_text)
-                if len(block.starts):
-                    yield block
+                columns = self._checked(data, starts[:, :records], stops[:, :records], counts[:records], whole_text)
+                if len(columns[0]):
+                    yield columns
             rest = data[position:size].tobytes()
             length = usual if position else 2 * len(data)  # a record longer than the buffer
 
@@ -249,30 +248,30 @@ class CSVFile:
         raw = data.tobytes()
         return UNREADABLE not in str(self._decode(raw if ended else raw[: raw.rfind(b"\n") + 1]))
 
-    def _checked(self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool) -> Places:
-        """Return where cells begin and end without those of blank lines, and count what could not be read."""
+    def _checked(
+        self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool
+    ) -> list[Texts]:
+        """Return the columns without the cells of blank lines, and count what could not be read."""
         for row in np.flatnonzero(counts == PERHAPS_BLANK).tolist():
-            blank = not str(self._decode(data[starts[row, 0] : stops[row, 0]].tobytes())).strip()
+            blank = not str(self._decode(data[starts[0, row] : stops[0, row]].tobytes())).strip()
             counts[row] = 0 if blank else 1
-            if not blank and starts.shape[1] > 1:
-                starts[row] = -1
+            if not blank and len(starts) > 1:
+                starts[:, row] = -1
         if not counts.all():
-            starts, stops, counts = starts[counts != 0], stops[counts != 0], counts[counts != 0]
-        self.malformed += int(np.count_nonzero(counts != starts.shape[1]))
+            starts, stops, counts = starts[:, counts != 0], stops[:, counts != 0], counts[counts != 0]
+        self.malformed += int(np.count_nonzero(counts != len(starts)))
         self.open_quotes += int(np.count_nonzero(counts == OPEN_QUOTE))
-        block = Places(data, starts, stops, self._decode)
-        if not whole_text:
-            for place, name in enumerate(self.header):
-                count = sum(UNREADABLE in cell for cell in Texts(block, place) if isinstance(cell, str))
-                if count:
-                    self.unreadable[name] += count
-        return block
+        columns = [Texts(data, *places, self._decode) for places in zip(starts, stops, strict=True)]
+        for name, cells in zip(self.header, columns, strict=True) if not whole_text else ():
+            if count := sum(UNREADABLE in cell for cell in cells if isinstance(cell, str)):
+                self.unreadable[name] += count
+        return columns
 
 
 def _split(text: bytes, separator: Bytes, width: int, most: int) -> tuple[Bytes, Any, Any, npt.NDArray[np.int64]]:
     """Return at most ``most`` records of a text: its bytes, where the ``width`` cells begin and end in them, and their number."""
     data, counts = np.frombuffer(bytearray(text), dtype=np.uint8), np.empty(most, dtype=np.int64)
-    starts, stops = np.empty((most, width), dtype=np.int64), np.empty((most, width), dtype=np.int64)
+    starts, stops = np.empty((width, most), dtype=np.int64), np.empty((width, most), dtype=np.int64)
     records, _ = split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)
     return data, starts, stops, counts[:records]
 

@@ -114,8 +114,8 @@ def _end(data, start, stop):
     if length == np.uint64(0):
         return np.uint64(0)
     if stop >= 8:
-        word = _word(data, np.uint64(stop) - WORD)
-        return word if length >= WORD else word & ~((np.uint64(1) << (np.uint64(8) * (WORD - length))) - np.uint64(1))
+        before = np.uint64(8) * (WORD - min(length, WORD))  # bits of what is before the text
+        return _word(data, np.uint64(stop) - WORD) >> before << before
     word = np.uint64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
         word = word >> np.uint64(8) | np.uint64(data[i]) << np.uint64(56)
@@ -135,32 +135,16 @@ def _hash(data, start, stop, end):
 
 
 @compiled
-def _same(data, start, stop, others, begin, end):
+def _same(data, start, stop, begin, end):
     """Return whether two texts are the same bytes."""
-    if stop - start != end - begin or _end(data, start, stop) != _end(others, begin, end):
+    if stop - start != end - begin or _end(data, start, stop) != _end(data, begin, end):
         return False
     at, shift = np.uint64(start), np.uint64(begin) - np.uint64(start)
     while at + WORD < np.uint64(stop):
-        if _word(data, at) != _word(others, at + shift):
+        if _word(data, at) != _word(data, at + shift):
             return False
         at += WORD
     return True
-
-
-@compiled
-def _is_plain_word(data, start, stop, end):
-    """Return whether a text begins with an ASCII letter, but as no number, truth value or NaN does, ends without white space and
-    is ASCII: as a category, it is compared as it is."""
-    if start == stop:
-        return False
-    letter, last = data[np.uint64(start)] | 32, data[np.uint64(stop) - np.uint64(1)]
-    if not 97 <= letter <= 122 or letter in (102, 105, 110, 116) or last <= 32:
-        return False
-    bits, at = end, np.uint64(start)
-    while at + WORD < np.uint64(stop):
-        bits |= _word(data, at)
-        at += WORD
-    return bits & HIGH == np.uint64(0)
 
 
 @compiled
@@ -190,68 +174,11 @@ def find_distinct(data, starts, stops, table, firsts, places):
                 count += 1
                 break
             first = firsts[known]
-            if _same(data, start, stop, data, starts[first], stops[first]):
+            if _same(data, start, stop, starts[first], stops[first]):
                 places[row] = known
                 break
             slot = (slot + np.uint64(1)) & mask
     return count
-
-
-@compiled
-def look_up(
-    data,
-    starts,
-    stops,
-    sources,
-    words,
-    begins,
-    ends,
-    codes,
-    absent,
-    unknown,
-    slots,
-    table,
-    sets,
-    targets,
-    steps,
-    out,
-    odd,
-):
-    """Write the code of each cell that is missing, a word of its column's set, or ASCII text that is surely none, as it begins
-    with a letter, but not as a number or NaN. Return how many cells are other text.
-
-    Column ``sources[k]`` of cells is column ``targets[k]`` of the codes. Its words are those of set ``sets[k]``.
-    IN data (bytes,), starts stops (rows, columns); sources sets targets (columns to read,); words (bytes,), begins ends codes
-    (words,); slots (sets + 1,): the first slot of each set, which has a power of two of them; table (slots, 2): the last bytes
-    of a word, and 2**32 (length + 1) + number, or zeros; absent unknown (sets,): the codes of missing cells and of other text.
-    OUT out (rows * features,): the code of row r and feature f is out[r * steps[0] + f * steps[1]]; odd (rows, columns to read):
-    whether a cell is other text, which gets the code of a missing one.
-    """
-    others = 0
-    for begin in range(0, starts.shape[0], TILE):  # the table of a set is then in the first cache
-        for k in range(len(sources)):
-            source, one, target = np.uint64(sources[k]), sets[k], targets[k]
-            base, mask = np.uint64(slots[one]), np.uint64(slots[one + 1] - slots[one] - 1)
-            for row in range(np.uint64(begin), np.uint64(min(begin + TILE, starts.shape[0]))):
-                start, stop = starts[row, source], stops[row, source]
-                code, other = absent[one], False
-                if start >= 0:
-                    end, size = _end(data, start, stop), np.uint64(stop - start + 1)
-                    slot = _hash(data, start, stop, end) & mask
-                    other = True
-                    while other and table[base + slot, 1] != np.uint64(0):
-                        known = table[base + slot, 1]
-                        if table[base + slot, 0] == end and known >> np.uint64(32) == size:
-                            word = known & np.uint64(0xFFFFFFFF)
-                            if stop - start <= 8 or _same(data, start, stop, words, begins[word], ends[word]):
-                                code, other = codes[word], False
-                        slot = (slot + np.uint64(1)) & mask
-                    if other and _is_plain_word(data, start, stop, end):
-                        code, other = unknown[one], False
-                out[row * np.uint64(steps[0]) + np.uint64(target * steps[1])] = code
-                odd[row, k] = other
-                others += other
-    return others
 
 
 @compiled
@@ -294,119 +221,113 @@ def _short_number(data, start, stop, decimal, powers):
 
 
 @compiled
-def read_numbers(data, starts, stops, sources, marks, powers, out, odd):
-    """Read cells as decimal numbers, each the nearest float64, and return how many are in another form.
+def read_numbers(data, starts, stops, marks, powers, out, odd):
+    """Read cells as decimal numbers, each the nearest float64.
 
     A cell is read if, without ASCII white space at its ends, it is empty (NaN) or [+-]digits with a decimal mark and an exponent,
     has at most 19 digits after leading zeros, and is an integer times a power of ten within 10**-22 and 10**22. Marks between
     groups of three digits, if there are any, stand at each group or none.
-    IN data (bytes,), starts stops (rows, columns), sources (columns to read,); marks (2,): bytes of the decimal and the
-    thousands mark, 0 for none; powers (23,).
-    OUT out odd (rows, columns to read): the number, and whether a cell is in another form.
+    IN data (bytes,), starts stops (cells,); marks (2,): bytes of the decimal and the thousands mark, 0 for none; powers (23,).
+    OUT out odd (cells,): the number, and whether a cell is in another form.
     """
     decimal, thousands = marks[0], marks[1]
     ten, most = np.uint64(10), np.uint64(10**18)  # a digit more still fits
-    others = 0
-    for row in range(starts.shape[0]):
-        for k in range(len(sources)):
-            i, stop = starts[row, sources[k]], stops[row, sources[k]]
-            out[row, k], odd[row, k] = np.nan, False
-            if i < 0 or i == stop:
-                continue
-            negative = data[np.uint64(i)] == 45
-            done, value = _short_number(data, i + negative, stop, decimal, powers)
-            if done:
-                out[row, k] = -value if negative else value
-                continue
-            while i < stop and (data[i] == 32 or 9 <= data[i] <= 13):
+    for row in range(len(starts)):
+        i, stop = starts[row], stops[row]
+        out[row], odd[row] = np.nan, False
+        if i < 0 or i == stop:
+            continue
+        negative = data[np.uint64(i)] == 45
+        done, value = _short_number(data, i + negative, stop, decimal, powers)
+        if done:
+            out[row] = -value if negative else value
+            continue
+        while i < stop and (data[i] == 32 or 9 <= data[i] <= 13):
+            i += 1
+        while stop > i and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
+            stop -= 1
+        if i == stop:
+            continue
+        letter = data[i] | 32
+        if 97 <= letter <= 122 and letter not in (102, 105, 116):  # no number, as it is not inf, true or false
+            continue
+        odd[row] = True
+        negative = data[i] == 45
+        if negative or data[i] == 43:
+            i += 1
+        whole, digits, fraction, groups, in_group = np.uint64(0), 0, 0, 0, 0
+        starts_with_zero = i < stop and data[i] == 48
+        fits = True
+        while i < stop:
+            byte = data[i]
+            if 48 <= byte <= 57:
+                fits = fits and whole < most
+                whole = whole * ten + np.uint64(byte - 48)
+                digits += 1
+                in_group += 1
+            elif thousands != 0 and byte == thousands:
+                right = in_group == 3 or (groups == 0 and 0 < in_group < 3)
+                fits = fits and right and not starts_with_zero
+                groups += 1
+                in_group = 0
+            else:
+                break
+            i += 1
+        fits = fits and (groups == 0 or in_group == 3)
+        if i < stop and data[i] == decimal:
+            i += 1
+            while stop - i >= 8 and whole < EIGHT_MORE and _are_digits(_word(data, np.uint64(i))):
+                whole = whole * np.uint64(10**8) + _number(_word(data, np.uint64(i)))
+                digits += 8
+                fraction += 8
+                i += 8
+            while i < stop and 48 <= data[i] <= 57:
+                fits = fits and whole < most
+                whole = whole * ten + np.uint64(data[i] - 48)
+                digits += 1
+                fraction += 1
                 i += 1
-            while stop > i and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
-                stop -= 1
-            if i == stop:
+        power = 0
+        if digits > 0 and i < stop and (data[i] == 101 or data[i] == 69):
+            i += 1
+            down = i < stop and data[i] == 45
+            if i < stop and (down or data[i] == 43):
+                i += 1
+            fits = fits and i < stop and stop - i <= 4
+            while i < stop and 48 <= data[i] <= 57:
+                power = power * 10 + np.int64(data[i] - 48)
+                i += 1
+            power = -power if down else power
+        power -= fraction
+        if not fits or digits == 0 or i < stop or not -22 <= power <= 22:
+            continue
+        scale = powers[abs(power)]
+        if whole < BELOW_EXACT:  # one rounding of exact numbers
+            value = np.float64(whole) * scale if power >= 0 else np.float64(whole) / scale
+        else:  # the sum of two floats, and what both may be wrong by together
+            high = np.float64(whole >> np.uint64(11)) * 2048.0
+            low = np.float64(whole & np.uint64(2047))
+            first = high * scale if power >= 0 else high / scale
+            factor = high if power >= 0 else first
+            product = factor * scale
+            split = 134217729.0 * factor
+            factor_top = split - (split - factor)
+            split = 134217729.0 * scale
+            scale_top = split - (split - scale)
+            factor_rest, scale_rest = factor - factor_top, scale - scale_top
+            rest = factor_rest * scale_rest - (
+                ((product - factor_top * scale_top) - factor_rest * scale_top) - factor_top * scale_rest
+            )  # factor * scale is exactly product + rest
+            if power >= 0:
+                second = rest + low * scale
+                error = (abs(rest) + low * scale) * 2.0**-50
+            else:
+                second = ((high - product) - rest + low) / scale
+                error = (abs(high - product) + abs(rest) + low) / scale * 2.0**-50
+            value = first + (second - error)
+            if value != first + (second + error):
                 continue
-            letter = data[i] | 32
-            if 97 <= letter <= 122 and letter not in (102, 105, 116):  # no number, as it is not inf, true or false
-                continue
-            odd[row, k] = True
-            others += 1
-            negative = data[i] == 45
-            if negative or data[i] == 43:
-                i += 1
-            whole, digits, fraction, groups, in_group = np.uint64(0), 0, 0, 0, 0
-            starts_with_zero = i < stop and data[i] == 48
-            fits = True
-            while i < stop:
-                byte = data[i]
-                if 48 <= byte <= 57:
-                    fits = fits and whole < most
-                    whole = whole * ten + np.uint64(byte - 48)
-                    digits += 1
-                    in_group += 1
-                elif thousands != 0 and byte == thousands:
-                    right = in_group == 3 or (groups == 0 and 0 < in_group < 3)
-                    fits = fits and right and not starts_with_zero
-                    groups += 1
-                    in_group = 0
-                else:
-                    break
-                i += 1
-            fits = fits and (groups == 0 or in_group == 3)
-            if i < stop and data[i] == decimal:
-                i += 1
-                while stop - i >= 8 and whole < EIGHT_MORE and _are_digits(_word(data, np.uint64(i))):
-                    whole = whole * np.uint64(10**8) + _number(_word(data, np.uint64(i)))
-                    digits += 8
-                    fraction += 8
-                    i += 8
-                while i < stop and 48 <= data[i] <= 57:
-                    fits = fits and whole < most
-                    whole = whole * ten + np.uint64(data[i] - 48)
-                    digits += 1
-                    fraction += 1
-                    i += 1
-            power = 0
-            if digits > 0 and i < stop and (data[i] == 101 or data[i] == 69):
-                i += 1
-                down = i < stop and data[i] == 45
-                if i < stop and (down or data[i] == 43):
-                    i += 1
-                fits = fits and i < stop and stop - i <= 4
-                while i < stop and 48 <= data[i] <= 57:
-                    power = power * 10 + np.int64(data[i] - 48)
-                    i += 1
-                power = -power if down else power
-            power -= fraction
-            if not fits or digits == 0 or i < stop or not -22 <= power <= 22:
-                continue
-            scale = powers[abs(power)]
-            if whole < BELOW_EXACT:  # one rounding of exact numbers
-                value = np.float64(whole) * scale if power >= 0 else np.float64(whole) / scale
-            else:  # the sum of two floats, and what both may be wrong by together
-                high = np.float64(whole >> np.uint64(11)) * 2048.0
-                low = np.float64(whole & np.uint64(2047))
-                first = high * scale if power >= 0 else high / scale
-                factor = high if power >= 0 else first
-                product = factor * scale
-                split = 134217729.0 * factor
-                factor_top = split - (split - factor)
-                split = 134217729.0 * scale
-                scale_top = split - (split - scale)
-                factor_rest, scale_rest = factor - factor_top, scale - scale_top
-                rest = factor_rest * scale_rest - (
-                    ((product - factor_top * scale_top) - factor_rest * scale_top) - factor_top * scale_rest
-                )  # factor * scale is exactly product + rest
-                if power >= 0:
-                    second = rest + low * scale
-                    error = (abs(rest) + low * scale) * 2.0**-50
-                else:
-                    second = ((high - product) - rest + low) / scale
-                    error = (abs(high - product) + abs(rest) + low) / scale * 2.0**-50
-                value = first + (second - error)
-                if value != first + (second + error):
-                    continue
-            out[row, k], odd[row, k] = -value if negative else value, False
-            others -= 1
-    return others
+        out[row], odd[row] = -value if negative else value, False
 
 
 @compiled
@@ -486,10 +407,10 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
     quoted cell whose text differs from its bytes (doubled quotes, text after the closing quote) is rewritten in place. Lines
     of ASCII white space are skipped.
     IN data (bytes,) of which ``size`` are read, longest: bytes of a quoted text; separator (bytes,).
-    OUT starts stops (records, columns): -1 where a record has another number of cells; counts (records,): the number of cells,
+    OUT starts stops (columns, records): -1 where a record has another number of cells; counts (records,): the number of cells,
     ``OPEN_QUOTE``, or ``PERHAPS_BLANK`` for a line without separators that has only white space and non-ASCII bytes.
     """
-    most, width = starts.shape
+    width, most = starts.shape
     first_byte, breadth = separator[0], len(separator)
     records = 0
     while records < most and position < size:
@@ -535,9 +456,9 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
                 stop -= 1
             if count < width:
                 if inside > start and plain and stop == inside:  # the text is what is between the quotes
-                    starts[records, count], stops[records, count] = start + 1, inside - 1
+                    starts[count, records], stops[count, records] = start + 1, inside - 1
                 else:
-                    starts[records, count], stops[records, count] = start, stop
+                    starts[count, records], stops[count, records] = start, stop
                     rewrite = rewrite or inside > start
             count += 1
             if last:
@@ -560,7 +481,7 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
             count = PERHAPS_BLANK if blank else 1
         if count in (width, PERHAPS_BLANK):
             for cell in range(width if rewrite else 0):
-                start, stop = starts[records, cell], stops[records, cell]
+                start, stop = starts[cell, records], stops[cell, records]
                 if start == stop or data[start] != 34:
                     continue
                 to, at, closed = start, start + 1, False
@@ -575,10 +496,10 @@ def split_records(data, position, size, ended, longest, separator, starts, stops
                     data[to] = data[at]
                     to += 1
                     at += 1
-                stops[records, cell] = to
+                stops[cell, records] = to
         else:
             for cell in range(width):
-                starts[records, cell] = stops[records, cell] = -1
+                starts[cell, records] = stops[cell, records] = -1
         counts[records] = count
         records += 1
     return records, min(position, size)

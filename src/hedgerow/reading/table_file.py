@@ -19,7 +19,7 @@ from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, FileForm, cell_counts, unpacked
 from hedgerow.reading.kernels import OPEN_QUOTE
-from hedgerow.reading.text_cells import Places, Texts
+from hedgerow.reading.text_cells import one_after_another
 from hedgerow.texts import counted, it_or_them, listed
 
 PARQUET = (".parquet", ".pq")
@@ -137,8 +137,7 @@ def whole(
         types = tables[0].types()
         return {name: types[name] for name in single(tables[0].header)}
     if isinstance(tables[0], CSVFile):
-        places = Places.joined([next(iter(batch.values())).places for batch in batches if batch])
-        return {name: Texts(places, cells.column) for name, cells in batches[0].items()}
+        return dict(zip(batches[0], one_after_another([[*batch.values()] for batch in batches if batch]), strict=True))
     stacked = import_module("pyarrow").chunked_array
     return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
 

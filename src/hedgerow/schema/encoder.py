@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -12,18 +12,19 @@ import numpy.typing as npt
 from hedgerow.arrays import for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, Cells, TextCodes
+from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, Cells
 from hedgerow.reading.columns import Columns, read_columns, read_labels
-from hedgerow.reading.formats import PLAIN, NumberFormat
+from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
-from hedgerow.reading.text_cells import CodedTexts, Texts, numbers_of
+from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
 
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
-BLOCK_VALUES = 1 << 20  # in the answers for a block
+TEXT_BLOCKS = 4  # together one block of text, whose distinct cells Python reads once in a block
+BLOCK_VALUES = 1 << 21  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
 FIRST: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
@@ -72,7 +73,6 @@ class Encoder:
             for feature in schema.features.values()
         ]
         self._classes = CategoryReader(schema.classes, schema.missing)
-        self._text_codes = TextCodes(list(filter(None, self._readers)))
 
     @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
@@ -132,7 +132,7 @@ class Encoder:
             return answered(0, n_rows)
         none = answered(0, 0)
         out = np.empty((n_rows, *none.shape[1:]), dtype=none.dtype)
-        size = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, out[:1].size)))
+        size = max(1, min(one_pass.block_rows, BLOCK_VALUES // max(1, out[:1].size)))
         few = n_rows * one_pass.n_parallel < SMALL_CELLS
         for_each(range(0, n_rows, size), write, threads=1 if few else None)
         return out
@@ -155,42 +155,28 @@ class _Pass:
     """One pass over records: how each column is read, and the caches, which last for the pass."""
 
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
-        self._encoder, self._columns, missing = encoder, columns, encoder.schema.missing
-        self._codes: list[Callable[[Cells], npt.NDArray[np.int32]] | None] = []
-        self._own: list[Callable[[Cells], npt.NDArray[np.float64]] | None] = []  # of dates, which are no numbers
-        self._forms: list[NumberFormat] = []
-        self._place: list[int] = []  # of each feature among the categorical ones
-        self._markers = {PLAIN: PLAIN.markers(missing)}
-        n_categorical = 0
-        for feature, reader in zip(encoder.schema.features.values(), encoder._readers, strict=True):
-            form, own = PLAIN, None
-            if isinstance(feature, Numeric) and feature.reads_text:
-                form = feature.number_format
-                own = feature.reader(missing) if form == PLAIN else None
-            if form not in self._markers:
-                self._markers[form] = form.markers(missing)
-            self._own.append(own)
-            self._forms.append(form)
-            self._codes.append(None if reader is None else reader.cached())
-            self._place.append(n_categorical)
-            n_categorical += reader is not None
-        # How the columns are read: one by one as objects, or on several threads: all at once from a matrix or a table of text,
-        # or one by one.
+        self._columns, missing = columns, encoder.schema.missing
+        self._markers = PLAIN.markers(missing)
+        self._values: dict[int, Callable[[Cells], npt.NDArray[np.float64]]] = {}
+        self._codes: dict[int, Callable[[Cells], npt.NDArray[np.int32]]] = {}
+        # How the columns are read: all at once from a matrix, or one by one, on several threads unless they hold objects.
         self._objects, self._single, together = list[int](), list[int](), list[int]()
-        self._numbers, self._categories = list[int](), list[int]()
-        for i in sorted(range(len(columns.names)) if reads is None else {*reads}):
+        for i, (feature, reader) in enumerate(zip(encoder.schema.features.values(), encoder._readers, strict=True)):
+            if reads is not None and i not in reads:
+                continue
+            if reader is not None:
+                self._codes[i] = reader.cached()
+            elif isinstance(feature, Numeric):
+                self._values[i] = feature.reader(missing)
+                if columns.matrix is not None and not feature.reads_text:
+                    together.append(i)
+                    continue
             none = columns.cells(i, 0, 0)
-            is_number = self._own[i] is None and self._codes[i] is None
-            if not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS:
-                self._objects.append(i)
-            elif columns.matrix is not None and is_number and self._forms[i] == PLAIN:
-                together.append(i)
-            elif isinstance(none, Texts) and not isinstance(none, CodedTexts) and self._own[i] is None:
-                (self._numbers if is_number else self._categories).append(i)
-            else:
-                self._single.append(i)
+            is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
+            (self._objects if is_object else self._single).append(i)
+        self.block_rows = BLOCK_ROWS * (TEXT_BLOCKS if self._objects or self._single else 1)
         self._together = np.array(together, dtype=np.int64)
-        self.n_parallel = len(together) + len(self._single) + len(self._numbers) + len(self._categories)
+        self.n_parallel = len(together) + len(self._single)
         self._reading_objects = Lock()
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
@@ -199,37 +185,18 @@ class _Pass:
             with self._reading_objects:
                 self._encode(self._objects, first, last, codes)
         self._encode(self._single, first, last, codes)
-        for features, cells in self._of_one_table(self._numbers, first, last):
-            form, targets = self._forms[features[0]], np.array(features, dtype=np.int64)
-            values = numbers_of(cells, form.number, form.decimal, form.thousands)
-            self._bin(values, np.arange(len(cells)), targets, codes, self._markers[form])
-        for features, cells in self._of_one_table(self._categories, first, last):
-            rules: Any = [self._codes[i] for i in features]
-            self._encoder._text_codes.write(cells, [self._place[i] for i in features], features, codes, rules)
         if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
                 block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
-            self._bin(block, self._together, self._together, codes, self._markers[PLAIN])
-
-    def _of_one_table(self, features: Sequence[int], first: int, last: int) -> Iterator[tuple[list[int], list[Texts]]]:
-        """Yield the features whose cells are in the same places of text, and of one format, and these cells."""
-        tables: dict[Any, dict[int, Texts]] = {}
-        for i in features:
-            cells: Any = self._columns.cells(i, first, last)
-            tables.setdefault((id(cells.places), self._forms[i]), {})[i] = cells
-        for found in tables.values():
-            yield [*found], [*found.values()]
+            self._bin(block, self._together, self._together, codes, self._markers)
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
-            cells, own, of_values = self._columns.cells(i, first, last), self._own[i], self._codes[i]
-            form = self._forms[i]
-            if of_values is not None:
-                codes[:, i] = of_values(cells)
-                continue
-            # A reader of its own knows the markers.
-            values, markers = (form.numbers(cells), self._markers[form]) if own is None else (own(cells), NO_NUMBERS)
-            self._bin(values.reshape(-1, 1), FIRST, np.array([i]), codes, markers)
+            cells = self._columns.cells(i, first, last)
+            if i in self._codes:
+                codes[:, i] = self._codes[i](cells)
+            else:  # its reader knows the markers
+                self._bin(self._values[i](cells).reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
 
     def _bin(
         self,

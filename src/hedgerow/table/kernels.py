@@ -123,12 +123,10 @@ def move(
 
 @compiled
 def _write_cells(codes, cut_by, cut_side, part):
-    """Write the cell of each record: a number whose binary digits are the sides cut_side[c, code of cut_by[c]].
+    """Append to the cell of each record the binary digits cut_side[c, code of cut_by[c]], the sides of further cuts.
 
-    IN codes (records, features), cut_by (cuts,), cut_side (cuts, codes).  OUT part (records,) uint64.
+    IN codes (records, features), cut_by (cuts,), cut_side (cuts, codes).  INOUT part (records,), unsigned.
     """
-    for record in range(np.uint64(codes.shape[0])):
-        part[record] = np.uint64(0)
     for cut in range(len(cut_by)):
         column, side = np.uint64(cut_by[cut]), cut_side[cut]
         for record in range(np.uint64(codes.shape[0])):
@@ -139,36 +137,35 @@ def _write_cells(codes, cut_by, cut_side, part):
 def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
     """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
-    The binary digits of a record's cell are the sides cut_side[c, code of cut_by[c]]. For each p the record is added to the part
-    cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added to the part of its cell. The partitions p are
-    processed one after another, so that the parts of each stay in the cache.
+    A record's cell is ``part`` with the binary digits cut_side[c, code of cut_by[c]] appended. For each p the record is added to
+    the part cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added to the part of its cell. The partitions p
+    are processed one after another, so that the parts of each stay in the cache.
     Two channels share an integer. Integer q has the sum of channel q in its upper half. If there is a channel pairs + q, its sum
     is in the lower half. If there is only one channel, the integer is its sum.
-    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
+    IN codes (records, features), channels (records, channels), offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
     codes), by (partitions,), group (partitions, codes).
-    OUT part (records,) uint64 and row (pairs,) int64 for its own use.
-    INOUT packed (parts, codes, pairs) int64, pairs = ceil(used / 2). No half may exceed 2**31 - 1 in absolute value.
+    OUT row (pairs,) int64 for its own use.
+    INOUT part (records,), unsigned: then the cell; packed (parts, codes, pairs) int64, pairs = ceil(used / 2). No half may exceed
+    2**31 - 1 in absolute value.
     """
     features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
     _write_cells(codes, cut_by, cut_side, part)
-    for record in range(np.uint64(codes.shape[0])):
-        part[record] *= np.uint64(n_groups)
     for p in range(max(len(by), 1)):
         for record in range(np.uint64(codes.shape[0])):
-            own = part[record]
+            own = np.uint64(part[record]) * np.uint64(n_groups)
             if len(by):
                 own += np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
             if pairs == 1:
-                both = channels[record, 0]
+                both = np.int64(channels[record, 0])
                 if used == 2:
-                    both = (both << 32) + channels[record, 1]
+                    both = (both << 32) + np.int64(channels[record, 1])
                 for feature in range(features):
                     packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
                 continue
             for pair in range(pairs):
-                row[pair] = channels[record, pair] << 32
+                row[pair] = np.int64(channels[record, pair]) << 32
                 if pairs + pair < used:
-                    row[pair] += channels[record, pairs + pair]
+                    row[pair] += np.int64(channels[record, pairs + pair])
             for feature in range(features):
                 code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
                 for pair in range(pairs):
@@ -181,27 +178,27 @@ def pack_some(codes, channels, used, offsets, cut_by, cut_side, skipped, part, r
 
     The records to be added are listed first, so that the inner loop has no branch.
     IN codes channels used offsets cut_by cut_side as of ``pack``; skipped (cells,) of 0 and 1.
-    OUT part (records,) uint64 and row (pairs,) int64 for its own use.
-    INOUT packed (cells, codes, pairs) int64.
+    OUT row (pairs,) int64 for its own use.
+    INOUT part (records,), packed (cells, codes, pairs) int64.
     """
     features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
     _write_cells(codes, cut_by, cut_side, part)
     kept, count = np.empty(len(part), dtype=np.uint32), np.uint64(0)
     for record in range(np.uint64(codes.shape[0])):
         kept[count] = record
-        count += np.uint64(1) - np.uint64(skipped[part[record]])
+        count += np.uint64(1) - np.uint64(skipped[np.uint64(part[record])])
     for i in range(count):
         record = np.uint64(kept[i])
-        own = part[record]
+        own = np.uint64(part[record])
         if used == 1:
-            one = channels[record, 0]
+            one = np.int64(channels[record, 0])
             for feature in range(features):
                 packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += one
             continue
         for pair in range(pairs):
-            row[pair] = channels[record, pair] << 32
+            row[pair] = np.int64(channels[record, pair]) << 32
             if pairs + pair < used:
-                row[pair] += channels[record, pairs + pair]
+                row[pair] += np.int64(channels[record, pairs + pair])
         for feature in range(features):
             code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
             for pair in range(pairs):
@@ -212,27 +209,53 @@ def pack_some(codes, channels, used, offsets, cut_by, cut_side, skipped, part, r
 def pack_one(codes, channels, used, feature, group, cut_by, cut_side, part, packed):
     """Add the first ``used`` channels of every record to packed[cell, group[cell, code of feature[cell]]], as ``pack`` does.
 
-    IN codes (records, features), channels (records, channels) int64, feature (cells,), group (cells, codes), cut_by (cuts,),
-    cut_side (cuts, codes).  OUT part (records,) uint64 for its own use.  INOUT packed (cells, groups, pairs) int64.
+    IN codes (records, features), channels (records, channels), feature (cells,), group (cells, codes), cut_by (cuts,),
+    cut_side (cuts, codes).  INOUT part (records,), packed (cells, groups, pairs) int64.
     """
     pairs = packed.shape[2]
     _write_cells(codes, cut_by, cut_side, part)
     if used == 2:  # the shape of most measurements, in less time
         first, second = np.uint64(0), np.uint64(1)
         for record in range(np.uint64(codes.shape[0])):
-            both = (channels[record, first] << 32) + channels[record, second]
-            cell = part[record]
+            both = (np.int64(channels[record, first]) << 32) + np.int64(channels[record, second])
+            cell = np.uint64(part[record])
             code = np.uint64(codes[record, np.uint64(feature[cell])])
             packed[cell, np.uint64(group[cell, code]), first] += both
         return
     for record in range(np.uint64(codes.shape[0])):
-        cell = part[record]
+        cell = np.uint64(part[record])
         own = np.uint64(group[cell, np.uint64(codes[record, np.uint64(feature[cell])])])
         for pair in range(pairs):
-            both = channels[record, pair] << 32 if used > 1 else channels[record, pair]
+            both = np.int64(channels[record, pair])
+            if used > 1:
+                both <<= 32
             if pairs + pair < used:
-                both += channels[record, pairs + pair]
+                both += np.int64(channels[record, pairs + pair])
             packed[cell, own, pair] += both
+
+
+@compiled
+def add_group_scores(sums, group, offsets, width, scores):
+    """Add the absolute sums over the groups of each feature, in each cell and way of grouping, to ``scores``.
+
+    IN sums (cells, codes, channels), group (ways, cells, codes) from 0 to width - 1, offsets (features + 1,).
+    INOUT scores (ways, cells, features).
+    """
+    channels = sums.shape[2]
+    of_groups = np.zeros((width, channels), dtype=np.int64)
+    for way in range(len(group)):
+        for cell in range(len(sums)):
+            for feature in range(len(offsets) - 1):
+                highest = 0
+                for code in range(np.uint64(offsets[feature]), np.uint64(offsets[feature + 1])):
+                    own = np.uint64(group[way, cell, code])
+                    highest = max(highest, np.int64(own))
+                    for channel in range(channels):
+                        of_groups[own, channel] += sums[cell, code, channel]
+                for own in range(highest + 1):
+                    for channel in range(channels):
+                        scores[way, cell, feature] += abs(of_groups[own, channel])
+                        of_groups[own, channel] = 0
 
 
 @compiled

@@ -19,6 +19,8 @@ from hedgerow.table import kernels
 from hedgerow.table.reading import Coded, Keep, Reading
 from hedgerow.table.table import (
     CellCounts,
+    Cells,
+    ChannelRule,
     CodeGroups,
     Histogram,
     Query,
@@ -69,6 +71,25 @@ def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
     return out
 
 
+class Seen:
+    """What a scan computed of each record, for later scans: its cell under some cuts, and its channels under a rule."""
+
+    def __init__(self, records: int) -> None:
+        self.cells, self.part = Cells(), np.zeros(records, dtype=np.uint32)
+        self.rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
+        self.channels = np.empty((records, 0), dtype=np.int32)
+
+    def begin(self, cells: Cells) -> int:
+        """Return how many of the first cuts of ``cells`` are in ``part``, which is set to zeros if it has other cuts."""
+        known, codes = self.cells.side.shape
+        if np.array_equal(self.cells.by, cells.by[:known]) and np.array_equal(
+            self.cells.side, cells.side[:known, :codes]
+        ):
+            return known
+        self.part[:] = 0
+        return 0
+
+
 class MemoryTable:
     """Encoded records in memory; see ``Table`` for its queries.
 
@@ -98,6 +119,7 @@ class MemoryTable:
         self._first_row = first_row
         self._margins = margins
         self._shares_codes = False
+        self._seen: Seen | None = None
 
     @classmethod
     def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
@@ -132,7 +154,7 @@ class MemoryTable:
         together = np.concatenate(into).astype(self._codes.dtype)
         codes = self._codes.copy() if self._shares_codes else self._codes
         for_slices(len(self), lambda rows: kernels.merge(codes[rows], self.offsets, together))
-        self._codes, self._shares_codes = codes, False
+        self._codes, self._shares_codes, self._seen = codes, False, None
         sizes = np.array(list(map(np.max, into))) + 1
         self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
@@ -154,14 +176,15 @@ class MemoryTable:
         return values
 
     def update_margins(self, votes: RecordVotes) -> None:
-        margins = self.margins(votes.columns)
+        margins, self._seen = self.margins(votes.columns), None
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
     def answer(self, query: Query) -> Integers:
         """Answer ``Sums`` in one scan, which for a few records at a time adds votes, computes channels and adds these up.
 
         Two channels are added as the halves of one integer, for so few records that neither half can overflow. All numbers are
-        integers, so any blocks and any number of threads give the same sums.
+        integers, so any blocks and any number of threads give the same sums. Channels and cells of the scan before are used
+        again, unless votes changed the margins or there are other cuts.
         """
         if not isinstance(query, Sums):
             return count(query, self.offsets, self.n_classes)
@@ -171,7 +194,14 @@ class MemoryTable:
         offsets = layout.offsets(self.offsets)
         shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
-        parts_of = cells.by, cells.side, groups.feature, groups.group, layout.n_parts // cells.n_cells
+        seen, self._seen = self._seen or Seen(len(self)), None  # the handler of a signal scans with its own
+        again, kept = votes is None and seen.rule == rule, layout.bins is None and not layout.whole
+        seen.rule = seen.rule if votes is None else None
+        if kept and seen.channels.shape[1] != rule.channels:
+            seen.channels = np.empty((len(self), rule.channels), dtype=np.int32)
+        known = 0 if layout.whole else seen.begin(cells)
+        cuts = cells.by[known:], cells.side[known:]
+        parts_of = *cuts, groups.feature, groups.group, layout.n_parts // cells.n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         if step < 1:
             raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
@@ -181,22 +211,25 @@ class MemoryTable:
             out = np.zeros((*shape, used), dtype=np.int64)
             pairs = -(-used // 2)
             packed = out if used == 1 else np.zeros((*shape, pairs), dtype=np.int64)
-            row, part = np.empty(pairs, dtype=np.int64), np.empty(step, dtype=np.uint64)
+            row, some = np.empty(pairs, dtype=np.int64), np.empty((step, rule.channels), dtype=np.int32)
             unpacked, end = 0, min(rows.stop, len(self._labels))
             for start in range(rows.start, end, step):
                 block = slice(start, min(start + step, end))
-                codes, seen = self._codes[block], margins[block]
+                codes, before = self._codes[block], margins[block]
                 if votes is not None:
-                    votes(codes, seen)
-                channels = rule(seen, self._labels[block])
-                check_shape(channels, (len(codes), rule.channels), "channels (records, channels)")
-                if layout.whole:
-                    out[0, 0] += channels[:, :used].sum(axis=0)
-                    continue
+                    votes(codes, before)
+                channels = seen.channels[block] if kept else some[: len(codes)]
+                if not (kept and again):
+                    computed = rule(before, self._labels[block])
+                    check_shape(computed, channels.shape, "channels (records, channels)")
+                    if layout.whole:
+                        out[0, 0] += computed[:, :used].sum(axis=0)
+                        continue
+                    channels[:] = computed
                 if used > 1 and unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0
-                own = part[: len(codes)]
+                own = seen.part[block]
                 if layout.bins is not None:
                     of_cells = layout.bins.feature, layout.bins.group
                     kernels.pack_one(codes, channels, used, *of_cells, *parts_of[:2], own, packed)
@@ -210,6 +243,10 @@ class MemoryTable:
             parts.append(out)
 
         for_slices(len(self._labels), work)
+        if not layout.whole:
+            seen.cells = cells
+        seen.rule = rule if kept else seen.rule
+        self._seen = seen
         return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, used), dtype=np.int64)
 
     def margins(self, columns: int | None = None) -> npt.NDArray[np.int32]:

@@ -47,14 +47,11 @@ Statistics = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Charge:
-    """What was charged once, for one record added or removed, and the most that any outcome of the draws which it pays loses.
-
-    The loss is an epsilon, of geometric noise and selections, and a squared mu, of normal noise.
-    """
+    """What was charged once, for one record added or removed, and the most that any outcome of the draws that it pays for loses."""
 
     what: str
     paid: Cost
-    loss: tuple[float, float]
+    loss: tuple[float, float]  # an epsilon, of geometric noise and selections, and a squared mu, of normal noise
     records: int  # in which the data sets differ; one that is replaced counts twice
 
     @property
@@ -79,6 +76,12 @@ class Replayed:
         Every charge of the fit, in order.
     faults : tuple of str
         What contradicts the guarantee, a sentence each; empty if nothing does.
+
+    Examples
+    --------
+    >>> from hedgerow.audit import Replayed
+    >>> Replayed("edprf, private", "1 record, and the same with another", charges=(), faults=()).refuted
+    False
     """
 
     subject: str

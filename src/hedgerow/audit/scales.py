@@ -5,6 +5,7 @@ Parameters and certificate can be copied from another fit. The arrays still show
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 import numpy as np
@@ -98,12 +99,9 @@ def _rounds(model: AdditiveModel, plan: AdditivePlan) -> Iterator[str]:
 
 def _units(term: Term, stage: Rounds) -> int | None:
     """Return the fewest parts of the budget that buy a term's noise, or None if all together do not."""
-    low, high, kind = 0, stage.units, OneRound if term.n_codes is None else CellRound
-    limit = term.noise * (1 + TOLERANCE) + 1
-    if stage.one(high, len(term.cuts), kind).noise.deviation > limit:
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = stage.one(middle, len(term.cuts), kind).noise.deviation <= limit
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    kind, limit = OneRound if term.n_codes is None else CellRound, term.noise * (1 + TOLERANCE) + 1
+    amounts = range(1, stage.units + 1)
+    place = bisect_left(
+        amounts, True, key=lambda units: stage.one(units, len(term.cuts), kind).noise.deviation <= limit
+    )
+    return amounts[place] if place < len(amounts) else None

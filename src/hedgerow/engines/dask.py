@@ -349,7 +349,7 @@ def _fact(rows: encode.Rows) -> encode.Fact:
     return len(rows.codes), rows.digest
 
 
-def _count(given: tuple[Any, ...], mine: encode.Chosen | None, part: Any) -> encode.Counts:
+def _count(given: tuple[Any, Any, Any], mine: encode.Chosen | None, part: Any) -> encode.Counts:
     return encode.value_counts(*given, mine, [part])
 
 

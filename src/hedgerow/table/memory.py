@@ -85,7 +85,7 @@ class Seen:
         if np.array_equal(self.cells.by, cells.by[:known]) and np.array_equal(
             self.cells.side, cells.side[:known, :codes]
         ):
-            return known
+            return int(known)
         self.part[:] = 0
         return 0
 

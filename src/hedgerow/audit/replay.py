@@ -47,7 +47,7 @@ Statistics = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Charge:
-    """What was charged once, for one record added or removed, and the most that any outcome of the draws that it pays for loses."""
+    """What was charged once, for one record added or removed, and the most that an outcome of its draws loses."""
 
     what: str
     paid: Cost
@@ -56,7 +56,6 @@ class Charge:
 
     @property
     def share(self) -> float:
-        """The loss as a share of what is charged for so many records."""
         paid = self.records * float(self.paid.epsilon), self.records**2 * float(self.paid.mu_squared)
         pairs = zip(self.loss, paid, strict=True)
         return max(loss / most if most else math.inf if loss else 0.0 for loss, most in pairs)
@@ -216,11 +215,10 @@ class Recorder(Randomness):
             outcome = super().draw(mechanism, *statistics)
         else:
             self._number()  # coins take numbers, too
-            place = len(self.draws)
-            before = self._earlier.draws[place] if place < len(self._earlier.draws) else None
+            before = next(iter(self._earlier.draws[len(self.draws) : len(self.draws) + 1]), None)
             shapes = [statistic.shape for statistic in given]
             if before is None or before.mechanism != mechanism or [one.shape for one in before.statistics] != shapes:
-                raise DivergedError(f"draw {place} {DIFFERS}")
+                raise DivergedError(f"draw {len(self.draws)} {DIFFERS}")
             outcome = before.outcome.copy()
         self.draws.append(Draw(mechanism, given, np.array(outcome), self.charge))
         if not self.in_query:

@@ -87,7 +87,7 @@ def leads_somewhere(page, link):
 
 def test_messages_name_packages_that_an_index_has():
     """The library is on no index, so nobody can install an extra of it by name."""
-    assert [name_of(path) for path in SOURCES if "hedgerow[" in path.read_text()] == []
+    assert [name_of(path) for path in SOURCES if 'install "hedgerow[' in path.read_text()] == []
 
 
 def test_every_link_leads_somewhere():

@@ -152,23 +152,30 @@ def table_of(paper: str) -> str:
     )
 
 
+def back_from(mark: re.Match[str], up: str) -> str:
+    """Return links from a mark to each of its items in the map of the paper."""
+    page = f"{up}reproductions/{papers()[mark['paper']]['page']}.html"
+    links = [f'<a href="{page}#{item.replace(" ", "-")}">{item}</a>' for item in numbered(mark["items"])]
+    return f"{mark['paper']}: {', '.join(links)}"
+
+
 def read(app: Sphinx, name: str, source: list[str]) -> None:
-    """Put the map of a paper in the place of the comment that asks for it."""
-    source[0] = HERE.sub(lambda found: table_of(found["paper"]), source[0])
+    """Put the map of a paper in the place of the comment that asks for it, and links to it in the place of a proof's marks."""
+    text = HERE.sub(lambda found: table_of(found["paper"]), source[0])
+    if name.startswith("proofs/"):
+        text = re.sub(MARK.pattern, lambda mark: f"<small>{back_from(mark, '../')}</small>", text, flags=re.MULTILINE)
+    source[0] = text
 
 
 def source_page(file: str, up: str) -> str:
-    """Return a source file as HTML, each line an anchor and each mark a link to its item."""
+    """Return a source file as HTML, each line an anchor; behind a mark are links to its items."""
     text = (ROOT / file).read_text("utf-8")
     lexer = get_lexer_for_filename(file, stripnl=False)
     shown = []
     for number, line in enumerate(highlight(text, lexer, HtmlFormatter(nowrap=True)).splitlines(), start=1):
         mark = MARK.search(text.splitlines()[number - 1])
-        if mark:
-            back = f"{up}reproductions/{papers()[mark['paper']]['page']}.html#{next(numbered(mark['items'])).replace(' ', '-')}"
-            words = html.escape(mark[0])
-            line = line.replace(words, f'<a href="{back}">{words}</a>')
-        shown.append(f'<span id="L{number}"><a class="linenos" href="#L{number}">{number:4}</a>  {line}</span>')
+        back = f"  &larr; {back_from(mark, up)}" if mark else ""
+        shown.append(f'<span id="L{number}"><a class="linenos" href="#L{number}">{number:4}</a>  {line}{back}</span>')
     return f"<h1>{file}</h1>\n" + '<div class="highlight"><pre>' + "\n".join(shown) + "</pre></div>"
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         UnreadColumnWarning as UnreadColumnWarning,
     )
     from hedgerow.estimator import Explanation as Explanation
+    from hedgerow.export.signature import Signature as Signature, signature_of as signature_of
     from hedgerow.ledgers.ledger import Ledger as Ledger
     from hedgerow.ledgers.store import LedgerStore as LedgerStore
     from hedgerow.plots import (
@@ -80,6 +81,7 @@ _NAMES = {
     "LedgerDamaged LedgerPickleError LedgerUnavailable MissingExtraError PrivacyLeakWarning "
     "SchemaError UnreadColumnWarning",
     "hedgerow.estimator": "Explanation",
+    "hedgerow.export.signature": "Signature signature_of",
     "hedgerow.ledgers.ledger": "Ledger",
     "hedgerow.ledgers.store": "LedgerStore",
     "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "

@@ -19,6 +19,9 @@ No exception here is ever raised because of what a record holds.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 LONGEST_SHOWN = 200
 
 
@@ -60,6 +63,14 @@ class LedgerUnavailable(HedgerowError, OSError):  # noqa: N818 - as above
 
 class MissingExtraError(HedgerowError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
+
+
+def imported(module: str, what: str, packages: str = "pyarrow") -> Any:
+    """Return a module of optional packages, or raise MissingExtraError; ``what`` says what needs them."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f"{what}: install it with pip install {packages}.") from error
 
 
 class BudgetExceeded(BaseException):

@@ -137,6 +137,8 @@ def test_json_and_page_of_a_model_say_what_was_checked(run, train, folder):
         "system": "edprf",
         "variant": "private",
         "claim": "epsilon 1, delta 0, add-remove",
+        "protected": str(hr.load(folder / "m.hedgerow").certificate_.unit),
+        "signature": "not signed",
         "checked by": f"hedgerow {hr.__version__}",
         "verdict": "nothing unexplained found",
         "not told": UNTOLD,

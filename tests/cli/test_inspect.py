@@ -45,7 +45,7 @@ def test_inspect_shows_class_certificate_and_sizes(run, model, folder):
 def test_inspect_as_json_holds_what_the_page_says(answer, model, folder):
     found = answer("inspect", "m.hedgerow")
     assert sorted(found) == [
-        *("certificate", "class", "feature_importances", "importance_rule", "parameters", "sizes", "tree")
+        *("certificate", "class", "feature_importances", "importance_rule", "parameters", "signature", "sizes", "tree")
     ]
     assert (found["class"], found["tree"]) == ("EDPRFClassifier", None)
     assert list(found["feature_importances"].values()) == pytest.approx(list(model.feature_importances_))

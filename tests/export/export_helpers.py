@@ -113,7 +113,7 @@ def json_code(feature, cell):
         if cell != cell or cell in map(float, feature["missing_numbers"]):
             return feature["missing"]
         return sum(float(edge) <= cell for edge in feature["edges"])
-    text = cell.strip(" \t\n\r\x0b\x0c")
+    text = cell.strip(" \t\n\r\x0b\x0c\u00a0\u202f")
     if text in feature["texts"]:
         return feature["texts"][text]
     number = {"true": 1.0, "false": 0.0}.get(text.lower())
@@ -156,7 +156,7 @@ def number_code(reading, cell):
 
 
 def value_code(reading, cell):
-    text = cell.strip(" \t\n\r\x0b\x0c")
+    text = cell.strip(" \t\n\r\x0b\x0c\u00a0\u202f")
     if text in dict(reading.texts):
         return dict(reading.texts)[text]
     words = {"true": 1.0, "false": 0.0}

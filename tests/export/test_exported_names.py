@@ -27,7 +27,7 @@ def distinct_to_a_schema(texts):
     found = {}
     for text in texts:
         if text.strip():
-            found.setdefault(text.strip(" \t\n\r\x0b\x0c"), text)
+            found.setdefault(text.strip(" \t\n\r\x0b\x0c\u00a0\u202f"), text)
     return list(found.values())
 
 

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 
+import laws
 import numpy as np
 import pytest
 from printed_boosting_recipes import SYSTEMS, adaboost, cart_dps_adaboost, dp_adaboost, dpada
@@ -148,7 +149,6 @@ def splits(labels, sample):
 @pytest.mark.parametrize("n", [3, 4])
 def test_a_single_class_stop_tells_of_one_record(n):
     """4.10 (d) by the exact law of the sample: never a test without the odd record, otherwise often."""
-    uniform = Resample()
     odd = [1] * (n - 1) + [-1]
     probability = 0.0
     for sample in combinations_with_replacement(range(n), n):
@@ -156,8 +156,8 @@ def test_a_single_class_stop_tells_of_one_record(n):
         assert not splits([1] * n, sample)
         if splits(odd, sample):
             probability += multinomial.pmf(times, n, np.full(n, 1 / n))
-    only_odd = uniform.law(np.full(n, 1 / n), n, n - 1)
-    assert probability == pytest.approx(1 - uniform.law(np.full(n, 1 / n), 0, n - 1) - only_odd)
+    only_odd = laws.of_resample(np.full(n, 1 / n), n, n - 1)
+    assert probability == pytest.approx(1 - laws.of_resample(np.full(n, 1 / n), 0, n - 1) - only_odd)
     assert probability > 0.6
 
 

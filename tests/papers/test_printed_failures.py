@@ -6,12 +6,13 @@ The single-class stop and the bins in nodes stand in test_printed_trees.py.
 import math
 from fractions import Fraction
 
+import laws
 import numpy as np
 import pytest
 from printed_recipes import SYSTEMS, forest_plan, shipped
 
 from hedgerow.papers.forest import TWICE_COUNT
-from hedgerow.papers.noise import Laplace, RealPermuteAndFlip, Resample
+from hedgerow.papers.noise import Laplace, RealPermuteAndFlip
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Schema
 
@@ -35,7 +36,7 @@ def test_a_bootstrap_record_is_there_many_times():
     assert leaf.epsilon == 1
     n, far = 60, 200.0
     weights = np.full(n, 1 / n)
-    with_record = math.fsum(Resample().law(weights, times, 0) * leaf.law(times, far)[1] for times in range(n + 1))
+    with_record = math.fsum(laws.of_resample(weights, times, 0) * leaf.law(times, far)[1] for times in range(n + 1))
     loss = math.log(with_record / leaf.law(0, far)[1])
     assert loss == pytest.approx(n * math.log1p(math.expm1(1) / n), rel=1e-9)
     assert f"{loss:.3f}" == "1.694"

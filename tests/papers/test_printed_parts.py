@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import laws
 import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare, kstest
@@ -59,7 +60,7 @@ def test_an_interval_is_chosen_by_length_and_score_and_the_cut_is_uniform_in_it(
     np.testing.assert_array_equal(score[np.searchsorted(ends, cut, side="right") - 1], chosen)
     assert kstest(cut[chosen == 0.0] / 4, "uniform").pvalue > FITS
     if fits:
-        np.testing.assert_allclose(mechanism.law(score, np.diff(ends)), mass / mass.sum())
+        np.testing.assert_allclose(laws.of_interval(mechanism, score, np.diff(ends)), mass / mass.sum())
 
 
 @POWER
@@ -78,7 +79,7 @@ def test_samples_follow_their_weights():
     assert rows.shape == (5000, 4)
     assert (np.diff(rows, axis=1) >= 0).all()
     times = np.bincount((rows == 0).sum(axis=1), minlength=5)
-    law = [Resample().law(weights, k, 0) for k in range(5)]
+    law = [laws.of_resample(weights, k, 0) for k in range(5)]
     assert math.fsum(law) == pytest.approx(1)
     assert chisquare(times, np.array(law) * 5000).pvalue > FITS
     assert not (rows == 3).any()
@@ -90,7 +91,6 @@ def test_random_features():
     assert (subset.sum(axis=1) == 3).all()
     assert not subset[:, 1].any()
     assert chisquare(subset.sum(axis=0)[[0, 2, 3, 4]]).pvalue > FITS
-    np.testing.assert_allclose(SomeFeatures(3).law(offered[0]), [0.75, 0, 0.75, 0.75, 0.75])
     few = np.array([[True, False, False]])
     np.testing.assert_array_equal(Randomness(6).draw(SomeFeatures(2), few), few)
 

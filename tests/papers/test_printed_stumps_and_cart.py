@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import combinations
 
+import laws
 import numpy as np
 import pytest
 from printed_boosting_recipes import cart_dps_adaboost
@@ -220,9 +221,12 @@ def test_the_mean_of_a_hundred_draws():
     noise = MeanLaplace(0.5)
     drawn = noise.sample(open_stream(moved_key(bytes(32)), 1), np.full(20_000, 3.0))
     for threshold in (2.5, 2.8, 3.0, 3.1, 3.3):
-        assert binomtest(int(np.sum(drawn <= threshold)), 20_000, noise.law(3.0, threshold)[0]).pvalue > FITS
+        assert (
+            binomtest(int(np.sum(drawn <= threshold)), 20_000, laws.of_mean_laplace(noise, 3.0, threshold)[0]).pvalue
+            > FITS
+        )
     for threshold in (2.8, 3.3):
-        wrong = MeanLaplace(0.4).law(3.0, threshold)[0]
+        wrong = laws.of_mean_laplace(MeanLaplace(0.4), 3.0, threshold)[0]
         assert binomtest(int(np.sum(drawn <= threshold)), 20_000, wrong).pvalue < FITS
     assert drawn.std() == pytest.approx(np.sqrt(2 / 100) / 0.5, rel=0.05)
 
@@ -230,7 +234,8 @@ def test_the_mean_of_a_hundred_draws():
 def test_the_mean_of_one_draw_is_laplace():
     for threshold in (-2.0, 0.0, 1.0, 4.0):
         np.testing.assert_allclose(
-            MeanLaplace(0.7, 1).law(1.0, threshold), Laplace(Fraction(7, 10)).law(1.0, threshold)
+            laws.of_mean_laplace(MeanLaplace(0.7, 1), 1.0, threshold),
+            Laplace(Fraction(7, 10)).law(1.0, threshold),
         )
 
 

@@ -9,6 +9,7 @@ from printed_boosting_recipes import SYSTEMS as BOOSTERS
 from printed_recipes import SYSTEMS, forest_plan, shipped
 
 import hedgerow as hr
+from hedgerow.estimator import result_of
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.noise import IntervalChoice, Laplace, RealExponential
 from hedgerow.privacy.accounting import Sequence, Unprotected, cost, event_from_dict, event_to_dict
@@ -230,3 +231,33 @@ def test_cuts_narrow_and_other_features_are_used_once(name):
 def test_every_published_form_of_the_registry_has_its_recipe_tested():
     kinds = {system.kind.__name__ for system in (*SYSTEMS.values(), *BOOSTERS.values()) if system.kind is not None}
     assert kinds == {info.class_name for info in hr.list_systems() if "published" in info.variants}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inferred"),
+    [
+        (hr.EDPRFClassifier, ["parts of all records [inferred]", "label at random [our choice]"]),
+        (hr.DPAdaClassifier, ["best stump [inferred]", "below 0 becomes 0 [inferred]", "last to the end [inferred]"]),
+        (
+            hr.CARTDPsAdaBoostClassifier,
+            ["that of the round before, and .001 of its equal part where nothing is left [inferred]"],
+        ),
+    ],
+)
+def test_what_a_paper_leaves_open_is_marked_in_the_class(kind, inferred):
+    text = " ".join(kind.__doc__.split())
+    assert [words for words in inferred if words not in text] == []
+
+
+def test_the_algorithms_to_the_letter_are_parameters():
+    printed = hr.EDPRFClassifier(variant="published", parts="shrinking")._published()
+    assert printed.samples.sizes(100, 4) == [25, 18, 14, 10]
+    assert hr.EDPRFClassifier(variant="published")._published().samples.sizes(100, 4) == [25] * 4
+    X = np.random.default_rng(0).uniform(size=(60, 1))
+    y = np.where(X[:, 0] + np.random.default_rng(1).normal(0, 0.4, 60) > 0.5, "yes", "no")
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    for schedule, first in (("all", 1), ("from-second", 2), ("swing", 2)):
+        model = hr.DPAdaClassifier(
+            schema=schema, variant="published", schedule=schedule, n_estimators=6, random_state=0
+        )
+        assert min(result_of(model.fit(X, y)).coins) == first

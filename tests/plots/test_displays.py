@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots import AuditDisplay, Page
 from hedgerow.plots.axes import new_figure, png_bytes
@@ -156,3 +157,18 @@ def test_a_picture_of_few_colors_is_small_and_keeps_its_size():
     assert len(second.convert("RGB").getcolors()) <= 16
     far = np.abs(np.asarray(first.convert("RGB"), dtype=int) - np.asarray(second.convert("RGB"), dtype=int))
     assert far.mean() < 2
+
+
+def test_rows_of_an_explanation_add_up_for_each_class():
+    generator = np.random.default_rng(0)
+    for classes in (["a", "b"], ["a", "b", "c"]):
+        schema = hr.Schema({"x": hr.Numeric(0, 1), "z": hr.Numeric(0, 1)}, classes=classes)
+        X = generator.uniform(0, 1, (3000, 2))
+        y = np.array(classes)[(X[:, 0] * len(classes)).astype(int)]
+        found = hr.HedgerowClassifier(epsilon=3.0, delta=1e-6, schema=schema).fit(X, y).explain(X[:2])
+        *parts, total = found.table(1)
+        assert [row[0] for row in parts] == ["baseline", "x", "z"]
+        assert len(found.columns) == len(total) == (3 if len(classes) == 2 else 5)
+        assert np.allclose(np.array([row[2:] for row in parts]).sum(axis=0), total[2:])
+        assert found.columns[-1] == f"log-odds of {classes[-1]}"
+        assert "baseline" in found._repr_html_()

@@ -364,6 +364,13 @@ def kept_distribution() -> Verdict:
     return stated(max(moved.values()) < 0.5, f"of the whole weight algorithm 2 moves {words} (means of 20 draws)")
 
 
+def budgets_of_weights() -> Verdict:
+    """Add up (B / m) w over the extreme weights of each round, at B = 1 and m = 50, when all weights are extreme."""
+    weights, rounds = weights_after_first(29170, 5800), 50
+    total = rounds * float(weights.sum()) / rounds
+    return stated(total <= 1 + 1e-9, f"where all weights are extreme the budgets add up to {total:.3g} at B = 1")
+
+
 def thinned_to_the_letter() -> Verdict:
     """Count the noisy rounds that definition 7 to the letter leaves: it thins a run of ones between two zeros alone."""
     m = ROUNDS[-1]
@@ -540,6 +547,7 @@ FACTS: Mapping[str, Callable[[], Verdict]] = {
     "DPAda_Swing has m / 2, rounded down": partial(numbers_of_noisy_rounds, ["DPAda_Swing", "=", "m // 2"]),
     "DPAda_Random has m - 1 at most": partial(numbers_of_noisy_rounds, ["DPAda_Random", "<=", "m - 1"]),
     "the same by definition 7 to the letter, which thins a run of ones between two zeros": thinned_to_the_letter,
+    "the budgets of the largest and the least weights add up to B at most": budgets_of_weights,
     "the sensitivities of the largest and the least weight are exact": exact_sensitivities,
     "noise on the largest and the least weight keeps the main distribution of weights (moves less than half)": kept_distribution,
     "DPAda_Improved has fewer than m - 1": partial(numbers_of_noisy_rounds, ["DPAda_Improved", "<", "m - 1"]),

@@ -57,9 +57,9 @@ CASES = {
         {"a": MIDDLE, "b": (0.61,) * 3, "c": (0.62,) * 3},
         {"a": MIDDLE, "b": (0.61,) * 3, "c": (0.6, 0.6, 0.7)},
     ),
-    "moves": (judges.moves(A, 2, 4, 0.05), {"a": UP}, {"a": (0.6, 0.61, 0.9)}),
+    "moves": (judges.steady(label="a", within=(2, 4), least=0.05), {"a": UP}, {"a": (0.6, 0.61, 0.9)}),
     "best everywhere": (
-        judges.best_everywhere([A, B], 4),
+        judges.best_at([A, B], 4),
         {"a": (0.5, 0.7, 0.6), "b": (0.1, 0.3, 0.2)},
         {"a": (0.5, 0.7, 0.6), "b": UP},
     ),
@@ -94,7 +94,7 @@ CASES = {
         {"a": (0.5, 0.6, 0.7), "b": (0.9, 0.75, 0.71)},
     ),
     "no better later": (
-        judges.no_better_later(A, 4, 0.02),
+        judges.best_at([A], 4, 0.02, later=True),
         {"a": (0.5, 0.7, 0.71)},
         {"a": UP},
     ),

@@ -82,7 +82,7 @@ def test_what_falls_on_the_whole(second, noise, answers):
 )
 def test_a_curve_above_that_of_the_same_label_in_another_panel(there, noise, answers):
     found = results({("one", "a"): (0.8,) * 4, ("two", "a"): there}, noise=noise)
-    assert answer(judges.above_in_panel("one", ["two"], ["a"]), found) == answers
+    assert answer(judges.above("one", ["two"], labels=["a"]), found) == answers
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_was_not_run_is_not_measured():
     checks = (
         judges.rises(["a"]),
         judges.rises(["a"], sign=-1.0, together=True),
-        judges.above_in_panel("data", ["data"], ["a"]),
+        judges.above("data", ["data"], labels=["a"]),
         judges.above("a", ["b"], whole=True),
         judges.same("a", "b", 1.0),
         judges.steadier(*places),

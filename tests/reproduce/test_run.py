@@ -19,7 +19,7 @@ from hedgerow.papers.reproduce.judges import above
 from hedgerow.papers.reproduce.pages import readme
 from hedgerow.papers.reproduce.run import Request
 from hedgerow.papers.reproduce.statements import Paper, curves_of
-from hedgerow.papers.reproduce.verdicts import RULES, Verdict
+from hedgerow.papers.reproduce.verdicts import Verdict
 from hedgerow.schema import Encoder
 
 matplotlib.use("Agg")
@@ -100,7 +100,7 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     said = [line for line in text.splitlines() if line.startswith("| 4.2 | the tree is above the rule | fig1 | ")]
     assert len(said) == 1
     assert said[0].count("ahead by ") == 2
-    assert RULES.split(",")[0] in " ".join(text.split())
+    assert pages.text_of("rules") in text
     assert (
         "| our own check | as printed | private form |\n| -- | -- | -- |\n| the rule is above the tree (ours) | "
         in text
@@ -109,8 +109,6 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     assert "| made up | tree | 1 | 0.500 | " in text
     assert "Runs of every point: as printed 2; private form 2." in " ".join(text.split())
     assert "(paper-map.md)" in text
-    prose = [line for line in text.splitlines() if not line.startswith(("|", "!"))]
-    assert max(map(len, prose)) <= 130
     assert "\n\n\n" not in text
 
 
@@ -215,15 +213,6 @@ def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
     assert text.index("paper/fig3: A small figure", text.index(pages.SHARED)) < text.index("Of figure 3 alone.")
 
 
-@pytest.mark.parametrize("sign", ["-", "+", "*", "#", ">", "1.", "2)"])
-def test_no_wrapped_line_begins_like_a_list(sign):
-    for words in range(30, 45):
-        lines = pages.wrapped(f"{'ab ' * words}x {sign} y {'ab ' * 40}z", "- ")
-        assert all(not line.lstrip().startswith(f"{sign} ") for line in lines if not line.startswith("- "))
-        assert not any(line.strip() == sign for line in lines)
-        assert " ".join(line[2:] for line in lines) == f"{'ab ' * words}x {sign} y {'ab ' * 40}z"
-
-
 def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of, tmp_path):
     first = {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))}
     rows = (tmp_path / "rows/small.csv").read_bytes()
@@ -249,7 +238,7 @@ def test_with_no_data_at_all_the_error_says_where_to_get_it(request_of, tmp_path
 
 def test_without_matplotlib_nothing_is_run(request_of, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigurationError, match="hedgerow\\[plot\\]"):
+    with pytest.raises(ConfigurationError, match="pip install matplotlib"):
         run.reproduce(request_of("paper/fig1"))
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,7 @@ from hedgerow.reading.column import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 from hedgerow.reading.persons import person_ids
-from hedgerow.reading.text_cells import Texts, one_after_another
+from hedgerow.reading.text_cells import Texts, joined, one_after_another
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 
 FORMS = [NumberFormat(*marks) for marks in (".", ",", (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u2019"))]
@@ -224,6 +224,15 @@ def test_arrow_text_that_is_not_utf8_is_no_id():
     assert person_ids(column, bytes(32)).any(axis=1).tolist() == [False, False, True]
 
 
+def test_one_long_text_in_many_records_is_not_joined(monkeypatch):
+    monkeypatch.setattr(text_cells, "MOST_JOINED", 1000)
+    long = "a" * 500
+    assert joined([long, long]) is None
+    assert joined([long, "b"]).tolist() == [long, "b"]
+    cells = np.array([long, "b", None] * 300, dtype=object)
+    assert CategoryReader(["b"]).codes(cells).tolist() == [2, 0, 1] * 300
+
+
 def test_no_record_decides_which_kernels_run():
     """A kernel is compiled, and kept on disk, for each kind of array: nulls or odd cells must not make another one."""
     pa = pytest.importorskip("pyarrow")
@@ -236,10 +245,28 @@ def test_no_record_decides_which_kernels_run():
 
     read(["1", "2"])
     known = [kernel.signatures for kernel in kernels]
-    for cells in ([], ["1"], [None], ["1", None, "x"], ["2020-01-01", "x"]):
+    for cells in ([], ["1"], [None], ["1", None, "x"], ["2020-01-01", "x"], ["\0"]):
         read(cells)
     assert [kernel.signatures for kernel in kernels] == known
     assert list(map(len, known)) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("cells", [[], [1.5, 2], [None], ["1", "x", 3], [1, "x", 3], ["\0"], ["\ud800"]])
+def test_a_kernel_runs_whatever_a_column_of_objects_holds(cells, monkeypatch):
+    calls, objects = set(), np.array([*cells, None], dtype=object)[:-1]
+    for name in ("find_distinct", "read_moments", "read_numbers"):
+        kernel = getattr(text_cells, name)
+        monkeypatch.setattr(
+            text_cells, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given)
+        )
+    for read, name in (
+        (numbers, "read_numbers"),
+        (date_reader("day"), "read_moments"),
+        (CategoryReader(["x"]).codes, "find_distinct"),
+    ):
+        calls.clear()
+        read(objects)
+        assert name in calls
 
 
 def test_a_kernel_for_odd_cells_runs_without_any(monkeypatch):

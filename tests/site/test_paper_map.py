@@ -70,9 +70,15 @@ def test_from_an_item_to_its_line_and_back(paper):
     for file, place in shown.items():
         page = paper_map.source_page(file, "../" * place.page.count("/"))
         [line] = re.findall(rf'<span id="L{place.line}">.*', page)
-        item = next(paper_map.numbered(place.items)).replace(" ", "-")
-        assert f"reproductions/{paper_map.papers()[paper]['page']}.html#{item}" in line
+        for item in paper_map.numbered(place.items):
+            assert f"reproductions/{paper_map.papers()[paper]['page']}.html#{item.replace(' ', '-')}" in line
         assert page.count('<span id="L') == len((paper_map.ROOT / file).read_text().splitlines())
+
+
+def test_a_proof_leads_back():
+    source = ["# Proof\n\n<!-- eDPRF: theorems 3 and 4 -->\n\n**Guarantee.**"]
+    paper_map.read(None, "proofs/edprf", source)
+    assert [f'edprf-map.html#theorem-{number}">theorem {number}</a>' in source[0] for number in (3, 4)] == [True, True]
 
 
 @pytest.mark.parametrize("paper", PAPERS)

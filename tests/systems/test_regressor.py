@@ -83,6 +83,14 @@ def test_at_a_small_epsilon_it_is_no_worse_than_the_mean(delta):
     assert np.mean(scores) > -0.1
 
 
+def test_a_tail_that_noise_hides_does_not_set_the_mean():
+    """The first histogram of 500 outcomes is noise in each of its bins; a mean of it alone is off by up to 500."""
+    tail = np.exp(np.random.default_rng(0).normal(1.5, 1, 500))
+    given = {"delta": 0.0, "schema": SCHEMA.replace(outcome=hr.Numeric(0, 1000))}
+    means = [regressor(0.1, random_state=seed, **given).fit(X[:500], tail).predict(X[:1])[0] for seed in range(8)]
+    assert np.abs(np.array(means) - tail.mean()).max() < 40
+
+
 COUNTS = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, outcome=hr.Integer(0, 60))
 VISITS = GENERATOR.poisson(np.exp(2 * X[:, 0] - 1 + np.sin(6 * X[:, 1])))
 

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from hedgerow.additive.model import LOG_LINK, AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, InitialQueries, RoundSchedule, Rules
-from hedgerow.additive.round import Fit, OneRound
+from hedgerow.additive.round import SELECTION_SHARE, Fit, OneRound
 from hedgerow.additive.squared import Link, LogLink, Spread, Squared, counts_of_outcomes, counts_of_residuals
 from hedgerow.additive.starts import StartVotes
 from hedgerow.curator import Queryable
 from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.curator.survey import Survey, too_few
 from hedgerow.export.archive import array_of
-from hedgerow.mechanisms import Budget
+from hedgerow.mechanisms import Budget, Noise
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.schema.types import OutcomeGrid
@@ -108,6 +108,11 @@ class OutcomeQueries(InitialQueries):
         spread = Spread.of(self._of_start, released, self._start_noise)
         return spread if spread.clear > outcome.records / 2 else None
 
+    def outcome_again(self, curator: Queryable, noise: Noise) -> Spread:
+        """Return the histogram of the outcome with less noise than that of ``outcome``."""
+        released = curator.open_round(self.of_outcomes, whole=True).whole_sums(noise)
+        return Spread.of(self.of_outcomes, released, noise)
+
     def outcome(self, curator: Queryable) -> Spread:
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
         curator.warnings += too_few(int(released.sum()), self._noise, self.n_counts, OUTCOME)
@@ -169,7 +174,13 @@ class RegressionPlan(AdditivePlan):
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         rules, initial = self._rules, self._initial_queries
-        outcome = initial.outcome(curator)
+        outcome, all_units = initial.outcome(curator), self._stage.units
+        if (
+            self._final_share(outcome) >= 1 and all_units > 1
+        ):  # then there are no rounds, and a better clip and mean matter
+            all_units -= (again := all_units // 2)
+            measured = self._stage.one(again, 0).budget * (1 - SELECTION_SHARE)
+            outcome = replace(initial.outcome_again(curator, measured.noise()), clear=0.0)
         snr = self._snr(outcome.clear)
         loss = self._loss_by(outcome).about(outcome.mean)
         # The margin that every record begins with beyond the start's, and how absolute residuals spread then
@@ -182,7 +193,7 @@ class RegressionPlan(AdditivePlan):
         encoder, mass = initial.merge(curator, self._bins_for(snr), outcome.records)
         samples = self._draw_samples(curator, outcome.records)
         fit = Fit(encoder, mass, np.array([outcome.records]), np.array([start]), *samples)
-        units = self._stage.units - math.ceil(self._stage.units * self._final_share(outcome))
+        units = all_units - math.ceil(all_units * self._final_share(outcome))
         schedule = RoundSchedule(self, snr, units)
         clip_noise = self._stage.one(schedule.size, 0).noise.deviation / UNIT
         clips = ResidualClip(rules, clip_noise, initial, spread, loss)
@@ -192,7 +203,7 @@ class RegressionPlan(AdditivePlan):
 
         self._boost(curator, fit, snr, schedule, clipped_round)
         # The final query measures the mean residual with the remaining units, under the clip with the least noise plus bias.
-        noise = self._stage.one(self._stage.units - units, 0).noise
+        noise = self._stage.one(all_units - units, 0).noise
         wide = initial.residuals(curator, fit, clips.spread, loss.link).wide_clip(noise.deviation / UNIT)
         last = replace(clips.loss, clip=wide)
         total, mass = curator.open_round(last, whole=True).whole_sums(noise)

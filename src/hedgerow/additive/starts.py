@@ -21,7 +21,6 @@ from hedgerow.additive.squared import Squared
 from hedgerow.arrays import Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
-from hedgerow.reading.cells import category_key
 from hedgerow.schema import Categorical, Encoder, Schema
 from hedgerow.table.table import Margins
 
@@ -66,9 +65,9 @@ def start_on(
         place_of[old] = new
         if isinstance(kind, Categorical):
             other = cast(Categorical, given.features[name])
-            code_of = {category_key(value): code for code, value in enumerate(other.values)}
+            code_of = {other.key(value): code for code, value in enumerate(other.values)}
             missing, undeclared = len(other.values), len(other.values) + 1
-            known = [code_of.get(category_key(value), undeclared) for value in kind.values]
+            known = [code_of.get(kind.key(value), undeclared) for value in kind.values]
             codes[old] = np.array([*known, missing, undeclared], dtype=np.int64)
             into.append(np.arange(len(codes[old])))
         else:  # the bin of the model in which the middle of each fine bin is

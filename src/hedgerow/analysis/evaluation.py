@@ -194,15 +194,14 @@ class Groups:
 
     name: str
     values: tuple[Value, ...]
-    markers: tuple[str, ...]
+    reader: CategoryReader
 
     def __len__(self) -> int:
         return len(self.values) + 1
 
     def of(self, cells: Any) -> Integers:
         """Return the group of each cell, by that cell alone."""
-        codes = CategoryReader(self.values, self.markers).codes(cells)
-        return np.minimum(codes, len(self.values)).astype(np.int64)
+        return np.minimum(self.reader.codes(cells), len(self.values)).astype(np.int64)
 
 
 def group_of(schema: Schema, by: str | None) -> Groups | None:
@@ -216,7 +215,7 @@ def group_of(schema: Schema, by: str | None) -> Groups | None:
         raise ConfigurationError(
             f"by is {shown(by)}, but groups are the categories that the schema declares of a feature; {known}."
         )
-    return Groups(by, tuple(feature.values), tuple(schema.missing))
+    return Groups(by, tuple(feature.values), feature.reader(schema.missing))
 
 
 @dataclass(frozen=True, eq=False)

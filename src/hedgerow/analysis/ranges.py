@@ -40,7 +40,9 @@ def reader_of(feature: Feature, missing: Sequence[str]) -> Callable[[Cells], npt
     if not isinstance(feature, Date):
         assert isinstance(feature, Numeric), "categories are on no line"
         return feature.reader(missing)
-    read = date_reader("second", missing, None if feature.date_format is None else DateFormat(feature.date_format))
+    read = date_reader(
+        "second", (*missing, *feature.missing), None if feature.date_format is None else DateFormat(feature.date_format)
+    )
     return lambda cells: read(cells) / DAY - ORIGIN
 
 
@@ -60,9 +62,10 @@ def entry_of(feature: Feature, low: float, high: float, whole: bool, release: st
         else:
             seconds = [math.floor((low + ORIGIN) * DAY), math.ceil((high + ORIGIN) * DAY)]
             ends = date_text(seconds[0], "second"), date_text(max(seconds[1], seconds[0] + 1), "second")
-        return Date(*ends, date_format=feature.date_format, origin="released", release=release)  # type: ignore[arg-type]
+        written = {"date_format": feature.date_format, "missing": feature.missing}
+        return Date(*ends, **written, origin="released", release=release)  # type: ignore[arg-type]
     assert isinstance(feature, Numeric), "categories are on no line"
-    written: dict[str, Any] = {"decimal": feature.decimal, "thousands": feature.thousands}
+    written = {name: getattr(feature, name) for name in ("decimal", "thousands", "amounts", "missing")}
     below, above = math.floor(low), math.ceil(high)
     if whole and max(-below, above) <= MOST_WHOLE:
         return Integer(below, max(above, below + 1), **written, origin="released", release=release)

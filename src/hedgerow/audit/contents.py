@@ -31,7 +31,8 @@ from hedgerow.estimator import (
     result_of,
 )
 from hedgerow.estimator.exported import format_of
-from hedgerow.export.archive import DOCUMENT, read_archive
+from hedgerow.export.archive import DOCUMENT, SIGNATURE, read_archive
+from hedgerow.export.signature import signature_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
@@ -155,8 +156,10 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
     yield from (
         f"the file has the member {name}, which is no part of a model"
         for name in names
-        if name != DOCUMENT and not name.endswith(".npy")
+        if name not in (DOCUMENT, SIGNATURE) and not name.endswith(".npy")
     )
+    if (signature := signature_of(path)).refuted:
+        yield f"the file is {signature}"
     with TemporaryDirectory() as folder:
         again = Path(folder) / "model"
         model.save(again)

@@ -220,6 +220,24 @@ def budget(context: click.Context) -> None:
     show_help_if_alone(context)
 
 
+FEDERATE = {
+    "key": ("hedgerow.cli.owners", "Show an owner's public key, and make it."),
+    "owner": ("hedgerow.cli.owners", "Answer for an owner's records."),
+    "fit": ("hedgerow.cli.owners", "Fit with all owners on this machine."),
+    "app": ("hedgerow.cli.owners", "Write the app that flwr run starts."),
+}
+
+
+@click.group("federate", cls=LazyGroup, commands_by_name=FEDERATE, invoke_without_command=True)
+@click.pass_context
+def federate(context: click.Context) -> None:
+    """Fit one model on the records of several owners, who keep them.
+
+    Owners and the coordinator also start Flower's own commands: flower-superlink, flower-supernode and flwr run.
+    """
+    show_help_if_alone(context)
+
+
 SCHEMA = {
     "init": ("hedgerow.cli.schemas", "Draft a schema from a file of records."),
     "release": ("hedgerow.cli.queries", "Release a schema from a file of records, privately."),
@@ -251,6 +269,7 @@ COMMANDS = {
     "export": ("hedgerow.cli.models", "Write a saved model as ONNX, SQL or JSON."),
     "budget": ("hedgerow.cli", "Manage the budget of a data set across processes."),
     "schema": ("hedgerow.cli", "Draft or release a schema, or check one."),
+    "federate": ("hedgerow.cli", "Fit one model on the records of several owners."),
     "reproduce": ("hedgerow.cli.audit", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
 }

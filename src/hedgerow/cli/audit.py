@@ -15,6 +15,7 @@ from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import file_digest, read_parameters, write_json
 from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
 from hedgerow.export.archive import read_archive
+from hedgerow.export.signature import Signature, signature_of
 from hedgerow.plots import AuditDisplay, Page
 from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
@@ -23,7 +24,7 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import system_class
 from hedgerow.texts import counted, printable
 
-NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is for attacks
+NEITHER = ("model", "system", "everything", "page", "force", "key", "as_json")  # every other option is for attacks
 SUMMARY = "What was attacked, its claim, and a lower bound on epsilon."
 MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certificate does not explain."
 
@@ -37,7 +38,7 @@ MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certif
     is_flag=True,
     help="Attack every system: private forms under both adjacencies, published forms on their counterexamples.",
 )
-@options("variant", "param", "json")
+@options("variant", "param", "key", "json")
 @epsilon_option("The claim. [default: the pair's best, mostly 1]")
 @delta_option("The delta of the claim, if the system has one.")
 @click.option(
@@ -62,6 +63,7 @@ def audit(
     everything: bool,
     page: Path | None,
     force: bool,
+    key: Path | None,
     as_json: bool,
     **request: Any,
 ) -> None:
@@ -86,6 +88,8 @@ def audit(
         raise click.UsageError("a MODEL file is checked as it is; the options of an attack require --system or --all.")
     if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies")):
         raise click.UsageError("--all attacks every system as it is; claims, --adjacency and --param require --system.")
+    if key is not None and model is None:
+        raise click.UsageError("--key checks the signature of a MODEL file; pass MODEL, too.")
     if "force" in given and "page" not in given:
         raise click.UsageError("--force replaces the file of --page; pass --page FILE, too.")
     if page is not None:  # before any work
@@ -97,7 +101,8 @@ def audit(
     from hedgerow.audit.contents import check_model
 
     findings = _attacked(system, request) if model is None else check_model(model)
-    about = None if model is None else _about(model, findings)
+    signature = None if model is None else signature_of(model, key)
+    about = None if model is None or signature is None else _about(model, findings, signature)
     refuted = sum(finding.refuted for finding in findings)
     if as_json:
         document = {} if about is None else {"model": about}
@@ -110,12 +115,12 @@ def audit(
         for finding in findings:
             verdict = "REFUTED: " if finding.refuted else ""
             click.echo(f"{printable(finding.subject)}: {verdict}{printable(finding.words)}")
-        click.echo(f"{about['file']}: {about['verdict']}")
+        click.echo(f"{about['file']}: {about['verdict']}; {about['signature']}")
         click.echo(f"note: {about['not told']}", err=True)
     if page is not None:
         write_page(findings, page, about, force=force)
         click.echo(f"wrote {page}", err=True)
-    if refuted:
+    if refuted or (signature is not None and signature.refuted):
         context.exit(AUDIT_REFUTED)
 
 
@@ -143,7 +148,7 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
     return attack(trials, **limits, n_jobs=request["jobs"], progress=True)
 
 
-def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:
+def _about(path: Path, findings: Sequence[Finding], signature: Signature) -> dict[str, str]:
     """Return the file that was checked, its claim, the version that checked it, the verdict, and what no file can tell."""
     from hedgerow.audit.scales import UNTOLD
 
@@ -156,6 +161,8 @@ def _about(path: Path, findings: Sequence[Finding]) -> dict[str, str]:
         "system": system_name(certificate.system),
         "variant": certificate.variant,
         "claim": f"epsilon {decimal_text(certificate.epsilon)}, delta {delta}, {certificate.adjacency}",
+        "protected": str(certificate.unit),
+        "signature": str(signature),
         "checked by": f"hedgerow {__version__}",
         "verdict": f"{refuted} unexplained" if refuted else none,
         "not told": UNTOLD,

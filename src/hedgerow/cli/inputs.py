@@ -86,7 +86,7 @@ def columns_of(schema: Schema) -> list[str]:
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
     """Raise SchemaError unless the columns are those of the schema, in any order, with types that can be read."""
-    check_header(table, columns_of(schema), data)
+    check_header(table, columns_of(schema), data, ignored=schema.ignore)
     check_types(table, schema.features, schema.target, schema.labels)
 
 
@@ -339,6 +339,9 @@ class ShareProgress:
 
     def counted(self, question: int, share: float) -> None:
         self._show(f"{bar_of(share)} {int(100 * share):3d} % of round {question} counted")
+
+    def sent(self, queries: int, down: int, up: int) -> None:
+        self._show(f"{queries} queries, {down:,} bytes to owners and {up:,} from them")
 
     def _show(self, line: str) -> None:
         if not self._terminal or time.monotonic() < self._next:

@@ -16,6 +16,7 @@ import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
+from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import ShareProgress, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
@@ -30,6 +31,7 @@ from hedgerow.cli.queries import read_report
 from hedgerow.errors import UnreadColumnWarning
 from hedgerow.estimator import PrivateEstimator, PrivateRegressor
 from hedgerow.export import DIALECTS
+from hedgerow.export.signature import signature_of
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
@@ -177,14 +179,16 @@ def _cell(cell: Any) -> Any:
     "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, counted from 1."
 )
 @click.option("--details", "whole", is_flag=True, help="Print every step of the certificate and its cost.")
-@options("json")
-def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None:
+@options("key", "json")
+def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_json: bool) -> None:
     """Show the contents of the model file MODEL: class, parameters, certificate, sizes and feature importances.
 
     With --tree, a tree is printed with its tests. A value outside a feature's range is clipped to the range. Everything shown was
     released by the fit. The certificate covers it, or lists it as not covered.
+
+    If the file is not as it was signed, or --key is not the key that signed it, the exit code is 4.
     """
-    estimator = load(model)
+    estimator, signature = load(model), signature_of(model, key)
     contents = {
         **model_values(estimator),
         "sizes": {**_sizes(estimator), "file_bytes": model.stat().st_size},
@@ -201,8 +205,9 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
             raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
         tree = tree_values(forest, number - 1)
     if as_json:
-        write_json({**contents, "tree": tree})
-        return
+        signed = {**vars(signature), "refuted": signature.refuted}
+        write_json({**contents, "signature": signed, "tree": tree})
+        click.get_current_context().exit(AUDIT_REFUTED if signature.refuted else 0)
     ranked = sorted(contents["feature_importances"].items(), key=lambda item: -item[1])
     chosen = {"loss": f"auto: {estimator.loss_}"} if contents["parameters"].get("loss") == "auto" else {}
     tables: dict[str, Mapping[str, Any]] = {
@@ -212,7 +217,7 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
             printable(name): f"{value:.4f}" for name, value in ranked
         },
     }
-    click.echo(contents["class"])
+    click.echo(f"{contents['class']}\nthe file is {signature}")
     for title, rows in tables.items():
         width = min(max(map(len, rows)), WIDEST)
         click.echo(f"\n{title}")
@@ -223,6 +228,7 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
         click.echo(f"\ntree {number} of {contents['sizes']['trees']}")
         for line in tree_lines(tree, depth=1):
             click.echo(line)
+    click.get_current_context().exit(AUDIT_REFUTED if signature.refuted else 0)
 
 
 def _sizes(estimator: PrivateEstimator) -> dict[str, int]:
@@ -255,34 +261,56 @@ def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 
 @click.command()
 @model_argument
-@out_option("The HTML file to write, completely or not at all.", required=True)
+@out_option("The HTML file to write, completely or not at all. Required unless --json is given.")
+@click.option("--purpose", help="What the model is for, to be written on the card.")
+@click.option("--author", help="Who answers for the card, to be written on it.")
 @click.option("--title", help="The card's heading. [default: the model file's name]")
 @click.option(
     "--report", "report_path", type=InputFile(), help="A report card of this model from `hedgerow evaluate --out`."
 )
-@options("ledger", "dataset", "force")
+@options("key", "ledger", "dataset", "force", "json")
 def card(
     model: Path,
-    out: Path,
+    out: Path | None,
     title: str | None,
     report_path: Path | None,
+    key: Path | None,
+    purpose: str | None,
+    author: str | None,
     address: str | None,
     dataset: str | None,
     force: bool,
+    as_json: bool,
 ) -> None:
-    """Write the card of the model file MODEL: its guarantee, what it reads, what it learned, and its limits.
+    """Write the card of the model file MODEL: may it leave, its guarantee, what it reads, what it learned, and its limits.
+
+    The card begins with what decides: what was promised for whom, what was spent, what that rests on, and what was not checked.
+    MODEL is checked against its certificate, as by `hedgerow audit`, and against its signature.
+
+    With --json, the facts of the decision go to stdout for a public registry of deployments: product, unit, epsilon, delta, trust
+    model, accounting and implementation.
 
     With --report, the card also shows the model's performance. With --ledger and --dataset, it shows what was spent on the
     records, and by whom. The page opens from disk: pictures, which need the extra "plot", are embedded, and there are no web
     addresses and no scripts. Everything on the page was released, so it costs nothing.
     """
-    refuse_overwriting(out, force, model, report_path)
-    estimator = load(model)
+    from hedgerow.cli.decision import Decision  # the check of a model takes its time to import
+
+    if out is None and not as_json:
+        raise click.UsageError("--out FILE is missing, the HTML file to write; or pass --json for the facts alone.")
+    refuse_overwriting(out, force, model, report_path, key)
+    estimator, ledger = load(model), ledger_or_none(address, dataset)
     report = None if report_path is None else read_report(report_path, model)
-    page = Page(title or f"Model card: {model.name}")
-    write_card(estimator, page, ledger_or_none(address, dataset), report)
-    page.write(out, replace=force)
-    click.echo(f"wrote {out}", err=True)
+    decision = Decision.of(model, estimator, key, purpose, author, has_report=report is not None)
+    title = title or f"Model card: {model.name}"
+    if out is not None:
+        page = Page(title).heading("May it leave?").table(("question", "answer"), decision.rows(ledger))
+        write_card(estimator, page, ledger, report)
+        page.write(out, replace=force)
+    if as_json:
+        write_json(decision.entry(title))
+    if out is not None:
+        click.echo(f"wrote {out}", err=True)
 
 
 @click.command()

@@ -257,6 +257,11 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         help="The character between cells of a CSV file. [default: the schema's delimiter, or a comma]",
     ),
     "force": click.option("--force", is_flag=True, help="Replace the file of --out if it exists."),
+    "key": click.option(
+        "--key",
+        type=InputFile(),
+        help="The public key, a PEM file of Ed25519, of whoever should have signed the model file.",
+    ),
     "json": click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON document."),
 }
 missing_option = click.option(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,16 @@ import numpy.typing as npt
 
 from hedgerow.reading.cells import count_values, public_value
 from hedgerow.reading.persons import person_text
-from hedgerow.schema import Categorical, Date, Schema
+from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.infer import (
     IN_MOSTLY,
     SHARE,
+    WORDS,
     Column,
-    column_of,
+    Draft,
+    codes_as_text,
+    draft_of,
     guess_classes,
     guess_feature,
     guess_range,
@@ -39,13 +42,8 @@ PERSON_WORDS = (
     "household patientid subjectid personid userid customerid clientid memberid mrn ssn"
 ).split()
 NUMBER_WORDS = ("no", "nr", "num", "number", "code", "ref")
+ZONE, ZONED = re.compile(r":[0-9.]+(?:Z|[+-][0-9]{2}:?[0-9]{2})$"), 20  # the cells that are looked at
 RECORDS_OF_ONE = 20  # maximum mean number of records per person, for a column that is called an id
-
-MONEY = r"(?:[$€£¥]|[A-Z]{3})"
-GROUPED = r"\d{1,3}(?:[,.']\d{3})+(?:[.,]\d+)?|\d+,\d+"
-AMOUNT = re.compile(
-    rf"-?{MONEY}\s?-?(?:{GROUPED}|\d+(?:\.\d+)?)|-?(?:{GROUPED}|\d+(?:\.\d+)?)\s?{MONEY}|-?(?:{GROUPED})"
-)
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,7 @@ class Note:
     entry: str
     oddities: tuple[str, ...]
     is_id: bool = False
+    is_empty: bool = False
 
 
 def draft_schema(
@@ -63,26 +62,35 @@ def draft_schema(
 ) -> tuple[Schema, list[Note]]:
     """Return the schema that the columns of cells suggest, with every entry marked as inferred, and a note on each entry.
 
-    A column that looks like an id becomes the schema's ``person``, with one record for each person, and is not a feature.
+    A column that looks like an id becomes the schema's ``person``, with one record for each person, and is not a feature. Other
+    columns that look like ids or free text, and those without a cell, are to be ignored, as long as a feature remains.
     """
-    read = {name: column_of(cells, missing, SHARE) for name, cells in columns.items()}
-    records, labels = len(columns[target]), read.pop(target)
-    person = likely_person(read, records, missing)
+
+    def guess(column: Column) -> Feature:
+        return guess_feature(column, MOST_VALUES, lenient=True)
+
+    read = {name: draft_of(cells, missing, SHARE, guess) for name, cells in columns.items() if name != target}
+    label = draft_of(columns[target], missing, SHARE, guess_range if outcome else guess)
+    records, labels = len(columns[target]), label.column
+    person = likely_person({name: draft.column for name, draft in read.items()}, records, missing)
     notes = [] if person is None else [person]
-    features = {}
-    for name, column in read.items():
-        if person is None or name != person.name:
-            features[name] = guess_feature(column, MOST_VALUES, lenient=True)
-            notes.append(_note_on(name, column, features[name]))
-    declared: dict[str, Any] = {"target": target, "missing": missing, "person": None if person is None else person.name}
+    features = {name: draft.feature for name, draft in read.items() if person is None or name != person.name}
+    notes += [_note_on(name, read[name]) for name in features]
+    ignore = [note.name for note in notes if (note.is_id or note.is_empty) and note.name in features]
+    if len(ignore) == len(features):
+        ignore = [note.name for note in notes if note.is_empty][: len(features) - 1]
+    features = {name: feature for name, feature in features.items() if name not in ignore}
+    markers = dict.fromkeys([*missing, *(marker for draft in (*read.values(), label) for marker in draft.markers)])
+    declared: dict[str, Any] = {"target": target, "missing": [*markers], "ignore": ignore}
+    declared["person"] = None if person is None else person.name
     if outcome:
-        schema = Schema(features, outcome=guess_range(labels), **declared)
+        schema = Schema(features, outcome=label.feature, **declared)  # type: ignore[arg-type]
         numbers = int(labels.counts[~np.isnan(labels.numbers)].sum())
         entry = f"of the target {target!r}: {schema.labels.in_words()}"
         oddities = [f"{counted(records - numbers, 'record')} with no number"] * (numbers < records)
         if not numbers:
             entry, oddities = f"of the target {target!r}: no cell is a number, and the range 0 to 1 is made up", []
-        notes.append(Note("outcome", entry, (*oddities, *question_of(labels))))
+        notes.append(Note("outcome", entry, (*oddities, *_absent(label), *question_of(labels))))
         return schema, notes
     classes = guess_classes(labels, plain=True)
     oddities = _rare(classes, labels.records_with(classes))
@@ -130,7 +138,7 @@ def _are_ids(column: Column) -> bool:
         return False
     texts = [str(cell).strip() for cell in column.cells.tolist()]
     plain = sum(not re.search(r"\s", text) and any(map(str.isdigit, text)) for text in texts)
-    return plain > 0.9 * len(texts) and not _are_amounts(texts)
+    return plain > 0.9 * len(texts)
 
 
 def _note_on_person(name: str, sizes: Sequence[int], records: int) -> Note:
@@ -147,28 +155,46 @@ def _note_on_person(name: str, sizes: Sequence[int], records: int) -> Note:
     return Note(name, f"identifies persons, so it is no feature: {persons}", tuple(oddities))
 
 
-def _note_on(name: str, column: Column, feature: Feature) -> Note:
+def _absent(draft: Draft) -> Iterator[str]:
+    """Yield how many cells will count as missing, and why."""
+    texts = {**draft.markers, **draft.own}
+    if texts:
+        lists = [listed([*draft.markers])] * bool(draft.markers)
+        lists += [f"in this column alone {listed([*draft.own])}"] * bool(draft.own)
+        yield f"{counted(sum(texts.values()), 'other cell')} will count as missing: {'; '.join(lists)}"
+
+
+def _note_on(name: str, draft: Draft) -> Note:
+    column, feature = draft.column, draft.feature
     if isinstance(feature, Categorical):
-        return _note_on_values(name, column, feature)
+        return _note_on_values(name, draft, feature)
     is_date = isinstance(feature, Date)
     read = column.seconds if is_date else column.numbers
     known = np.isfinite(read)
     values, counts = read[known], column.counts[known]
+    if not column.present:
+        return Note(name, "no cell holds anything", tuple(_absent(draft)), is_empty=True)
     if not values.size:
-        return Note(name, "no cell is a number, and the range 0 to 1 is made up", ())
+        return Note(name, "no cell is a number, and the range 0 to 1 is made up", tuple(_absent(draft)))
     entry = (
         "dates {} to {}".format(*feature.ends)
         if isinstance(feature, Date)
         else f"range {feature.low:g} to {feature.high:g}"
     )
-    others = column.cells[np.isnan(read)].tolist()
-    oddities = []
+    others = {} if draft.own else {str(cell): 0 for cell in column.cells[np.isnan(read)].tolist()}
     if others:
-        number = counted(int(column.counts[np.isnan(read)].sum()), "other cell")
-        oddities = [f"{number} will count as missing: {listed(sorted(set(map(str, others))))}"]
+        others[next(iter(others))] = int(column.counts[np.isnan(read)].sum())
+    oddities = [*_absent(replace(draft, markers=draft.markers | dict(sorted(others.items()))))]
+    if is_date and any(ZONE.search(str(cell)) for cell in column.cells[:ZONED].tolist()):
+        oddities.append("times with a zone are read in UTC, where a midnight east of Greenwich is on the day before")
+    if not is_date and codes_as_text(column):
+        oddities.append(
+            "codes that begin with 0, or 1.1 and 1.10? Then list them as values, with as_text = true, or ignore them"
+        )
     distinct = np.unique(values)
     whole = bool((values == np.rint(values)).all()) and not is_date
-    is_id = whole and _is_id(len(distinct), int(counts.sum()))
+    is_money = isinstance(feature, Numeric) and feature.amounts
+    is_id = whole and not is_money and _is_id(len(distinct), int(counts.sum()))
     if is_id:
         is_id = _is_numbering(distinct) or bool(_words_of(name) & set(ID_WORDS))
         guess = "an id?" if is_id else "an amount, or an id to be dropped?"
@@ -183,21 +209,28 @@ def _note_on(name: str, column: Column, feature: Feature) -> Note:
     return Note(name, entry, (*oddities, *question_of(column)), is_id)
 
 
-def _note_on_values(name: str, column: Column, feature: Categorical) -> Note:
+def _note_on_values(name: str, draft: Draft, feature: Categorical) -> Note:
+    column = draft.column
     found = count_values(column.cells, (), column.counts)
     values, counts = [public_value(key) for key in found], np.array([*found.values()])
     distinct, kept = len(values), len(feature.values)
+    if feature.as_text:
+        oddities = [
+            *_absent(draft),
+            "codes, compared as text; if they are numbers, write low and high in place of values",
+        ]
+        return Note(name, counted(kept, "value"), tuple(oddities))
     words = [value for value in values if isinstance(value, str)]
     has_marks = 0 < len(words) <= min(FEW, (distinct - 1) // 2)
-    are_amounts = _are_amounts(values)
-    is_id = not has_marks and not are_amounts and (kept < distinct or _is_id(distinct, int(counts.sum())))
-    oddities = [f"the {kept} most frequent ones are kept"] * (kept < distinct)
-    if are_amounts:
-        oddities.append("amounts that are not read as numbers: write them without a sign of money")
-    elif has_marks:
+    is_id = not has_marks and _is_id(distinct, int(counts.sum()))
+    oddities = [*_absent(draft), *[f"the {kept} most frequent ones are kept"] * (kept < distinct)]
+    marks = [value for value in values if value in WORDS]
+    if has_marks:
         oddities.append(f"most are numbers, but not {listed(words)}: if that is a missing cell, pass --missing")
     else:
-        oddities += ["free text or an id?"] if is_id else _rare(values, counts)
+        oddities += ["free text or an id?"] if is_id or kept < distinct else _rare(values, counts)
+        if marks:
+            oddities.append(f"is {listed(marks)} a value? If it is a missing cell, move it to missing")
     return Note(name, counted(distinct, "value"), (*oddities, *question_of(column)), is_id)
 
 
@@ -208,11 +241,6 @@ def _is_id(distinct: int, cells: int) -> bool:
 def _is_numbering(distinct: npt.NDArray[np.float64]) -> bool:
     """Return whether sorted whole numbers are nearly consecutive or too long for an amount, which amounts of money are not."""
     return len(distinct) > 0 and bool(distinct[-1] - distinct[0] < 2 * len(distinct) or distinct[0] >= LONG)
-
-
-def _are_amounts(values: Sequence[Value]) -> bool:
-    count = sum(isinstance(value, str) and AMOUNT.fullmatch(value) is not None for value in values)
-    return IN_MOSTLY * (len(values) - count) <= len(values)
 
 
 def _words_of(name: str) -> set[str]:

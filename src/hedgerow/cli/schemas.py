@@ -20,12 +20,11 @@ from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.reading.cells import numbers
-from hedgerow.reading.columns import read_columns
+from hedgerow.reading.columns import check_no_name_twice, read_columns
 from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.persons import person_ids, read_groups
 from hedgerow.reading.table_file import (
     batches_of,
-    check_no_name_twice,
     compare_header,
     guess_format,
     open_table,
@@ -53,8 +52,11 @@ What to look for
               readings, and so has 1.234
   ranges      an end that is one person's value, also of an outcome: write the range that was known before the data
   categories  a rare one that names a person; one that could occur but did not; a marker of missing cells: move it to missing
+  missing     the markers: missing holds for all columns, unless they declare the value, and a feature may have its own
   person      the column that says whose a record is, and how many records of one person may be read: correct it, or delete both
-  ids         any other column in which nearly every record has its own value: drop it from the data and the draft
+  ids         any other column in which nearly every record has its own value: list it under ignore
+  later       a column that is known only after the label, such as the date of a discharge: list it under ignore, since a new
+              record will not have it
   labels      the right target, and all classes that are publicly possible
 
 Correct an entry, then delete its line origin = "inferred" (of the classes: classes_origin = "inferred"). By that you state that
@@ -158,8 +160,8 @@ def _advice(notes: Sequence[Note]) -> Iterator[str]:
     ids = [note.name for note in notes if note.is_id]
     if ids:
         yield (
-            f"\nLikely ids or free text, which no schema should list: {listed(ids)}. "
-            f"Drop {it_or_them(ids)} from the data and the draft."
+            f"\nLikely ids or free text, which no schema should list: {listed(ids)}. Ignore {it_or_them(ids)}, as the draft does "
+            "if another feature remains."
         )
     yield AFTER
 
@@ -208,6 +210,7 @@ def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[s
         wanted = columns_of(schema)
         compared = [compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)]
         lacking, extra = (list(dict.fromkeys(chain(*names))) for names in zip(*compared, strict=True))
+        extra = [name for name in extra if name not in schema.ignore]
         there = [name for name in wanted if name not in lacking]
         features = {name: schema.features[name] for name in there if name in schema.features}
         checker = Checker(features, schema.missing, schema.labels if label in there else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.export.signature import signer
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.reading.table_file import read_table
 from hedgerow.systems import default_system, load, system_class
@@ -72,6 +74,12 @@ OF_A_PROMISE = (
     help="Keep about this share of the persons (or lines) out of training, for a report card. Requires --holdout-epsilon.",
 )
 @epsilon_option("The budget of the report card on the held-out lines.", "--holdout-epsilon", metavar="EPSILON")
+@click.option(
+    "--sign",
+    type=InputFile(),
+    metavar="KEY",
+    help="Sign the model file by this private key of Ed25519, a PEM file. `hedgerow inspect`, audit and card check it.",
+)
 @query_options(
     "The whole privacy budget of the fit.",
     "The delta of the guarantee, if the system has one.",
@@ -88,6 +96,7 @@ def train(
     allow_inferred: bool,
     holdout: float | None,
     holdout_epsilon: float | None,
+    sign: Path | None,
 ) -> None:
     """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.
 
@@ -102,7 +111,9 @@ def train(
             "--holdout SHARE keeps lines for a report card, and --holdout-epsilon EPSILON is its budget; pass both."
         )
     assert query.out is not None
-    refuse_overwriting(query.out, query.force, *query.paths, schema_path, init)
+    refuse_overwriting(query.out, query.force, *query.paths, schema_path, init, sign)
+    if sign is not None:
+        signer(sign)  # before anything is spent
     whole = holdout is not None or not query.paths[0].is_file()
     if whole and len(query.paths) > 1:
         raise click.UsageError("--holdout reads one file into memory; pass one file.")
@@ -140,7 +151,7 @@ def train(
             records = records_of(query, label, form)
         with spending.watching(records, None) as watched:
             model.fit(watched, None)
-        out = spending.save(model.save, force=query.force)
+        out = spending.save(partial(model.save, sign=sign), force=query.force)
         card = None
         if parts is not None and holdout_epsilon is not None:
             spending.further = f"epsilon {holdout_epsilon}"

@@ -96,7 +96,7 @@ def read_given(
         X.check(schema, again=again, fit=call is not None)
         return X, None, True, X.groups_by(schema)
     check_same_order(X, groups, "groups")
-    X, groups = split_groups(X, groups, schema.person)
+    X, groups = split_groups(schema.without_ignored(X), groups, schema.person)
     X, target = without_column(X, schema.target)
     read_target = y is None and target is not None
     if call is not None and call != Call():

@@ -212,7 +212,7 @@ class Queryable:
         whole: bool = False,
         halvings: int = 0,
         before: Round | None = None,
-    ) -> Round | OwnersRound:
+    ) -> Round:
         """Return a round that answers queries about the sums of a rule's channels, in each cell of released cuts; it is free.
 
         ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
@@ -250,11 +250,11 @@ class Queryable:
                         "the round before is of other records, margins or cuts; open this one without it."
                     )
                 if isinstance(table, OwnersTable):  # nothing is read before its noise is known
-                    if splits is not None or before is not None:
-                        raise ConfigurationError("owners who add noise answer no selections.")
                     if votes is not None:
                         table.update_margins(votes)
-                    return OwnersRound(rule, layout, offsets, self._charge, table.noisy_sums)
+                    none = np.zeros((1, 1, int(offsets[-1]), rule.channels), dtype=np.int64)
+                    draw, ask = (self._charge, self._randomness), table.noisy_sums
+                    return OwnersRound(rule, none, offsets, splits, *draw, _layout=layout, _ask=ask)
                 sums = table.answer(Sums(rule, votes, layout))
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
             if before is not None and skipped is not None:  # each is one half of a cell whose other half is known

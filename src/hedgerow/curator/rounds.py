@@ -276,17 +276,17 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnersRound:
-    """Answers about sums of a rule's channels where owners add the noise: nobody has the sums without it, so nothing is selected.
+class OwnersRound(Round):
+    """A round in which owners add the noise: nobody has the sums without it, so nothing is selected and no basis is used.
 
-    ``ask`` returns the sums of a query with noise in shares.
+    ``_ask`` returns the sums of a query with noise in shares.
     """
 
-    _rule: ChannelRule = field(repr=False)
-    _layout: Layout = field(repr=False)
-    _offsets: Integers = field(repr=False)
-    _charge: Callable[[Event], object] = field(repr=False)
-    _ask: Callable[[Sums, DiscreteGaussian], Integers] = field(repr=False)
+    _layout: Layout = field(default_factory=Layout, repr=False)
+    _ask: Callable[[Sums, DiscreteGaussian], Integers] = field(kw_only=True, repr=False)
+
+    def _check(self, mechanism: Selection) -> None:
+        raise ConfigurationError("owners who add the noise answer no selections.")
 
     def sums(self, candidate: Candidate, noise: Noise, basis: Basis | None = None) -> Integers:
         """Return the sums of the channels by the cells and codes of a feature, (cells, codes, channels), with noise."""
@@ -295,13 +295,13 @@ class OwnersRound:
         if layout.bins is None:
             codes = np.tile(np.arange(last - first), (cells, 1))
             layout = Layout(layout.cells, bins=CellBins(np.full(cells, candidate.feature), codes))
-        return self._noisy(layout, noise)
+        return self._asked(layout, noise)
 
     def whole_sums(self, noise: Noise) -> Integers:
         """Return the sums of the channels over all records, (channels,), with noise."""
-        return np.asarray(self._noisy(Layout(whole=True), noise)[0, 0])
+        return np.asarray(self._asked(Layout(whole=True), noise)[0, 0])
 
-    def _noisy(self, layout: Layout, noise: Noise) -> Integers:
+    def _asked(self, layout: Layout, noise: Noise) -> Integers:
         if not isinstance(noise, DiscreteGaussian):
             raise ConfigurationError("owners add noise in shares; pass noise_shares, and a delta, to the estimator.")
         check_sums(self._rule, noise)

@@ -31,7 +31,7 @@ from hedgerow.engines.workers import (
     sent_to,
     silent,
 )
-from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.errors import ConfigurationError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
@@ -43,12 +43,7 @@ TOGETHER = 8  # partial sums that one task adds up
 
 
 def _distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError as error:
-        raise MissingExtraError(
-            'records of Dask need dask and distributed: install them with pip install "dask[dataframe,distributed]" pyarrow.'
-        ) from error
+    return imported("distributed", "records of Dask need dask and distributed", '"dask[dataframe,distributed]" pyarrow')
 
 
 def client_of(given: Any) -> Any:

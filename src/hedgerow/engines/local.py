@@ -31,6 +31,9 @@ class Progress(Protocol):
     def counted(self, question: int, share: float) -> None:
         """Take the share of the partitions that were counted for a query, numbered from 1; it may come from any thread."""
 
+    def sent(self, queries: int, down: int, up: int) -> None:
+        """Take the number of queries to owners so far, and the bytes to and from all of them."""
+
 
 class Silent:
     """Shows nothing."""
@@ -39,6 +42,9 @@ class Silent:
         """Show nothing."""
 
     def counted(self, question: int, share: float) -> None:
+        """Show nothing."""
+
+    def sent(self, queries: int, down: int, up: int) -> None:
         """Show nothing."""
 
 

@@ -301,12 +301,14 @@ class Records:
     def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a table for any reading; see ``table``."""
         with _begun():
-            return self._source.table(reading, self.layout(reading.schema), self._progress, keep)
+            table: PartitionedTable = self._source.table(reading, self.layout(reading.schema), self._progress, keep)
+            return table
 
     def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
         """Return the number of records with each value, without those that ``keep`` excludes; raises as ``table`` does."""
         with _begun():
-            return self._source.values(asked, self.layout(asked.schema), self._progress, keep)
+            counts: Counts = self._source.values(asked, self.layout(asked.schema), self._progress, keep)
+            return counts
 
     def layout(self, schema: Schema) -> Layout:
         """Return which columns hold what."""
@@ -322,7 +324,8 @@ class Records:
             raise ConfigurationError(
                 f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
             )
-        return Layout(label, tuple(self._drop), group, schema.file_form)
+        ignored = tuple(name for name in schema.ignore if name not in (label, *self._drop, group))
+        return Layout(label, tuple(self._drop), group, schema.file_form, ignored)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from hedgerow.engines.encode import (
 )
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
-from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
+from hedgerow.errors import EngineError, HedgerowError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
@@ -47,12 +47,8 @@ LOOK = 0.2  # seconds between two looks at how far a job is
 
 
 def check_installed() -> None:
-    try:
-        import_module("pyspark")
-    except ImportError as error:
-        raise MissingExtraError(
-            "records of Spark need pyspark: install it with pip install pyspark pandas pyarrow, and Java beside it."
-        ) from error
+    """Raise MissingExtraError without pyspark."""
+    imported("pyspark", "records of Spark need pyspark, and Java beside it", "pyspark pandas pyarrow")
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from hedgerow.estimator import planning
 from hedgerow.estimator.exported import Exported, follows_schema, format_of
 from hedgerow.estimator.plans import ClassOrder, Explanation, Fitted, Model, PublicCoins, RawPlan
 from hedgerow.export.archive import write_archive
+from hedgerow.export.signature import signer
 from hedgerow.files import LARGEST_INTEGER, Allowance, Place
 from hedgerow.ledgers.ledger import count_fit
 from hedgerow.mechanisms import Randomness
@@ -297,7 +298,7 @@ class PrivateEstimator(Exported, planning.Planned):
         explanation: Explanation = explained(X)
         return explanation
 
-    def save(self, path: Place) -> None:
+    def save(self, path: Place, *, sign: Place | None = None) -> None:
         """Write the fitted model to a file, completely or not at all; ``hedgerow.load`` reads it.
 
         An existing file is replaced. When this returns, the model is on disk. ``path`` may also be a binary file object with
@@ -306,6 +307,8 @@ class PrivateEstimator(Exported, planning.Planned):
         The file contains all parameters but three, which are loaded as None: the ledger, ``init``, and a ``random_state`` that
         is a generator.
         Values that ``fit_curator`` took from the curator (schema, bins, adjacency) are loaded as parameters.
+        ``sign`` is a PEM file with a private key of Ed25519 that signs the file; ``hr.signature_of`` checks the signature. It
+        needs the package cryptography (the extra ``sign``).
 
         Raises
         ------
@@ -316,7 +319,7 @@ class PrivateEstimator(Exported, planning.Planned):
         ConfigurationError
             If the model is of a published form, which fits and predicts only.
         """
-        write_archive(path, self._document(), self._result.model.to_arrays())
+        write_archive(path, self._document(), self._result.model.to_arrays(), None if sign is None else signer(sign))
 
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
@@ -366,7 +369,7 @@ class PrivateEstimator(Exported, planning.Planned):
             by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
             if not by_other_names:  # scikit-learn accepts arrays, and frames whose column names are text
                 validate_data(self, X, reset=False, skip_check_array=True)
-        X, _ = without_column(X, self.schema_.person)
+        X, _ = without_column(self.schema_.without_ignored(X), self.schema_.person)
         return without_column(X, self.schema_.target)[0]
 
 

@@ -21,7 +21,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.reading.cells import object_array
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.features import Value
-from hedgerow.texts import short_repr
+from hedgerow.texts import html_table, short_repr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +79,29 @@ class Explanation:
         return np.asarray(self.baseline + self.contributions.sum(axis=1))
 
     __repr__ = short_repr
+
+    def table(self, record: int = 0) -> list[tuple[str, str, *tuple[float, ...]]]:
+        """Return a record's baseline, the cell and the contributions of each feature, and their sum, which rows add up to.
+
+        A row has a column for each class, or one for the second of two classes, or for the outcome: those of ``columns``.
+        """
+        added = self.contributions[record].reshape(len(self.names), -1).tolist()
+        rows = [("baseline", "", np.asarray(self.baseline)), *zip(self.names, self.cells[record], added, strict=True)]
+        rows.append(("total", "", self.total[record]))
+        return [(name, str(cell), *np.asarray(values, dtype=float).reshape(-1).tolist()) for name, cell, values in rows]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The headers of ``table``."""
+        drawn = self.classes[-1:] if self.contributions.ndim == 2 else self.classes
+        return ("feature", "cell", *(f"{self.scale} of {label}" for label in drawn or ("the outcome",)))
+
+    def _repr_html_(self) -> str:
+        rows = [(name, cell, *(f"{value:+.3f}" for value in values)) for name, cell, *values in self.table()]
+        many = len(self.contributions)
+        return html_table(
+            f"Explanation of record 0 of {many}", rows, self.columns, note=f"The rows add up. {self.rule}."
+        )
 
 
 def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:

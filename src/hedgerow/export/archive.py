@@ -9,7 +9,8 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +21,8 @@ from hedgerow import files
 from hedgerow.errors import FileFormatError
 
 DOCUMENT = "model.json"
+SIGNATURE = "signature.json"
+LARGEST_SIGNATURE = 4096  # bytes
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
 
 ENTRY = b"PK\1\2"  # begins a member's entry in the directory of the archive
@@ -32,26 +35,37 @@ CHUNK = 2**20  # bytes that are unpacked at once
 RAISE = "if you trust the file, pass more as max_bytes to hedgerow.load"
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Signer = Callable[[Mapping[str, str]], bytes]  # from the SHA-256 of each member to the content of ``SIGNATURE``
 
 
-def write_archive(path: files.Place, document: Mapping[str, Any], arrays: Arrays) -> None:
+def write_archive(path: files.Place, document: Mapping[str, Any], arrays: Arrays, sign: Signer | None = None) -> None:
     """Write a document and arrays to a file, whole or not at all; or to a binary file object."""
     if files.is_path(path, "write"):
         with files.atomic_file(path) as part:
-            _write_zip(part, document, arrays)
+            _write_zip(part, document, arrays, sign)
     else:  # an archive is written by going back, which a stream cannot
         content = io.BytesIO()
-        _write_zip(content, document, arrays)
+        _write_zip(content, document, arrays, sign)
         files.write_object(path, content.getvalue())
 
 
-def _write_zip(place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arrays) -> None:
+def _write_zip(
+    place: Path | IO[bytes], document: Mapping[str, Any], arrays: Arrays, sign: Signer | None = None
+) -> None:
+    hashes: dict[str, str] = {}
+
+    def write(name: str, content: bytes) -> None:
+        hashes[name] = sha256(content).hexdigest()
+        archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
+
     with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), json.dumps(document, indent=1), zipfile.ZIP_DEFLATED)
+        write(DOCUMENT, json.dumps(document, indent=1).encode())
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", EPOCH), buffer.getvalue(), zipfile.ZIP_DEFLATED)
+            write(f"{name}.npy", buffer.getvalue())
+        if sign is not None:
+            write(SIGNATURE, sign(hashes))
 
 
 def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
@@ -128,6 +142,22 @@ class Members(Mapping[str, npt.NDArray[Any]]):
             raise
         except Exception as error:
             raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
+
+    def hashes(self) -> dict[str, str]:
+        """Return the SHA-256 of the content of each member but the signature."""
+        found = {}
+        for member in self._archive.infolist():
+            if member.filename != SIGNATURE:
+                with self._archive.open(member) as file:
+                    found[member.filename] = sha256(file.read(member.file_size)).hexdigest()
+        return found
+
+    def signature(self) -> bytes | None:
+        """Return the content of the signature, of which what no signature has is cut off; None if the file has none."""
+        if SIGNATURE not in self._archive.namelist():
+            return None
+        with self._archive.open(SIGNATURE) as file:
+            return file.read(LARGEST_SIGNATURE)
 
     def read(self, name: str) -> bytes:
         member = self._archive.getinfo(name)

@@ -20,9 +20,9 @@ WIDTH = 128  # of a line
 TREES = (
     "A cell becomes a code. Number (where there is a 'unit', a date as so many since 1970): how many edges are not "
     "above it; 'missing' if it is no number or among 'missing_numbers'. "
-    "Category: text without white space around it is looked up in 'texts', a decimal number (true is 1, false 0) in 'numbers'; "
-    "empty is 'missing', anything else 'undeclared'. A record starts at each root; a node with a test sends it to the child "
-    "whose place is the test's branch of the code; a leaf gives votes. "
+    "Category: text without white space around it, no-break spaces too, is looked up in 'texts', a decimal number (true is 1, "
+    "false 0) in 'numbers'; empty is 'missing', anything else 'undeclared'. A record starts at each root; a node with a test "
+    "sends it to the child whose place is the test's branch of the code; a leaf gives votes. "
 )
 CLASSES = (
     "The label is the first class with the largest sum of "

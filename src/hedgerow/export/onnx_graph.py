@@ -6,13 +6,12 @@ Codes and votes are whole numbers from the cells to the label, so every runtime 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.errors import ConfigurationError, imported
 from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
 from hedgerow.export.readings import DECIMAL, SPACES, NumberReading, ValueReading, exact_texts, spellings
 
@@ -137,10 +136,7 @@ def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
 
 def onnx_model(form: ScoringForm, metadata: Mapping[str, str], description: str) -> Any:
     """Return a form as a ModelProto, beside metadata and a description that a viewer of the graph shows."""
-    try:
-        onnx = import_module("onnx")
-    except ImportError as error:
-        raise MissingExtraError("to_onnx needs the package onnx, which is not installed: pip install onnx") from error
+    onnx = imported("onnx", "to_onnx needs the package onnx", "onnx")
     form = form.merged()
     size = 8 * (form.branch.size + form.votes.size + 2 * form.test.size)
     if size > MOST_BYTES:

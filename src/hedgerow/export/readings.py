@@ -12,7 +12,7 @@ from itertools import product
 from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.reading.cells import MISSING_TEXTS, category_key
+from hedgerow.reading.cells import MISSING_TEXTS
 from hedgerow.reading.formats import NO_MOMENT, DateFormat, Unit, microseconds
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema.features import Value
@@ -69,13 +69,13 @@ def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
         # By the type itself: a type derived from these may read cells in another way.
         if type(feature) is Date:
             form = None if feature.date_format is None else DateFormat(feature.date_format)
-            moments = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
+            moments = dict.fromkeys(microseconds(marker, form) for marker in (*schema.missing, *feature.missing))
             readings.append(
                 NumberReading(name, edges, (), feature.unit, tuple(one for one in moments if one != NO_MOMENT))
             )
         elif type(feature) in (Numeric, Integer):
             assert isinstance(feature, Numeric)
-            markers = dict.fromkeys(feature.number_format.markers(schema.missing).tolist())
+            markers = dict.fromkeys(feature.number_format.markers((*schema.missing, *feature.missing)).tolist())
             readings.append(NumberReading(name, edges, tuple(markers)))
         elif type(feature) in (Categorical, Boolean):
             assert isinstance(feature, Categorical)
@@ -92,15 +92,14 @@ def _value_reading(name: str, feature: Categorical, schema: Schema) -> ValueRead
     missing = len(feature.values)
     spellings = {"".join(letters) for letters in product("nN", "aA", "nN")} | MISSING_TEXTS
     codes = dict.fromkeys(sorted(spellings), missing)
-    keys = {category_key(marker): missing for marker in schema.missing}
-    keys.update((category_key(value), code) for code, value in enumerate(feature.values))
+    keys = {feature.key(marker): missing for marker in (*schema.missing, *feature.missing)}
+    keys.update((feature.key(value), code) for code, value in enumerate(feature.values))
     codes.update((key, code) for key, code in keys.items() if isinstance(key, str))
     numbers = tuple((key, code) for key, code in keys.items() if isinstance(key, float))
     return ValueReading(name, tuple(feature.values), tuple(codes.items()), numbers)
 
 
-SPACE = " \t\n\r\x0b\x0c"  # what stands around text without being part of it
-SPACES = r"[ \t\n\r\x0b\x0c]*"
+SPACES = r"[ \t\n\r\x0b\x0c\x{a0}\x{202f}]*"
 # Decimal numbers that cannot be too large or too small for a float, and those that are zero to one. What neither holds (exponents
 # far beyond 100 behind many digits) is no number here; nobody declares such a category.
 FEW, MANY = r"[0-9]{1,20}(?:\.[0-9]{0,200})?|\.[0-9]{1,20}", r"0*[0-9]{1,200}(?:\.[0-9]{0,200}0*)?|\.[0-9]{1,200}0*"

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm
-from hedgerow.export.readings import SPACE, WORDS, ValueReading
+from hedgerow.export.readings import WORDS, ValueReading
+from hedgerow.reading.cells import SPACE
 from hedgerow.reading.formats import SECONDS
 
 DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"

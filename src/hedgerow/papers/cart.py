@@ -195,8 +195,9 @@ def round_budget(epsilon: float, rounds: int, error: float) -> float:  # CART-DP
 class PrintedCart(PrintedBoosting):
     """AdaBoost whose rounds have eps / T - ln(alpha): algorithm 3, with alpha of the round before.
 
-    The paper's alpha is known at the round's end only. The first round takes alpha = 1, and a rest that is not positive
-    becomes .001 eps / T [inferred]; alpha is at least 2e-10, so that no budget is infinite [our choice].
+    The paper's alpha is known at the round's end only, so that of the round before is taken [inferred]. The first round takes
+    alpha = 1 [inferred], and a rest that is not positive becomes .001 eps / T [inferred]; alpha is at least 2e-10, so that no
+    budget is infinite [our choice].
     """
 
     def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
@@ -232,7 +233,8 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     Departs   (private) from the paper. A record is in a round's sample at most once, with a probability of half its capped
               weight. One run of the exponential mechanism selects a test among all cuts and values. No stop rule makes a node
               a leaf. A tree's vote follows from its noisy leaves.
-    Published algorithms 1, 3 and 4 as printed, with the circular budget; or as the authors coded them.
+    Published algorithms 1, 3 and 4 as printed, or as the authors coded them. A round's printed budget needs its own alpha: it
+              takes that of the round before, and .001 of its equal part where nothing is left [inferred].
     Defaults  4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published: 10, or 30 as coded with noise
               in Gini indices; 10 bins.
 

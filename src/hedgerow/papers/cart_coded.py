@@ -107,18 +107,6 @@ class MeanLaplace:
         up, down = generator.standard_gamma(self.draws, size=(2, *counts.shape))
         return np.asarray(counts + (up - down) / (self.draws * self.epsilon))
 
-    def law(self, count: float, threshold: float) -> Floats:
-        """Return the probabilities that a noisy count is at most, or above, a threshold.
-
-        The difference of the gammas, waiting times for n events each, is above x > 0 if fewer than n events of one kind come
-        until x and n of the other kind after that: a Poisson number and a negative binomial one, together.
-        """
-        n, x = self.draws, abs(threshold - count) * self.draws * self.epsilon
-        soon = [math.exp(k * math.log(x) - x - math.lgamma(k + 1)) if x > 0 else float(k == 0) for k in range(n)]
-        race = np.cumsum([math.comb(n + k - 1, k) / 2 ** (n + k) for k in range(n)])
-        tail = math.fsum(soon[k] * race[n - 1 - k] for k in range(n))
-        return np.array([1 - tail, tail] if threshold >= count else [tail, 1 - tail])
-
 
 @dataclass(frozen=True)
 class CodedTree:
@@ -236,9 +224,6 @@ class AnswerKey:
 
     def sample(self, stream: Stream) -> npt.NDArray[np.int64]:
         return float_generator(stream).integers(0, 1 << 32, KEY_WORDS)
-
-    def law(self) -> Floats:
-        return np.array([2.0 ** (-32 * KEY_WORDS)])
 
 
 @dataclass(frozen=True, eq=False)

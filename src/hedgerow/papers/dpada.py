@@ -72,8 +72,8 @@ def random_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 5; equa
 def thinned_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 6; equation 24; definition 7
     """Mark every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
 
-    Of each run of ones only the first stays. The paper states this for runs that follow a zero. A run that begins in the first
-    round leaves nothing, since only then its theorem 1 is true [inferred].
+    Of each run of ones only the first stays. The paper states this for runs between two zeros. A run that begins in the first
+    round leaves nothing, and one that lasts to the end its first, since only then theorem 1 is true [inferred].
     """
     coin = _coins(rounds, draw)
     return np.asarray(coin & ~np.append(True, coin[:-1]))
@@ -207,7 +207,9 @@ class DPAdaClassifier(PaperBooster):
               record is read; the first round is always paid (docs/proofs/dpada.md).
     Departs   (private) from the paper. Noise is added to what is released, the selection of the stump and its leaves, and not to
               the weights. Rounds that are not paid read nothing and add nothing. Weights are capped and not normalized.
-    Published noise on the largest and the smallest weight, in proportions that depend on the weights; everything else exact.
+    Published noise on the largest and the smallest weight, in proportions that depend on the weights; everything else exact. The
+              weak learner is the best stump [inferred]. A noisy weight below 0 becomes 0 [inferred]. "improved" also thins runs
+              of coins that begin with the first round or last to the end [inferred].
     Defaults  16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our choice]; published: 50; 10 bins.
 
     Parameters

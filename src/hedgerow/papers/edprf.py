@@ -122,7 +122,8 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):  # eDPRF: figure 1
     Departs   (private) from the paper where its steps read raw data. Records are assigned to trees independently, not in equal
               parts. Bins are cut from the schema's ranges. No node stops because it is pure. Every branch exists, whether or
               not a record takes it. Selections use the one-sided ranges, with twice the paper's signal at the same epsilon.
-    Published the paper's steps as printed, for reproduction. Its certificate says that no guarantee holds, and why.
+    Published the paper's steps as printed, for reproduction. Its certificate says that no guarantee holds, and why. Trees get
+              equal parts of all records [inferred]. A leaf without records gets a label at random [our choice].
 
     Parameters
     ----------

@@ -158,8 +158,8 @@ class PrintedForest:
     "undivided": a level's budget is for its test or its leaf. "halved": half of it is for the noisy count of the node's records,
     half for its test or its leaf; where no leaf is counted, because it holds a label, a leaf gets all of it.
 
-    ``pure_leaves``: a node of a single class is a leaf, and so is one without records (eDPRF, algorithm 5). That the latter has
-    a uniform label is our choice, the paper is silent.
+    ``pure_leaves``: a node of a single class is a leaf, and so is one without records (eDPRF, algorithm 5). The latter has a
+    uniform label [our choice, the paper is silent].
 
     ``counted``: a node ends where N / (t K) < sqrt(2) / (2 b), N its noisy count with the budget b, t the most branches of any
     test that it may have, and K the number of classes. Mu et al. name 2 b their budget [inferred]. A noisy count that no step
@@ -215,7 +215,7 @@ class PrintedForest:
         wrong = np.ones(len(data.labels), dtype=np.bool_)
         for trees in filter(None, self.samples.phases(size.n_estimators)):
             if grown:
-                wrong = grown[0].votes(np.ascontiguousarray(data.columns.T)).argmax(axis=1) != data.labels
+                wrong = grown[0].votes(data.columns).argmax(axis=1) != data.labels
             grown.append(self._grow(data, self.samples.subsets(wrong, trees, randomness), levels, randomness))
         return PrintedTrees.joined(data.branching, grown)
 

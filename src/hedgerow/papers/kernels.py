@@ -200,22 +200,6 @@ def grouped(records, node, n_nodes):
 
 
 @compiled
-def votes(columns, roots, feature, first_child, label, low, high, left, bins, out):
-    """Add one to out[record, label] for the leaf that each record reaches in each tree.
-
-    IN columns (records, features), roots (trees,), feature first_child label low high left (nodes, ...), bins
-    (features,).  OUT out (records, classes).
-    """
-    for tree in range(len(roots)):
-        for record in range(columns.shape[0]):
-            node = np.int64(roots[tree])
-            while feature[node] >= 0:
-                tested = feature[node]
-                node = first_child[node] + _branch(columns[record, tested], bins[tested], node, low, high, left)
-            out[record, label[node]] += 1
-
-
-@compiled
 def class_weights(ranks, records, labels, weights, out):
     """Add the weight of each of some records to out[rank, class], once for each feature; its ranks are its own.
 

@@ -83,10 +83,6 @@ class IntervalChoice:
         low, high = left[chosen], right[chosen]
         return score[chosen], low + generator.random(len(chosen)) * (high - low)
 
-    def law(self, score: Floats, length: Floats) -> Floats:
-        mass = length * np.exp(float(self.epsilon / self.score_range) * (score - score.max()))
-        return np.asarray(mass / math.fsum(mass))
-
 
 # DPAda: equation 3; definition 4
 # CART-DPsAdaBoost: equation 3; definition 3
@@ -129,11 +125,6 @@ class Resample:
         times = float_generator(stream).multinomial(len(weights), weights, size=samples)
         return np.repeat(np.tile(rows, samples), times.reshape(-1)).reshape(samples, len(weights))
 
-    def law(self, weights: Floats, times: int, row: int) -> float:
-        """Return the probability that one row is drawn so many times into one sample."""
-        draws, weight = len(weights), float(weights[row])
-        return math.comb(draws, times) * weight**times * (1 - weight) ** (draws - times)
-
 
 @dataclass(frozen=True)
 class SomeFeatures:
@@ -146,10 +137,6 @@ class SomeFeatures:
         keys = np.where(offered, float_generator(stream).random(offered.shape), -1.0)
         least = -np.sort(-keys, axis=1)[:, min(self.size, offered.shape[1]) - 1]
         return np.asarray(offered & (keys >= least[:, None]))
-
-    def law(self, offered: Truth) -> Floats:
-        """Return the probability that each feature of one row is in the subset."""
-        return np.asarray(offered * min(1.0, self.size / offered.sum()))
 
 
 def float_generator(stream: Stream) -> np.random.Generator:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers, Truth, for_slices
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.estimator import PublicCoins, RawPlan
 from hedgerow.export.form import importances
 from hedgerow.mechanisms import Randomness
@@ -93,11 +93,11 @@ class PrintedTrees:
             out[place] = self.label[node]
         return out
 
-    def votes(self, columns: Floats) -> npt.NDArray[np.int32]:  # eDPRF: algorithm 6
-        """Return how many trees give each class to each record of ``columns`` (records, features)."""
-        out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)
-        walk = (self.roots, self.feature, self.first_child, self.label, *self._tests)
-        for_slices(len(columns), lambda rows: kernels.votes(columns[rows], *walk, out[rows]))
+    def votes(self, columns: Floats) -> Integers:  # eDPRF: algorithm 6
+        """Return how many trees give each class to each record of ``columns`` (features, records)."""
+        out = np.zeros((columns.shape[1], len(self.branching.schema.classes)), dtype=np.int64)
+        for tree in range(len(self.roots)):
+            out[np.arange(len(out)), self.labels(columns, tree)] += 1
         return out
 
     def probabilities(self, X: Any) -> Floats:
@@ -105,7 +105,7 @@ class PrintedTrees:
 
         Of equal shares the first class in the schema's order counts [our choice, the papers are silent].
         """
-        votes = self.votes(self.branching.read(X)).astype(np.int64)
+        votes = self.votes(np.ascontiguousarray(self.branching.read(X).T))
         n_classes = votes.shape[1]
         return np.asarray((votes * n_classes + 1) / (n_classes * (len(self.roots) + 1)))
 

@@ -80,6 +80,9 @@ def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) ->
     return f"{printable(name)} {negated}{' or '.join(parts)}"
 
 
+LABEL = 34  # characters in a line of a feature's name
+
+
 @dataclass(eq=False, repr=False)
 class ImportancesDisplay(Display):
     """The importances of the features as bars, and for ``HedgerowClassifier`` the importance that noise alone would give.
@@ -209,18 +212,20 @@ class ExplanationDisplay(Display):
         order = np.argsort(-np.abs(added), kind="stable")
         first, rest = order[: self.max_features], order[self.max_features :]
         bars = [*added[first], *([added[rest].sum()] if len(rest) else [])]
-        words = [f"{explanation.names[place]} = {short(explanation.cells[record, place])}" for place in first]
-        words += [f"{len(rest)} more"] if len(rest) else []
+        cells = ((explanation.names[place], short(explanation.cells[record, place])) for place in first)
+        words = [f"{wrapped(name, LABEL)} = {shown(cell)}" for name, cell in cells] + [f"{len(rest)} more"] * bool(
+            len(rest)
+        )
         places = np.arange(len(bars))
-        ax = self._axes(ax, 6.8, 1.1 + 0.3 * len(bars))
+        ax = self._axes(ax, 6.8, 1.1 + 0.3 * len(bars) + 0.13 * "".join(words).count("\n"))
         ax.barh(places, bars, color=[BLUE if bar >= 0 else RED for bar in bars], height=0.7, alpha=0.85)
         if deviation is not None:
             half = NormalDist().inv_cdf((1 + self.confidence) / 2) * deviation[first]
             ax.errorbar(bars[: len(first)], places[: len(first)], xerr=half, fmt="none", ecolor="black", linewidth=1)
         ax.axvline(0, color=GREY, linewidth=0.8)
-        ax.set_yticks(places, [shown(word) for word in words], fontsize=8)
+        ax.set_yticks(places, words, fontsize=8)
         ax.set_ylim(len(bars) - 0.4, -0.6)
         title = f"{total:.2f}: {float(baseline):.2f} on average, {total - baseline:+.2f} here"
         across = f"added to the {explanation.scale}" + (f" of {label}" if explanation.classes else "")
-        framed(ax, shown(title), shown(across))
+        framed(ax, shown(title), wrapped(across, 60))
         return self

@@ -299,20 +299,22 @@ class GroupsDisplay(Display):
         """Make the display of the cards of groups; the figure is by default the recall, or of regressors the MAE."""
         first = next(iter(cards.values()))
         name = figure or ("mae" if isinstance(first, RegressionCard) else "recall")
-        known = [group for group in cards if np.isfinite(cards[group].figure(name).value)]
-        values = np.array([cards[group].figure(name).value for group in known])
+        values = np.array([cards[group].figure(name).value for group in cards])
+        few, few_words = ~np.isfinite(values), "; too few records to tell"
         noise, both = (
-            np.array([cards[group].interval(name, sampling=sampling) for group in known]).reshape(-1, 2)
+            np.array([cards[group].interval(name, sampling=sampling) for group in cards]).reshape(-1, 2)
             for sampling in (False, True)
         )
-        return cls(name, [cards.name(group) for group in known], values, noise, both)
+        values[few], noise[few], both[few] = np.nan, np.nan, np.nan
+        names = [cards.name(group) + few_words * bool(unknown) for group, unknown in zip(cards, few, strict=True)]
+        return cls(name, names, values, noise, both)
 
     def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.groups))
         ax.hlines(places, *self.both.T, color=BLUE, linewidth=1, label="95 %, of their population")
         ax.hlines(places, *self.noise.T, color=BLUE, linewidth=5, alpha=0.5, label="95 %, of these records")
         ax.plot(self.values, places, "o", color=RED, markersize=4)
-        ax.set_yticks(places, [wrapped(name, 16) for name in self.groups])
+        ax.set_yticks(places, [wrapped(name, 20) for name in self.groups])
         ax.set_ylim(len(places) - 0.5, -0.5)
         framed(ax, "By group, from noisy counts", self.figure, "")
         ax.locator_params(axis="x", nbins=5)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, shown
+from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, shown, wrapped
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vPX*"
@@ -127,7 +127,7 @@ class AuditDisplay(Display):
         claims = [
             f"{row.subject}; {row.adjacency}" + (f", delta {row.delta:.12g}" if row.delta else "") for row in self.rows
         ]
-        ax.set_yticks(range(len(self.rows)), list(map(shown, claims)))
+        ax.set_yticks(range(len(self.rows)), [wrapped(claim, 60) for claim in claims])
         ax.set_ylim(max(len(self.rows), 1) - 0.4, -0.6)
         ax.set_xlim(0, right)
         framed(ax, "", "epsilon: claimed (black mark), and the least that can be true (bar)")

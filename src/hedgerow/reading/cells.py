@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.reading.text_cells import CodedTexts, Texts, joined
+from hedgerow.reading.text_cells import NO_TEXTS, CodedTexts, Texts, joined
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
@@ -68,7 +68,8 @@ CACHE_CELLS = 65_536  # bounds on what a cache of distinct cells may hold
 CACHE_LENGTH = 256
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
-SPACE = " \t\n\r\x0b\x0c"
+ASCII_SPACE = " \t\n\r\x0b\x0c"
+SPACE = ASCII_SPACE + "\u00a0\u202f"  # no-break spaces come from web pages and spreadsheets
 WORDS = {"true": 1.0, "false": 0.0} | {
     sign + word: float(sign + word) for sign in ("", "+", "-") for word in ("inf", "infinity")
 }
@@ -190,10 +191,19 @@ def number(cell: object, of_text: Callable[[str], float] = _of_text) -> float:
         return math.nan
 
 
-def numbers(cells: Cells) -> npt.NDArray[np.float64]:
-    """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay."""
+def numbers(
+    cells: Cells, rule: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
+) -> npt.NDArray[np.float64]:
+    """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay.
+
+    Text has the marks ``decimal`` and ``thousands``; ``rule`` reads one cell so.
+    """
+
+    def of_texts(texts: Texts) -> npt.NDArray[np.float64]:
+        return texts.numbers(rule, decimal, thousands)
+
     if isinstance(cells, Texts):
-        return cells.numbers(number)
+        return of_texts(cells)
     if cells.dtype == np.float64:
         return cells
     if cells.dtype.kind == "M":
@@ -202,11 +212,12 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
             return cells.astype(np.float64, copy=False)
         objects = as_objects(cells)
+        of_texts(NO_TEXTS)  # no record decides whether a kernel runs
         types = [*map(type, objects.tolist())]
         if all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types)):
             with suppress(Exception):  # one of them does not cast
                 return objects.astype(np.float64)
-        return of_objects(objects, lambda texts: texts.numbers(number), number, np.float64)
+        return of_objects(objects, of_texts, rule, np.float64)
 
 
 def as_objects(cells: Cells) -> Array:
@@ -246,10 +257,18 @@ def category_key(cell: object) -> Key:
     return float(text) if DECIMAL.fullmatch(text) else WORDS.get(text.lower(), text)
 
 
-def known_key(cell: object) -> Key:
+def text_key(cell: object) -> Key:
+    """Return what one cell is compared as where codes are text: 345.1 and 345.10 differ. Some cells raise Python's error."""
+    plain = plain_cell(cell)
+    if isinstance(plain, float) and plain.is_integer():
+        plain = int(plain)  # a table that has missing cells holds whole numbers as floats
+    return None if plain is None or plain != plain else str(plain).strip(SPACE)
+
+
+def known_key(cell: object, key_of: Callable[[object], Key] = category_key) -> Key:
     """Return what one cell is compared as, None if it is missing or has no meaning."""
     try:
-        key = category_key(cell)
+        key = key_of(cell)
     except Exception:
         return None
     return None if is_missing_key(key) else key
@@ -310,6 +329,7 @@ def of_objects(
         if 2 * len(others) <= len(objects):
             texts = joined([cell if type(cell) is str else "" for cell in objects])
     if texts is None:
+        of_texts(NO_TEXTS)
         return np.fromiter(map(rule, objects), dtype=dtype, count=len(objects))
     result = of_texts(texts)
     if others:
@@ -321,14 +341,15 @@ class CategoryReader:
     """The codes of one categorical column: the position of a value, then missing, then undeclared.
 
     ``values`` must have different keys. ``markers`` are further markers of a missing cell; a declared value is never one. A
-    reader holds the schema only: a cache of the records' cells belongs to the call.
+    reader holds the schema only: a cache of the records' cells belongs to the call. ``as_text``: cells are compared as text.
     """
 
-    def __init__(self, values: Sequence[object], markers: Sequence[object] = ()) -> None:
+    def __init__(self, values: Sequence[object], markers: Sequence[object] = (), *, as_text: bool = False) -> None:
         self.missing = len(values)
         self.undeclared = len(values) + 1
-        self._table: dict[Key, int] = dict.fromkeys(map(category_key, markers), self.missing)
-        self._table.update(zip(map(category_key, values), range(len(values)), strict=True))
+        self._key = text_key if as_text else category_key
+        self._table: dict[Key, int] = dict.fromkeys(map(self._key, markers), self.missing)
+        self._table.update(zip(map(self._key, values), range(len(values)), strict=True))
         of_numbers = {key: code for key, code in self._table.items() if isinstance(key, float)}
         order = np.argsort(np.array([*of_numbers], dtype=np.float64))
         self._keys = np.array([*of_numbers], dtype=np.float64)[order]
@@ -336,7 +357,7 @@ class CategoryReader:
 
     def code(self, cell: object) -> int:
         try:
-            key = category_key(cell)
+            key = self._key(cell)
         except Exception:
             return self.missing
         code = self._table.get(key)
@@ -353,7 +374,7 @@ class CategoryReader:
         cache = CellCache(self.code)
 
         def codes(cells: Cells) -> npt.NDArray[np.int32]:
-            if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
+            if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype) and self._key is category_key:
                 return self._codes_of_numbers(numbers(cells))
             return cache.of(cells, np.int32)
 
@@ -370,9 +391,11 @@ class CategoryReader:
 
 
 @lru_cache(maxsize=512)
-def category_reader(values: tuple[object, ...], markers: tuple[object, ...] = ()) -> CategoryReader:
+def category_reader(
+    values: tuple[object, ...], markers: tuple[object, ...] = (), *, as_text: bool = False
+) -> CategoryReader:
     """Return the reader of these values, which are equal as keys if they are equal."""
-    return CategoryReader(values, markers)
+    return CategoryReader(values, markers, as_text=as_text)
 
 
 def count_values(

@@ -7,9 +7,8 @@ values and objects are all accepted. If a reader inferred a type, one cell can c
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -17,11 +16,11 @@ import numpy as np
 from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
-from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError
+from hedgerow.errors import ConfigurationError, SchemaError, imported
 from hedgerow.reading.cells import Array, Cells, as_objects, object_array
 from hedgerow.reading.column import Column, Holds, array_column, array_holds, arrow_column, series_column
 from hedgerow.reading.text_cells import Texts
-from hedgerow.texts import listed
+from hedgerow.texts import it_or_them, listed
 
 NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals, periods or the like"
 
@@ -124,13 +123,12 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
     try:
         found = nw.from_native(given, pass_through=True, allow_series=True)
         if not isinstance(found, nw.DataFrame | nw.Series) and hasattr(given, "__arrow_c_stream__"):
-            found = nw.from_native(import_module("pyarrow").table(given))
+            arrow = imported("pyarrow", f"{what} is a table that pyarrow reads")
+            found = nw.from_native(arrow.table(given))
     except DuplicateError:
-        raise _named_twice() from None
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{what} is a table that pyarrow reads: install it with pip install pyarrow."
-        ) from error
+        raise SchemaError(
+            f"{what} has two columns of the same name, so either could be meant. Rename or drop one."
+        ) from None
     if isinstance(found, nw.DataFrame | nw.Series):
         return found
     if isinstance(found, nw.LazyFrame) or hasattr(given, "columns"):
@@ -168,40 +166,60 @@ def _plain(array: Any) -> tuple[Array, Holds]:
 def _by_name(found: list[Any], columns: list[Column], names: Sequence[str] | None) -> Columns:
     """Return the columns in the order of the names, or raise SchemaError unless there is one for each and no other."""
     texts = list(map(str, found))
-    by_name = dict(zip(texts, columns, strict=True))
-    if len(by_name) < len(found):
-        raise _named_twice()
+    check_no_name_twice(texts, "X")
     if len({len(column) for column in columns}) > 1:
         raise ConfigurationError(
             "The columns of X have different lengths, so they do not form records. Pass equal lengths."
         )
-    absent = [name for name in names or () if name not in by_name]
-    if absent and found:
-        raise SchemaError(
-            f"X lacks {_listed(absent)} of the schema, but a record needs a cell of every declared feature. "
-            "Add what is missing (empty cells are read as missing), or declare a schema without it."
-        )
-    order = list(names) if names and found else texts
-    if len(texts) > len(order):
-        extra = sorted(set(texts) - set(order), key=texts.index)
-        them = "it" if len(extra) == 1 else "them"
-        raise SchemaError(
-            f"X has {_listed(extra)}, which the schema does not declare, so nothing public is known about {them}. "
-            f"Drop {them} from X, or declare {them}."
-        )
+    by_name, order = dict(zip(texts, columns, strict=True)), list(names) if names and found else texts
+    wanted = set(order)
+    refuse("X", [name for name in order if name not in by_name], [name for name in texts if name not in wanted])
     named = all(isinstance(name, str) for name in found)
-    n_rows = len(columns[0]) if columns else 0
-    return Columns(tuple(order), n_rows, tuple(by_name[name] for name in order), named=named)
+    return Columns(tuple(order), len(columns[0]) if columns else 0, tuple(by_name[name] for name in order), named=named)
 
 
-def _named_twice() -> SchemaError:
-    return SchemaError(
-        "Two columns of X have the same name (as text), so the schema's feature could be either. Rename or drop one."
-    )
+def places_of(names: Iterable[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names, start=1):
+        places.setdefault(name, []).append(place)
+    return places
 
 
-def _listed(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+def single(names: Iterable[str]) -> list[str]:
+    """Return the names that are over one column alone, in the file's order."""
+    return [name for name, places in places_of(names).items() if len(places) == 1]
+
+
+def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str] | None = None) -> None:
+    """Raise SchemaError if a name, of ``names`` or of all, is over several columns.
+
+    Of all, the name is not quoted: in a file without a header it belongs to a record.
+    """
+    places = places_of(header)
+    for name in places if names is None else names:
+        if len(found := places.get(name, [])) > 1:
+            raise SchemaError(
+                f"{data} has {'the same name' if names is None else repr(name)} over its columns {found[0]} and {found[1]}, so "
+                "either could be meant. Rename or drop one."
+            )
+
+
+def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
+    """Raise SchemaError if records lack columns that the schema declares, or have others."""
+    names = list(lacking or others)
+    them = it_or_them(names)
+    what = f"the column{'s' if len(names) > 1 else ''} {listed(names)}, which"
+    if lacking:
+        raise SchemaError(
+            f"{data} lacks {what} every record needs. Add {them} (empty cells are read as missing), or leave {them} out of the "
+            "schema and the options."
+        )
+    if others:
+        raise SchemaError(
+            f"{data} has {what} the schema does not declare. Drop {them} from {data}, or declare {them} in the schema, whose key "
+            "ignore lists columns that are no features. (--person names a column of persons; in Python, group= or the schema's "
+            "person.)"
+        )
 
 
 def _by_place(X: Any, names: Sequence[str] | None) -> Columns:

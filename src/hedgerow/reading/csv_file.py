@@ -10,14 +10,13 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import chain
 from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
+from hedgerow.errors import FileFormatError, SchemaError, imported
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
 from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
@@ -67,12 +66,7 @@ def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
         return io.BufferedReader(_Stream(gzip.GzipFile(fileobj=file).read, packed=place))
     if head != ZSTANDARD:
         return file
-    try:
-        arrow = import_module("pyarrow")
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{place} is a Zstandard file, which pyarrow unpacks: install it with pip install pyarrow."
-        ) from error
+    arrow = imported("pyarrow", f"{place} is a Zstandard file, which pyarrow unpacks")
     return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, packed=place))
 
 

@@ -29,12 +29,12 @@ from hedgerow.reading.cells import (
     MACHINE_NUMBERS,
     SPACE,
     WORDS,
-    CellCache,
     Cells,
     as_objects,
     category_key,
     number,
     numbers,
+    of_objects,
     plain_cell,
 )
 from hedgerow.reading.text_cells import Texts
@@ -42,7 +42,9 @@ from hedgerow.reading.text_cells import Texts
 # Characters that look alike are read as one.
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
 GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])
-WIDE_SPACE = SPACE + "\u00a0\u202f"
+# What an amount may have besides digits: a minus sign of any kind on one side, or brackets for it, and a unit, which is dropped.
+MINUS, UNIT = "[-\u2212\u2013]", r"\s*(?:[$€£¥₹%‰]|EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK)?\s*"
+AMOUNT = re.compile(rf"(\(?)({MINUS}?){UNIT}({MINUS}?)([0-9][^-()]*?|[.,][0-9]+)({MINUS}?){UNIT}({MINUS}?)(\)?)")
 FIELDS = {
     "%d": "(?P<day>[0-9]{1,2})",
     "%m": "(?P<month>[0-9]{1,2})",
@@ -71,11 +73,12 @@ NO_MOMENT = -(2**62)  # earlier than any date
 class NumberFormat:
     """The format of numbers in text: the decimal separator, and the separator of groups of three digits.
 
-    A space as separator matches a space of any width.
+    A space as separator matches a space of any width. ``amounts``: text may also be an amount, as ``AMOUNT`` says.
     """
 
     decimal: str = "."
     thousands: str = ""
+    amounts: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.decimal, str) or self.decimal not in (".", ","):
@@ -98,8 +101,13 @@ class NumberFormat:
         return re.compile(rf"([+-]?)(?:({whole})(?:{point}([0-9]*))?|{point}([0-9]+))([eE][+-]?[0-9]+)?")
 
     def _of_text(self, text: str) -> float:
-        text = text.strip(WIDE_SPACE)
+        text = text.strip(SPACE)
         found = self._pattern.fullmatch(text)
+        if found is None and self.amounts and (amount := AMOUNT.fullmatch(text)):
+            opened, *first, digits, last, end, closed = amount.groups()
+            signs = sum(map(bool, (opened, *first, last, end)))
+            if bool(opened) == bool(closed) and signs <= 1:
+                found = self._pattern.fullmatch("-" * signs + digits)
         if found is None:
             return WORDS.get(text.lower(), np.nan)
         sign, whole, fraction, only, power = (part or "" for part in found.groups())
@@ -110,11 +118,11 @@ class NumberFormat:
         return number(cell) if self == PLAIN else number(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
-        if self == PLAIN or cells.dtype.kind in MACHINE_NUMBERS + "M":
-            return numbers(cells)
-        if isinstance(cells, Texts):
-            return cells.numbers(self.number, self.decimal, self.thousands)
-        return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
+        if self.amounts and isinstance(cells, Texts):  # the kernel takes what begins with a letter for no number
+            return cells.through(lambda distinct: self.numbers(distinct.astype(object)))
+        if self.amounts and cells.dtype.kind not in MACHINE_NUMBERS + "M":
+            return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
+        return numbers(cells, self.number, self.decimal, self.thousands)
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the numbers among the markers of missing cells."""
@@ -178,7 +186,7 @@ class DateFormat:
 
     def moment(self, text: str) -> datetime | None:
         """Return the moment that a text in this format denotes, None if it is in another format."""
-        found = self._pattern.fullmatch(text.strip(WIDE_SPACE))
+        found = self._pattern.fullmatch(text.strip(SPACE))
         if found is None:
             return None
         part = {name: int(digits) for name, digits in found.groupdict().items()}
@@ -221,21 +229,23 @@ def date_text(count: int, unit: Unit) -> str:
 def date_reader(
     unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None
 ) -> Callable[[Cells], npt.NDArray[np.float64]]:
-    """Return a function that reads the cells of one column as moments, and caches distinct cells.
+    """Return a function that reads the cells of one column as moments.
 
     A cell is the number of ``unit`` since 1970, rounded down, NaN where missing. A marker in ``missing`` that is a date matches
     every text of that moment. ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
     """
     moment = partial(microseconds, form=form)
     markers = np.array([moment(marker) for marker in missing], dtype=np.int64)
-    cache, fields = CellCache(moment), NO_FIELDS if form is None else form.fields
+    fields = NO_FIELDS if form is None else form.fields
     letters = form is not None and not form.text.startswith("%")
+
+    def of_texts(texts: Texts) -> npt.NDArray[np.int64]:
+        return texts.moments(moment, fields, NO_MOMENT, letters=letters)
 
     def read(cells: Cells) -> npt.NDArray[np.float64]:
         if cells.dtype.kind in MACHINE_NUMBERS:
             return np.full(cells.shape, np.nan)
-        of_text = isinstance(cells, Texts)
-        moments = cells.moments(moment, fields, NO_MOMENT, letters=letters) if of_text else cache.of(cells, np.int64)  # type: ignore[union-attr]
+        moments = of_texts(cells) if isinstance(cells, Texts) else of_objects(cells, of_texts, moment, np.int64)
         counts = (moments // (10**6 * SECONDS[unit])).astype(np.float64)
         counts[(moments == NO_MOMENT) | np.isin(moments, markers)] = np.nan
         return counts

@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import LONGEST_WORDS
-from hedgerow.reading.cells import MACHINE_NUMBERS, SPACE, CellCache, Cells, is_read, plain_cell
+from hedgerow.reading.cells import ASCII_SPACE, MACHINE_NUMBERS, CellCache, Cells, is_read, plain_cell
 from hedgerow.reading.columns import Columns, as_native, one_column
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
@@ -114,7 +114,7 @@ def _of_number(value: float | Decimal, bits: int) -> str:
 
 
 def _of_text(text: str) -> str:
-    text = text.strip(SPACE)
+    text = text.strip(ASCII_SPACE)  # docs/proofs/persons.md
     if len(text) > LONGEST or REPLACED in text:
         raise ValueError("no id")
     if not text.isascii() and not COMPATIBILITY_IDEOGRAPH.search(text):

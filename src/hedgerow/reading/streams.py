@@ -17,15 +17,14 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import get_pyarrow
 
-from hedgerow.errors import ConfigurationError, MissingExtraError, SchemaError, UnreadColumnWarning
-from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
+from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning, imported
+from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
     TableFile,
     batches_of,
     check_header,
-    check_no_name_twice,
     check_types,
     open_table,
     unread,
@@ -36,12 +35,16 @@ from hedgerow.texts import listed
 
 @dataclass(frozen=True)
 class Layout:
-    """The column of the labels, that of the persons, if any, the columns to ignore, and the format of CSV."""
+    """The column of the labels, that of the persons, if any, the columns to drop, and the format of CSV.
+
+    ``ignored`` columns need not be there.
+    """
 
     label: str
     drop: tuple[str, ...] = ()
     group: str | None = None
     form: FileForm = COMMAS
+    ignored: tuple[str, ...] = ()
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -51,7 +54,8 @@ class Layout:
         """Return a batch by its parts, or raise SchemaError where columns are absent."""
         columns = as_columns(batch)
         self.check(columns)
-        X = {name: column for name, column in columns.items() if name not in self.others}
+        others = {*self.others, *self.ignored}
+        X = {name: column for name, column in columns.items() if name not in others}
         return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
 
     def check(self, names: Iterable[str]) -> None:
@@ -167,7 +171,7 @@ class Files:
             with self._opened(path, layout.form) as table:
                 check_no_name_twice(table.header, path)
                 layout.check(table.header)
-                check_header(table, [*features, *layout.others], path)
+                check_header(table, [*features, *layout.others], path, ignored=layout.ignored)
                 check_types(table, features, layout.label, labels)
                 is_empty = is_empty and table.is_empty
                 if layout.group is not None:
@@ -339,12 +343,8 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
         return iter([as_columns(given)])
     if _is_arrow(given, "RecordBatch") or not hasattr(given, "__arrow_c_stream__"):
         return map(as_columns, [given] if _is_arrow(given, "RecordBatch") else given)
-    try:
-        return map(as_columns, import_module("pyarrow").RecordBatchReader.from_stream(given))
-    except ImportError as error:
-        raise MissingExtraError(
-            "batches by the Arrow interface are read by pyarrow: install it with pip install pyarrow."
-        ) from error
+    arrow = imported("pyarrow", "batches by the Arrow interface are read by pyarrow")
+    return map(as_columns, arrow.RecordBatchReader.from_stream(given))
 
 
 def _check_batches(given: Any) -> None:

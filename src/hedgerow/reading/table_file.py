@@ -14,13 +14,13 @@ from itertools import chain
 from os import PathLike, fspath
 from typing import Any
 
-from hedgerow.errors import FileFormatError, MissingExtraError, SchemaError
+from hedgerow.errors import FileFormatError, SchemaError, imported
 from hedgerow.files import LONGEST_QUOTED
-from hedgerow.reading.columns import Declared, read_columns, read_labels
+from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, FileForm, cell_counts, unpacked
 from hedgerow.reading.kernels import OPEN_QUOTE
 from hedgerow.reading.text_cells import one_after_another
-from hedgerow.texts import counted, it_or_them, listed
+from hedgerow.texts import counted, listed
 
 PARQUET = (".parquet", ".pq")
 BATCH_ROWS, BATCH_CELLS = 1 << 17, 1 << 21  # of a Parquet file: the most of a batch
@@ -34,12 +34,9 @@ class ParquetFile:
     malformed = open_quotes = 0
 
     def __init__(self, file: Any, path: str | PathLike[str], categories: frozenset[str]) -> None:
-        try:
-            arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-        except ImportError as error:
-            raise MissingExtraError(
-                f"{path} is a Parquet file, which pyarrow reads: install it with pip install pyarrow."
-            ) from error
+        arrow, parquet = (
+            imported(name, f"{path} is a Parquet file, which pyarrow reads") for name in ("pyarrow", "pyarrow.parquet")
+        )
         self.unreadable: Counter[str] = Counter()
         self._errors, self._read = (arrow.ArrowException, OSError), 0
         self._damaged = FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.")
@@ -180,32 +177,6 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> Fil
     return FileForm(separator or max(SEPARATORS, key=fit), encoding)
 
 
-def places_of(names: Iterable[str]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names, start=1):
-        places.setdefault(name, []).append(place)
-    return places
-
-
-def single(names: Iterable[str]) -> list[str]:
-    """Return the names that are over one column alone, in the file's order."""
-    return [name for name, places in places_of(names).items() if len(places) == 1]
-
-
-def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str] | None = None) -> None:
-    """Raise SchemaError if a name, of ``names`` or of all, is over several columns.
-
-    Of all, the name is not quoted: in a file without a header it belongs to a record.
-    """
-    places = places_of(header)
-    for name in places if names is None else names:
-        if len(found := places.get(name, [])) > 1:
-            raise SchemaError(
-                f"{data} has {'the same name' if names is None else repr(name)} over its columns {found[0]} and {found[1]}, so "
-                "either could be meant. Rename or drop one."
-            )
-
-
 def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -> tuple[list[str], list[str]]:
     """Return the wanted columns that a file lacks, and its others; SchemaError if it lacks all, or has a wanted one twice."""
     known, there = dict.fromkeys(wanted), dict.fromkeys(header)  # files may have thousands of columns
@@ -219,29 +190,21 @@ def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -
     return lacking, [name for name in there if name not in known]
 
 
-def check_header(table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False) -> None:
-    """Raise SchemaError unless the columns are the wanted ones, in any order, each once; with ``more``, others may be there."""
+def check_header(
+    table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False, ignored: Sequence[str] = ()
+) -> None:
+    """Raise SchemaError unless the columns are the wanted ones, in any order, each once, and some that are ignored.
+
+    With ``more``, others may be there.
+    """
     lacking, others = compare_header(table.header, wanted, data)
-    if lacking:
-        raise SchemaError(
-            f"{data} lacks {_columns(lacking)}, which every record needs. Add {it_or_them(lacking)} (empty cells are read as "
-            f"missing), or leave {it_or_them(lacking)} out of the schema and the options."
-        )
-    if more or not others:
-        return
-    if index := [name for name in others if name in table.index]:
+    others = [name for name in others if name not in ignored]
+    if (index := [name for name in others if name in table.index]) and not lacking and not more:
         raise SchemaError(
             f"{data} has the index of a pandas table as its column {listed(index)}, which the schema does not declare. Write "
             "the file again with index=False, or after reset_index(drop=True)."
         )
-    raise SchemaError(
-        f"{data} has {_columns(others)}, which the schema does not declare. Drop {it_or_them(others)} from the file, or "
-        f"declare {it_or_them(others)} in the schema. (--person names a column of persons.)"
-    )
-
-
-def _columns(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+    refuse(data, lacking, () if more else others)
 
 
 def check_types(

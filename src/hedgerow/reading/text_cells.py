@@ -14,6 +14,7 @@ from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_n
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], str]
+PIECE, MOST_JOINED = 256, 1 << 26  # cells that are joined at once, and bytes of all
 REPLACING: Decode = partial(str, encoding="utf-8", errors="replace")
 
 
@@ -108,8 +109,7 @@ class Texts:
 @cache
 def ready() -> None:
     """Compile what reads odd cells, so that no record decides whether it is compiled."""
-    none = np.empty(0, dtype=np.int64)
-    Texts(none.astype(np.uint8), none, none).distinct()
+    NO_TEXTS.distinct()
 
 
 class CodedTexts(Texts):
@@ -138,14 +138,19 @@ class CodedTexts(Texts):
 
 
 def joined(cells: Sequence[Any]) -> Texts | None:
-    """Return text as a column; None if a cell is no text, or has a zero byte or half of a surrogate pair.
+    """Return text as a column; None if a cell is no text, has a zero byte or half of a surrogate pair, or it is long together.
 
-    No code of a cell's own is run.
+    No code of a cell's own is run. Cells may be one object, so text is joined in pieces, and what would not fit memory is not.
     """
+    raw = bytearray()
     try:
-        data = np.frombuffer("\0".join([*cells, ""]).encode(), dtype=np.uint8)
+        for start in range(0, len(cells), PIECE):
+            raw += "\0".join([*cells[start : start + PIECE], ""]).encode()
+            if len(raw) > MOST_JOINED:
+                return None
     except (TypeError, UnicodeEncodeError):
         return None
+    data = np.frombuffer(raw, dtype=np.uint8)
     stops = np.flatnonzero(data == 0)
     return Texts(data, np.append(0, stops + 1)[:-1], stops) if len(stops) == len(cells) else None
 
@@ -166,3 +171,6 @@ def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+NO_TEXTS = Texts(np.empty(0, dtype=np.uint8), *np.empty((2, 0), dtype=np.int64))

@@ -18,7 +18,7 @@ from hedgerow.errors import shown
 from hedgerow.reading.cells import Cells, category_reader, known_key
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.text_cells import Texts
-from hedgerow.schema.features import Feature, Numeric, Value
+from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 from hedgerow.texts import listed, printable, short_repr
 
 FIRST_ROWS, BLOCK_ROWS = 512, 65_536
@@ -113,7 +113,10 @@ class _Tally:
         self.range = feature if isinstance(feature, Numeric) else None
         self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
-        self._reader = category_reader(self.values, tuple(missing))
+        markers = (*missing, *feature.missing)
+        self._unmarked = feature.replaced(missing=()).reader() if isinstance(feature, Numeric) else None
+        as_text = isinstance(feature, Categorical) and feature.as_text
+        self._reader = category_reader(self.values, markers, as_text=as_text)
         texts = [value for value in self.values if spellings and isinstance(known_key(value), str)]
         counts = Counter(map(_fold, texts))
         self._folds = {fold: value for value in texts if (fold := _fold(value)) and counts[fold] == 1}
@@ -142,6 +145,8 @@ class _Tally:
             self.above += int(np.count_nonzero(values > self.range.high))
             cells = cells[np.isnan(values)]
         codes = self._reader.codes(cells)
+        if self._unmarked is not None:  # a marker in another spelling, such as 31.12.9999
+            codes[~np.isnan(self._unmarked(cells))] = self._reader.missing
         self.codes += np.bincount(codes, minlength=len(self.codes))
         if self._folds:
             odd = cells[codes == self._reader.undeclared]

@@ -69,7 +69,7 @@ class Encoder:
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._readers = [
-            CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
+            feature.reader(schema.missing) if isinstance(feature, Categorical) else None
             for feature in schema.features.values()
         ]
         self._classes = CategoryReader(schema.classes, schema.missing)
@@ -168,7 +168,7 @@ class _Pass:
                 self._codes[i] = reader.cached()
             elif isinstance(feature, Numeric):
                 self._values[i] = feature.reader(missing)
-                if columns.matrix is not None and not feature.reads_text:
+                if columns.matrix is not None and not (feature.reads_text or feature.missing):
                     together.append(i)
                     continue
             none = columns.cells(i, 0, 0)
@@ -252,7 +252,7 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
         if isinstance(feature, Numeric):
             result[:, i] = feature.reader(schema.missing)(columns.cells(i))
         else:
-            result[:, i] = CategoryReader(feature.values, schema.missing).codes(columns.cells(i))
+            result[:, i] = feature.reader(schema.missing).codes(columns.cells(i))
     return result
 
 

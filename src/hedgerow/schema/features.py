@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.reading.cells import NUMBER, Cells, Key, category_key
+from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, text_key
 from hedgerow.reading.column import Holds
 from hedgerow.reading.formats import NumberFormat
 from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]
+ENTRY = ("missing", "origin", "release", "reason")  # arguments of every feature, which are written last
 LONGEST_REASON = 200  # characters
 Value = bool | int | float | str
 
@@ -55,6 +56,18 @@ def check_reason(reason: object, name: str = "reason") -> None:
         )
 
 
+def missing_markers(given: Any) -> tuple[str, ...]:
+    """Return markers of missing cells, one text or several; SchemaError if one is no text."""
+    markers = (given,) if isinstance(given, str) else tuple(given)
+    for marker in markers:
+        if not isinstance(marker, str):
+            raise SchemaError(
+                f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
+                "Pass it as text; numbers equal to it are markers too."
+            )
+    return markers
+
+
 def _finite(value: Any, what: str) -> float:
     try:
         result = float(value) if isinstance(value, NUMBER) and not isinstance(value, bool | np.bool_) else math.nan
@@ -69,15 +82,19 @@ def _finite(value: Any, what: str) -> float:
 
 @dataclass(frozen=True, repr=False)
 class _Entry:
+    missing: Sequence[str] = field(default=(), kw_only=True)
     origin: Origin = field(default="given", kw_only=True)
     release: str | None = field(default=None, kw_only=True)
     reason: str | None = field(default=None, kw_only=True)
 
+    def __post_init__(self) -> None:
+        check_origin(self.origin, self.release)
+        check_reason(self.reason)
+        object.__setattr__(self, "missing", missing_markers(self.missing))
+
     def entry(self) -> dict[str, Any]:
         """Return the arguments that make this feature, without defaults, as values that JSON and TOML hold."""
-        known = sorted(
-            (one for one in fields(self) if one.init), key=lambda one: one.name in ("origin", "release", "reason")
-        )
+        known = sorted((one for one in fields(self) if one.init), key=lambda one: one.name in ENTRY)
         return {one.name: self._plain(one.name) for one in known if getattr(self, one.name) != one.default}
 
     def _plain(self, name: str) -> Any:
@@ -112,6 +129,11 @@ class Numeric(_Entry):
     decimal, thousands
         The format of numbers in text: the decimal separator, "." or ",", and the separator of groups of three digits: "", ".",
         ",", " " or "'". Text in another format is missing. Cells that are numbers, not text, are unaffected.
+    amounts
+        Whether text may also be an amount: "(1,234.50)", "1.5-" and a long minus sign are negative, and "12 %", "$5" and "5 EUR"
+        are 12 and 5.
+    missing
+        Markers of a missing cell in this column, such as "999", besides those of the schema.
     origin
         "given"; "inferred" if the entry was read off the records, in which case no guarantee holds; or "released" if a private
         operation released it.
@@ -138,10 +160,10 @@ class Numeric(_Entry):
     cuts: Sequence[float] | None = None
     decimal: str = field(default=".", kw_only=True)
     thousands: str = field(default="", kw_only=True)
+    amounts: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_origin(self.origin, self.release)
-        check_reason(self.reason)
+        super().__post_init__()
         NumberFormat(self.decimal, self.thousands)
         if self.low is None or self.high is None:
             raise SchemaError(f"A numeric feature {NO_RANGE}")
@@ -239,17 +261,17 @@ class Numeric(_Entry):
     @property
     def number_format(self) -> NumberFormat:
         """The format of numbers in text."""
-        return NumberFormat(self.decimal, self.thousands)
+        return NumberFormat(self.decimal, self.thousands, self.amounts)
 
     @property
     def reads_text(self) -> bool:
-        """Whether columns need the feature's own ``reader``, because Python would read the text of numbers differently."""
-        return (self.decimal, self.thousands) != (".", "")
+        """Whether the text of numbers has a format of its own, which Python would read differently."""
+        return self.number_format != NumberFormat()
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
         form = self.number_format
-        markers = form.markers(missing)
+        markers = form.markers((*missing, *self.missing))
 
         def read(cells: Cells) -> npt.NDArray[np.float64]:
             values = form.numbers(cells)
@@ -271,7 +293,10 @@ class Categorical(_Entry):
     values
         Texts, numbers or truth values, in the order of their codes. Numbers are compared as float64, and text of a number equals
         the number: 1, 1.0, True and "1" are one value.
-    origin, release, reason
+    as_text
+        Whether cells are compared as text alone, so that the codes 345.1 and 345.10 differ. Such a column must hold text, because
+        numbers do not keep the zero.
+    missing, origin, release, reason
         As for ``Numeric``.
 
     Raises
@@ -286,11 +311,21 @@ class Categorical(_Entry):
     """
 
     values: Sequence[Value]
+    as_text: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_origin(self.origin, self.release)
-        check_reason(self.reason)
-        object.__setattr__(self, "values", distinct_values(self.values, "A categorical feature", "value"))
+        super().__post_init__()
+        values = distinct_values(self.values, "A categorical feature", "value", self.key)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def key(self) -> Callable[[object], Key]:
+        """What cells and values are compared as."""
+        return text_key if self.as_text else category_key
+
+    def reader(self, missing: Sequence[str] = ()) -> CategoryReader:
+        """Return what reads the cells of one column as codes; ``missing`` are further markers."""
+        return CategoryReader(self.values, (*missing, *self.missing), as_text=self.as_text)
 
     def n_codes(self, max_bins: int) -> int:
         """Return the number of codes: one per value, then one for missing and one for undeclared."""
@@ -306,7 +341,7 @@ class Categorical(_Entry):
     def takes(self, holds: Holds) -> bool:
         """Return whether a column whose cells are all of one kind, by its type, can hold one of the values."""
         kind = {"anything": object, "numbers": float, "times": str}.get(holds, ())
-        return any(isinstance(category_key(value), kind) for value in self.values)
+        return self.as_text or any(isinstance(category_key(value), kind) for value in self.values)
 
     def in_words(self) -> str:
         """Return the values, in quotes if one has a comma; of more than twelve, the first twelve."""
@@ -318,7 +353,9 @@ class Categorical(_Entry):
 Feature = Numeric | Categorical
 
 
-def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
+def distinct_values(
+    values: Any, owner: str, noun: str, key_of: Callable[[object], Key] = category_key
+) -> tuple[Value, ...]:
     plural = "classes" if noun == "class" else f"{noun}s"
     if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
         raise SchemaError(
@@ -335,7 +372,7 @@ def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
                 "a code of its own. Pass text, numbers or truth values."
             )
         value = str.__str__(value) if kind is str else kind(value)
-        key = category_key(value)
+        key = key_of(value)
         if isinstance(key, float) and not math.isfinite(key):
             raise SchemaError(
                 f"{owner} lists a {noun} that is not a finite float64, so it cannot be told from others. Pass it as text "
@@ -344,7 +381,8 @@ def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
         if key in seen:
             raise SchemaError(
                 f"{owner} lists {seen[key]!r} and {value!r}, which are one {noun}: numbers are compared as float64 whether "
-                "written as text or not, and text without the white space around it. Keep one of them."
+                "written as text or not, and text without the white space around it. Keep one of them, or declare as_text if "
+                "they are codes."
             )
         seen[key] = value
     if not seen:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +42,39 @@ Floats = npt.NDArray[np.float64]
 
 # If several forms read as many cells, the first is taken: if all fractions have three digits, they are more likely groups.
 NUMBERS = tuple(NumberFormat(*marks) for marks in (".,", (",", ""), ",.", ", ", ". ", ".'", ",'"))
-DATES = tuple(
-    DateFormat(day + time)
-    for day in "%d.%m.%Y %d/%m/%Y %m/%d/%Y %d-%m-%Y %m-%d-%Y %Y/%m/%d %Y.%m.%d %d.%m.%y %d/%m/%y".split()
-    for time in ("", " %H:%M", " %H:%M:%S")
+ORDERS = "%d.%m.%Y %d/%m/%Y %m/%d/%Y %d-%m-%Y %m-%d-%Y %Y/%m/%d %Y.%m.%d %d.%m.%y %d/%m/%y".split()
+DATES = tuple(DateFormat(day + time) for day in ORDERS for time in ("", " %H:%M", " %H:%M:%S"))
+DATES = (*DATES, DateFormat("%Y%m%d"))
+AMOUNTS = tuple(NumberFormat(form.decimal, form.thousands, True) for form in (NumberFormat(), *NUMBERS))
+
+# Texts that stand for a missing cell, and those that may also be a value of a category.
+MARKERS = (
+    "?",
+    "??",
+    "--",
+    "---",
+    ".",
+    "..",
+    "#N/A",
+    "#NA",
+    "#NULL!",
+    "#VALUE!",
+    "#DIV/0!",
+    "N/A",
+    "n/a",
+    "NULL",
+    "null",
+    "\\N",
 )
+WORDS = ("-", "*", "NA", "na", "n.a.", "N.A.", "k.A.", "k. A.", "keine Angabe", "none", "missing", "Missing", "unknown")
+WORDS += ("Unknown", "unbekannt", "fehlt", "n/d", "N/D", "ND", "s/d")
+# Numbers and days that stand for a missing cell where they lie far from all others.
+CODE = re.compile("-?(9+[789]?|8+|7+)|-[1239]")
+DAYS = tuple("0001-01-01 1753-01-01 1800-01-01 1899-12-30 1899-12-31 1900-01-01 1901-01-01 1970-01-01".split())
+DAYS += ("2099-12-31", "2199-12-31", "2999-12-31", "9999-12-31")
+FEW_DIGITS = 100
+FEW_TEXTS = 10  # texts among numbers that are listed as markers
+LEADING_ZERO = re.compile("0[0-9]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +104,24 @@ class Column:
 
 def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> Column:
     """Return a column; a form of its text is recognized if it reads this share of the distinct texts."""
+    return _column(*_distinct(cells), missing, share)
+
+
+def _distinct(cells: Cells) -> tuple[Cells, npt.NDArray[np.int64]]:
+    """Return cells, text once, and how many records have each."""
     if isinstance(cells, Texts):
-        cells, places = cells.distinct()
-        counts = np.bincount(places, minlength=len(cells))
-    elif cells.dtype.kind in MACHINE_NUMBERS:
-        counts = np.ones(len(cells), dtype=np.int64)
-    else:
-        number: Counter[tuple[type, Any]] = Counter()
-        for cell in as_objects(cells).tolist():
-            plain = cell if id(type(cell)) in HASHABLE else known_key(cell)
-            number[type(plain), None if plain != plain else plain] += 1
-        cells = object_array((cell for _, cell in number), len(number))
-        counts = np.array([*number.values()], dtype=np.int64)
+        distinct, places = cells.distinct()
+        return distinct, np.bincount(places, minlength=len(distinct))
+    if cells.dtype.kind in MACHINE_NUMBERS:
+        return cells, np.ones(len(cells), dtype=np.int64)
+    number: Counter[tuple[type, Any]] = Counter()
+    for cell in as_objects(cells).tolist():
+        plain = cell if id(type(cell)) in HASHABLE else known_key(cell)
+        number[type(plain), None if plain != plain else plain] += 1
+    return object_array((cell for _, cell in number), len(number)), np.array([*number.values()], dtype=np.int64)
+
+
+def _column(cells: Cells, counts: npt.NDArray[np.int64], missing: Sequence[str], share: float) -> Column:
     plain_numbers, absent = numbers(cells), category_reader((), tuple(missing))
     there = ~np.isin(plain_numbers, NumberFormat().markers(missing))
     odd = np.flatnonzero(np.isnan(plain_numbers))  # a number that is no marker is not missing
@@ -94,9 +129,14 @@ def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> 
     cells, counts = cells[there], counts[there].astype(np.int64)
     forms = _forms(cells, share)
     form = forms[0] if forms else NumberFormat()
-    values = _read(cells, form if isinstance(form, NumberFormat) else NumberFormat())
-    seconds, odd = np.full(len(cells), np.nan), np.flatnonzero(np.isnan(values))  # no date is a number
-    seconds[odd] = _read(cells[odd], form if isinstance(form, DateFormat) else None)
+    is_date = isinstance(form, DateFormat)
+    values = _read(cells, NumberFormat() if is_date else form)
+    odd = (
+        np.arange(len(cells)) if is_date else np.flatnonzero(np.isnan(values))
+    )  # no date is a number, but for 20240131
+    seconds = np.full(len(cells), np.nan)
+    seconds[odd] = _read(cells[odd], form if is_date else None)
+    values = np.where(np.isnan(seconds), values, np.nan)
     truths = np.full(len(cells), cells.dtype.kind == "b")
     if cells.dtype.kind not in MACHINE_NUMBERS:
         for place in np.flatnonzero((values == 0) | (values == 1)).tolist():
@@ -126,6 +166,9 @@ def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
     sample = cells[:SAMPLE]
     likely = [form for form in NUMBERS + DATES if count(sample, form) >= share * len(sample) / 2]
     counts = [count(cells, form) for form in likely]
+    if max([plain, *counts]) < len(cells):
+        amounts = [form for form in AMOUNTS if count(sample, form) >= share * len(sample)]
+        likely, counts = likely + amounts, counts + [count(cells, form) for form in amounts]
     most = max([plain, *counts])
     if most < share * len(cells):
         return ()
@@ -134,7 +177,7 @@ def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
     for form, number in zip(likely, counts, strict=True):
         values = _read(cells, form)
         if number == most and not any(np.array_equal(values, other, equal_nan=True) for other in known):
-            forms.append(form)
+            forms.insert(0 if forms == [NumberFormat()] and isinstance(form, DateFormat) else len(forms), form)
             known.append(values)
     return () if plain == most and len(forms) == 1 else tuple(forms)
 
@@ -150,7 +193,86 @@ def question_of(column: Column) -> list[str]:
 def _named(form: Form) -> str:
     if isinstance(form, DateFormat):
         return f"dates {form.text}"
-    return f"numbers with decimal {form.decimal!r}" + (f" and thousands {form.thousands!r}" if form.thousands else "")
+    what = "amounts" if form.amounts else "numbers"
+    return f"{what} with decimal {form.decimal!r}" + (f" and thousands {form.thousands!r}" if form.thousands else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A column of a draft, its entry, and how many records have each marker of missing cells.
+
+    ``markers`` are those for the whole schema; those of the entry itself are among ``own``.
+    """
+
+    column: Column
+    feature: Feature
+    markers: dict[str, int]
+    own: dict[str, int]
+
+
+def draft_of(cells: Cells, missing: Sequence[str], share: float, guess: Callable[[Column], Feature]) -> Draft:
+    """Return the draft of a column: markers, which are no values, are recognized by public rules, and listed."""
+    distinct, counts = _distinct(cells)
+    markers = (*MARKERS, *WORDS)
+    codes = category_reader(markers).codes(distinct)
+    per = np.bincount(codes, counts, minlength=len(markers) + 2).astype(np.int64).tolist()
+    there = {marker: number for marker, number in zip(markers, per, strict=False) if number and marker not in missing}
+    column = _column(distinct, counts, (*missing, *there), share)
+    feature = guess(column)
+    if type(feature) is Categorical and not there.keys() <= {*MARKERS}:  # there, a word may be a value
+        there = {marker: number for marker, number in there.items() if marker in MARKERS}
+        column = _column(distinct, counts, (*missing, *there), share)
+        feature = guess(column)
+    own: dict[str, int] = {}
+    if isinstance(feature, Numeric):
+        read = column.seconds if isinstance(feature, Date) else column.numbers
+        far = _far_codes(read, column.counts, feature)
+        own = {text: int(column.counts[read == value].sum()) for text, value in far.items()}
+        if far:
+            rest = ~np.isin(read, [*far.values()])
+            arrays = (column.cells, column.counts, column.numbers, column.seconds, column.are_truths)
+            column = Column(*(array[rest] for array in arrays), column.forms)  # type: ignore[arg-type]
+            feature, read = guess(column), read[rest]
+        texts, number = column.cells[np.isnan(read)].tolist(), column.counts[np.isnan(read)].tolist()
+        if isinstance(feature, Numeric) and len(texts) <= FEW_TEXTS:
+            own |= {
+                text.strip(SPACE): count for text, count in zip(texts, number, strict=True) if isinstance(text, str)
+            }
+    return Draft(column, feature.replaced(missing=[*own]) if own else feature, there, own)
+
+
+def _far_codes(read: Floats, counts: npt.NDArray[np.int64], feature: Numeric) -> dict[str, float]:
+    """Return the numbers, or days, that are usual codes of missing cells, and far from all others, by their text.
+
+    A number of up to two digits must be that of several records: one may be 97 years old.
+    """
+    values = np.unique(read[np.isfinite(read)])
+    if isinstance(feature, Date):
+        texts = {microseconds(day) // 10**6: day for day in DAYS}
+    else:
+        texts = {value: f"{value:.15g}" for value in values.tolist()}
+        texts = {value: text for value, text in texts.items() if CODE.fullmatch(text.replace(".", ""))}
+        texts = {value: text.replace(".", feature.decimal) for value, text in texts.items()}
+    others = values[~np.isin(values, [*texts])]
+    if not len(others):
+        return {}
+    low, high = float(others[0]), float(others[-1])
+    span = max(high - low, 1.0)
+    is_far = {value: value > high + span or value < low - (1 if value < 0 <= low else span) for value in texts}
+    often = {value for value in texts if abs(value) >= FEW_DIGITS or counts[read == value].sum() > 1}
+    return {text: value for value, text in texts.items() if value in values and value in often and is_far[value]}
+
+
+def codes_as_text(column: Column) -> list[str]:
+    """Return the texts of a column that are codes and not numbers: some differ as text alone, or begin with a zero."""
+    if column.forms or not isinstance(column.cells, Texts) or np.isnan(column.numbers).any():
+        return []
+    texts = {
+        text.strip(SPACE): value for text, value in zip(column.cells.tolist(), column.numbers.tolist(), strict=True)
+    }
+    whole = Counter((value, text.partition(".")[0]) for text, value in texts.items() if "." in text)
+    are_codes = any(number > 1 for number in whole.values()) or any(map(LEADING_ZERO.fullmatch, texts))
+    return sorted(texts) if are_codes else []
 
 
 def guess_feature(column: Column, max_categories: int, *, lenient: bool = False) -> Feature:
@@ -165,6 +287,9 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
     undated = int(column.counts[np.isnan(column.seconds)].sum())
     is_machine = column.cells.dtype.kind in MACHINE_NUMBERS
     few = len(column.cells) > 0 and not is_machine and len(np.unique(column.numbers)) <= FEW_NUMBERS
+    codes = codes_as_text(column) if lenient else []
+    if 0 < len(codes) <= max_categories:
+        return Categorical(codes, as_text=True, origin="inferred")
     if IN_MOSTLY * stray <= column.present if lenient else not (stray or few):
         return guess_range(column)
     if column.are_truths.all():
@@ -181,7 +306,8 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
 def guess_range(column: Column) -> Numeric:
     values = column.numbers[np.isfinite(column.numbers)]
     form = column.forms[0] if column.forms and isinstance(column.forms[0], NumberFormat) else NumberFormat()
-    told: dict[str, Any] = {"decimal": form.decimal, "thousands": form.thousands, "origin": "inferred"}
+    told: dict[str, Any] = {name: getattr(form, name) for name in ("decimal", "thousands", "amounts")}
+    told["origin"] = "inferred"
     if not values.size:
         return Numeric(0, 1, **told)
     low, high = float(values.min()), float(values.max())

@@ -28,6 +28,7 @@ from hedgerow.schema.features import (
     check_origin,
     check_reason,
     distinct_values,
+    missing_markers,
 )
 from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
 from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_toml, table_of
@@ -35,7 +36,7 @@ from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
 from hedgerow.texts import LONGEST_REPR, shortened
 
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
-COLUMNS = ("target", "person", "records_per_person", "delimiter", "encoding")
+COLUMNS = ("target", "person", "records_per_person", "ignore", "delimiter", "encoding")
 ORIGINS = ("classes_origin", "classes_release", "classes_reason")
 
 
@@ -65,6 +66,8 @@ class Schema:
     records_per_person
         The number of records of one person that a guarantee covers, unless an estimator sets another number. Without ``person``,
         it is the data owner's promise that no person has more.
+    ignore
+        Names of columns of files and tables that are neither features nor labels, such as a free text: nothing reads them.
     delimiter, encoding
         The format of CSV files of these records: the character between cells (None: a comma), and the encoding, which is UTF-8
         (None) or a single-byte extension of ASCII such as "windows-1252". Readers use them unless their arguments say otherwise.
@@ -98,6 +101,7 @@ class Schema:
     target: str | None = field(default=None, kw_only=True)
     person: str | None = field(default=None, kw_only=True)
     records_per_person: int = field(default=1, kw_only=True)
+    ignore: Sequence[str] = field(default=(), kw_only=True)
     delimiter: str | None = field(default=None, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
     classes_origin: Origin = field(default="given", kw_only=True)
@@ -108,19 +112,13 @@ class Schema:
     def __post_init__(self) -> None:
         labels = _checked_labels(self)
         features = _checked_features(self.features)
-        missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
-        for marker in missing:
-            if not isinstance(marker, str):
-                raise SchemaError(
-                    f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
-                    "Pass it as text; numbers equal to it are markers too."
-                )
         _check_columns(self, features)
         check_delimiter(self.delimiter)
         values = {
             "features": MappingProxyType(features),
             "classes": labels.values if isinstance(labels, Categorical) else (),
-            "missing": missing,
+            "missing": missing_markers(self.missing),
+            "ignore": tuple(self.ignore),
             "records_per_person": int(self.records_per_person),
             "encoding": checked_encoding(self.encoding),
             "labels": labels,
@@ -227,6 +225,12 @@ class Schema:
             {name: self.features[name].given(reason) for name in chosen if name in self.features}, **labels
         )
 
+    def without_ignored(self, X: Any) -> Any:
+        """Return records without the columns to ignore."""
+        for name in self.ignore:
+            X = without_column(X, name)[0]
+        return X
+
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
         features = {
@@ -319,7 +323,7 @@ class Schema:
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
         """
-        X, own = without_column(without_column(X, self.person)[0], self.target)
+        X, own = without_column(self.without_ignored(without_column(X, self.person)[0]), self.target)
         y = own if y is None else y
         if y is None:
             columns, labels = read_columns(X, self.features, allow_empty=False), None
@@ -331,7 +335,9 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, with the features as a list in order."""
-        result = {name: value for name in COLUMNS if (value := getattr(self, name)) is not None}
+        result = {name: value for name in COLUMNS if (value := getattr(self, name)) not in (None, ())}
+        if self.ignore:
+            result["ignore"] = list(self.ignore)
         if self.person is None and self.records_per_person == 1:
             del result["records_per_person"]
         result["missing"] = list(self.missing)
@@ -421,7 +427,7 @@ class Schema:
     def __repr__(self) -> str:
         labels = f"classes={list(self.classes)!r}" if self.outcome is None else f"outcome={self.outcome!r}"
         rest = {"missing": list(self.missing)} if self.missing else {}
-        rest |= {name: value for name in COLUMNS if (value := getattr(self, name)) not in (None, 1)}
+        rest |= {name: value for name in COLUMNS if (value := getattr(self, name)) not in (None, 1, ())}
         if self.outcome is None:
             rest |= {name: value for name in ORIGINS if (value := getattr(self, name)) not in (None, "given")}
         parts = [repr(dict(self.features)), labels, *(f"{name}={value!r}" for name, value in rest.items())]
@@ -475,7 +481,12 @@ def _check_columns(schema: Schema, features: Mapping[str, Feature]) -> None:
             f"The target {target!r} is {'a feature too' if isinstance(target, str) else 'no text'}, but it names "
             "the column of the labels. Pass that column's name, and leave it out of the features."
         )
-    others = [*features, target]
+    others, ignored = [*features, target], schema.ignore
+    if isinstance(ignored, str) or any(not isinstance(name, str) or name in (*others, person) for name in ignored):
+        raise SchemaError(
+            f"ignore is {shown(ignored)}, but it lists columns that are neither features nor the target nor the person. Pass a "
+            "list of such names."
+        )
     if person is not None and (
         not isinstance(person, str) or not person or len(person) > LONGEST_WORDS or person in others
     ):

@@ -14,7 +14,7 @@ from hedgerow.files import Place, place_name, read_place
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Boolean, Date, Integer
 
-HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "missing", "classes")
+HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "ignore", "missing", "classes")
 ORIGINS = ("classes_origin", "classes_release", "classes_reason")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 

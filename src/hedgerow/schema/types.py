@@ -70,7 +70,7 @@ class Integer(_Whole):
     cuts
         Public cut points in ascending order, above ``low`` and at most ``high``: 18 separates 17 from 18. Without them, all bins
         have the same number of values, or one more, and cut points are between whole numbers, so that 4.9999 is read as 5.
-    decimal, thousands, origin, release, reason
+    decimal, thousands, amounts, missing, origin, release, reason
         As for ``Numeric``.
 
     Raises
@@ -118,7 +118,7 @@ class Date(_Whole):
         Public cut points in ascending order, after ``low`` and at most ``high``. Each of them begins a bin.
     date_format
         The format of text that is not in ISO 8601, such as "%d.%m.%Y", with ``%d %m %Y %y %H %M %S``. None: no such text is read.
-    origin, release, reason
+    missing, origin, release, reason
         As for ``Numeric``.
 
     Attributes
@@ -148,6 +148,7 @@ class Date(_Whole):
     date_format: str | None = field(default=None, kw_only=True)
     decimal: str = field(default=".", init=False)
     thousands: str = field(default="", init=False)
+    amounts: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         if self.date_format is not None:
@@ -185,7 +186,8 @@ class Date(_Whole):
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
-        return date_reader(self.unit, missing, None if self.date_format is None else DateFormat(self.date_format))
+        form = None if self.date_format is None else DateFormat(self.date_format)
+        return date_reader(self.unit, (*missing, *self.missing), form)
 
     @property
     def reads_text(self) -> bool:
@@ -217,7 +219,7 @@ class Boolean(Categorical):
 
     Parameters
     ----------
-    origin, release, reason
+    missing, origin, release, reason
         As for ``Numeric``.
 
     Examples
@@ -227,6 +229,7 @@ class Boolean(Categorical):
     """
 
     values: Sequence[Value] = field(default=(False, True), init=False)
+    as_text: bool = field(default=False, init=False)
 
 
 def _moment(value: Any, what: str) -> tuple[int, bool]:

@@ -23,6 +23,7 @@ from hedgerow.mechanisms import (
     AtMost,
     Budget,
     Coin,
+    DiscreteGaussian,
     Noise,
     PermuteAndFlip,
     PerRecordCoin,
@@ -204,7 +205,7 @@ class NoisyMinority(Part):
     @lazy
     def mechanism(self) -> AtMost:
         noise = self.budget.noise()
-        if isinstance(noise, RoundedNormal):
+        if isinstance(noise, RoundedNormal | DiscreteGaussian):
             raise ConfigurationError(
                 "a noisy minority count is asked with pure epsilon only; pass delta=0 or another stop."
             )

@@ -26,7 +26,7 @@ from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
 from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
-PAUSE = 0.5  # seconds before owners that did not answer are asked again
+PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before owners that did not answer are asked again: twice as long each time
 
 COORDINATOR = (
     "a coordinator that follows the protocol: it learns the exact sums of all owners' records, and draws the noise. The "
@@ -160,7 +160,7 @@ class FederatedSource:
             "colluding": self.colluding,
             "keep": None,
         }
-        made = replace(self, proposal=proposal, traffic=Traffic())
+        made = replace(self, proposal=proposal)
         made.all_of("propose", {"opening": packed(proposal)})
         return made
 
@@ -180,7 +180,7 @@ class FederatedSource:
     def all_of(self, kind: str, request: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the replies of all owners to one request, or raise EngineError; owners that are silent are asked again."""
         message, replies = packed({"kind": kind, **request}), dict[str, dict[str, Any]]()
-        deadline = time.monotonic() + self.timeout
+        deadline, pause = time.monotonic() + self.timeout, PAUSE
         while missing := [one.name for one in self.parties if one.name not in replies]:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -197,17 +197,19 @@ class FederatedSource:
                     kept = "nothing was charged" if kind == "propose" else "what was charged for it stays charged"
                     raise EngineError(f"{name} refuses, so the fit ends; {kept}: {reply['refused']}.")
             if len(replies) < len(self.parties):
-                time.sleep(min(PAUSE, max(left, 0)))
+                time.sleep(min(pause, max(left, 0)))
+                pause = min(2 * pause, LONGEST_PAUSE)
         return replies
 
 
-@dataclass
 class Traffic:
-    """What one fit sent: the number of its queries, and the bytes to and from all owners together."""
+    """What fits sent: the number of their queries, and the bytes to and from all owners together."""
 
-    queries: int = 0
-    down: int = 0
-    up: int = 0
+    def __init__(self) -> None:
+        self.queries = self.down = self.up = 0
+
+    def __repr__(self) -> str:
+        return f"{self.queries} queries, {self.down:,} bytes to owners and {self.up:,} from them"
 
 
 class FederatedEngine:
@@ -216,7 +218,7 @@ class FederatedEngine:
     def __init__(self, source: FederatedSource, fit: str, digest: bytes, progress: Progress) -> None:
         self._source, self._fit, self._digest, self._progress = source, fit, digest, progress
         self._sent: dict[str, int] = {}  # the last command of each log that owners got
-        self._broken = False
+        self._number, self._broken = 0, False
 
     def ask(self, task: Task) -> Integers:
         """Return the sum of the answers of all owners."""
@@ -243,9 +245,9 @@ class FederatedEngine:
                 "noise": noise,
             }
         )
-        traffic.queries += 1
+        self._number, traffic.queries = self._number + 1, traffic.queries + 1
         self._digest = chained(self._digest, content)
-        replies = self._source.all_of("ask", {"fit": self._fit, "number": traffic.queries, "content": content})
+        replies = self._source.all_of("ask", {"fit": self._fit, "number": self._number, "content": content})
         total = np.zeros(task.size, dtype=np.uint64)
         for reply in replies.values():
             vector = reply.get("vector")
@@ -255,7 +257,8 @@ class FederatedEngine:
                 )
             total += vector.astype(np.uint64)
         self._sent[task.log], self._broken = task.end, False
-        self._progress.counted(traffic.queries, 1.0)
+        self._progress.counted(self._number, 1.0)
+        self._progress.sent(traffic.queries, traffic.down, traffic.up)
         return total.view(np.int64).reshape(task.query.shape(task.n_codes, task.n_classes))
 
     def forget(self, log: str) -> None:

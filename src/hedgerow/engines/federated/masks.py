@@ -11,14 +11,13 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.errors import ConfigurationError, imported
 
 Vector = npt.NDArray[np.uint64]
 
@@ -27,12 +26,7 @@ NAME = "identity.key"  # the file of an owner's key
 
 
 def _cryptography(module: str) -> Any:
-    try:
-        return import_module(f"cryptography.hazmat.primitives.{module}")
-    except ImportError as error:
-        raise MissingExtraError(
-            "owners need the package cryptography: install it with pip install cryptography."
-        ) from error
+    return imported(f"cryptography.hazmat.primitives.{module}", "owners need the package cryptography", "cryptography")
 
 
 class Identity:

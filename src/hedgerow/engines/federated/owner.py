@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,21 +89,19 @@ class Refusal(Exception):  # noqa: N818 - it names what an owner does
     """An owner does not answer; the text is public and says nothing about a record."""
 
 
-@dataclass(eq=False)
 class _Fit:
     """What an owner keeps of a fit: what it opened with, and each query by its number."""
 
-    opening: bytes
-    digest: bytes  # of the opening and of all queries so far
-    ledger: ExitStack = field(default_factory=ExitStack)
-    engine: LocalEngine | None = None
-    contents: list[bytes] = field(default_factory=list)
-    digests: list[bytes] = field(default_factory=list)
-    logs: dict[str, dict[int, Any]] = field(default_factory=dict)
-    tasks: list[tuple[Task, DiscreteGaussian | None]] = field(default_factory=list)
-    spent: PrivacyFilter | None = None
-    masks: Masks | None = None
-    ended: bool = False
+    def __init__(self, opening: bytes, engine: LocalEngine | None = None) -> None:
+        self.opening, self.engine = opening, engine
+        self.digest = hashlib.sha256(opening).digest()  # of the opening and of all queries so far
+        self.ledger, self.ended = ExitStack(), False
+        self.contents: list[bytes] = []
+        self.digests: list[bytes] = []
+        self.tasks: list[tuple[Task, DiscreteGaussian | None]] = []
+        self.masks: Masks | None = None
+        self._logs: dict[str, dict[int, Any]] = {}
+        self._spent: PrivacyFilter | None = None
 
     @lazy
     def given(self) -> Mapping[str, Any]:
@@ -114,7 +112,7 @@ class _Fit:
     def add(self, content: bytes) -> None:
         """Take the next query, or refuse it."""
         query = unpacked(content)
-        log = self.logs[query["log"]] = {**self.logs.get(query["log"], {}), **dict(query["commands"])}
+        log = self._logs[query["log"]] = {**self._logs.get(query["log"], {}), **dict(query["commands"])}
         task = Task(
             query["log"],
             query["n_codes"],
@@ -129,9 +127,9 @@ class _Fit:
             raise Refusal("a query lacks its noise")
         if noise is not None:
             check_noise(task.query, noise, len(self.given["parties"]) - colluding)
-            if self.spent is None:
-                self.spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
-            self.spent = self.spent.charged(cost(noise.event("sums")))
+            if self._spent is None:
+                self._spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
+            self._spent = self._spent.charged(cost(noise.event("sums")))
         self.tasks.append((task, noise))
         self.contents.append(content)
         self.digest = chained(self.digest, content)
@@ -295,7 +293,7 @@ class Owner:
 
     def _begin(self, packed_opening: bytes) -> None:
         opening = unpacked(packed_opening)
-        name, digest = opening["fit"], hashlib.sha256(packed_opening).digest()
+        name = opening["fit"]
         known = self._known(name)
         if known is not None:
             if known.opening != packed_opening:
@@ -303,7 +301,7 @@ class Owner:
             return
         opening, certificate, _ = self._check(packed_opening)
         checksums = Checksums()
-        fit = _Fit(packed_opening, digest, engine=self._engine(opening, checksums))
+        fit = _Fit(packed_opening, self._engine(opening, checksums))
         fit.ledger.enter_context(self._ledger.reserve(certificate))
         self._write(name, packed_opening, packed(checksums.to_plain()))
         self._fits[name] = fit
@@ -329,7 +327,7 @@ class Owner:
             entries = list(_entries(path.read_bytes()))
             if len(entries) < 2:
                 return None
-            fit = _Fit(entries[0], hashlib.sha256(entries[0]).digest())
+            fit = _Fit(entries[0])
             fit.engine = self._engine(fit.given, Checksums.of_plain(unpacked(entries[1])))
             for content in entries[2:]:
                 if content:

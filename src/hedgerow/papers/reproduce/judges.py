@@ -82,26 +82,22 @@ def above(
     first: str,
     others: Sequence[str],
     panels: Sequence[str] = EVERY,
+    labels: Sequence[str] = (),
     by: float = 0.0,
     whole: bool = False,
 ) -> Found:
-    """Say whether one method is above all others (by more than ``by``) in every panel at every x, or on the ``whole``."""
+    """Say whether one method is above all others (by more than ``by``) in every panel at every x, or on the ``whole``.
+
+    With ``labels`` the first and the others are panels instead, whose curves of these labels are compared.
+    """
     for other in others:
-        for panel in runs.panels(panels):
-            rows = list(runs.rows([(panel, first), (panel, other)]).values())
+        pairs: list[list[Place]] = [[(first, label), (other, label)] for label in labels]
+        for pair in pairs or [[(panel, first), (panel, other)] for panel in runs.panels(panels)]:
+            rows = list(runs.rows(pair).values())
             if whole and rows:
                 rows = [[averaged(points) for points in zip(*rows, strict=True)]]
             for gap in (difference(*row) for row in rows):
                 yield gap + -by, gap.gap, "all" if whole else other
-
-
-@judge("ahead by")
-def above_in_panel(runs: Measured, first: str, others: Sequence[str], labels: Sequence[str]) -> Found:
-    """Say whether curves of the same labels are higher in one panel than in each of the others, at every x."""
-    for label in labels:
-        for other in others:
-            for row in runs.rows([(first, label), (other, label)]).values():
-                yield (gap := difference(*row)), gap.gap, other
 
 
 @judge("differences", pool=False)
@@ -176,21 +172,12 @@ def rises(
 
 
 @judge("ahead of another by", pool=False)
-def best_everywhere(runs: Measured, places: Sequence[Place], x: float) -> Found:
-    """Say whether each of some curves is highest at one place of the axis."""
+def best_at(runs: Measured, places: Sequence[Place], x: float, most: float = 0.0, later: bool = False) -> Found:
+    """Say whether each of some curves is highest at one place of the axis, or no ``later`` point is more than so much higher."""
     for cells in map(runs.curve, places):
         for other, cell in cells.items():
-            if x in cells and other != x:
-                yield (gap := difference(cells[x], cell)), gap.gap, ""
-
-
-@judge("gains", pool=False)
-def no_better_later(runs: Measured, place: Place, x: float, most: float) -> Found:
-    """Say whether behind x a curve gains so much at most."""
-    cells = runs.curve(place)
-    for later, cell in cells.items():
-        if x in cells and later > x:
-            yield -(gain := difference(cell, cells[x])) + most, gain.gap, ""
+            if x in cells and other != x and (other > x or not later):
+                yield (gap := difference(cells[x], cell)) + most, gap.gap, ""
 
 
 @judge("exponent", pool=False)
@@ -221,19 +208,25 @@ def span(cells: Sequence[Cell]) -> tuple[Cell, Cell]:
 
 
 @judge("moves by", pool=False)
-def steady(runs: Measured, most: float, label: str = "", panels: Sequence[str] = EVERY, rows: Groups = ()) -> Found:
-    """Say whether any two points of a curve differ by so much at most, in every panel; of ``rows``, any two curves at each x."""
-    lines = [cells for _, cells in runs.lines(label, panels)] if label else runs.every_row(rows)
-    for cells in lines:
-        yield -(size := difference(*span(cells))) + most, size.gap, ""
+def steady(
+    runs: Measured,
+    most: float = math.inf,
+    least: float = 0.0,
+    label: str = "",
+    panels: Sequence[str] = EVERY,
+    rows: Groups = (),
+    within: Sequence[float] = (-math.inf, math.inf),
+) -> Found:
+    """Say whether any two points of a curve ``within`` some x differ by so much at most, or two by so much at ``least``.
 
-
-@judge("moves by", pool=False)
-def moves(runs: Measured, place: Place, low: float, high: float, least: float) -> Found:
-    """Say whether two points of a curve between two places of the axis differ by more than so much."""
-    cells = [cell for x, cell in runs.curve(place).items() if low <= x <= high]
-    if len(cells) > 1:
-        yield (size := difference(*span(cells))) + -least, size.gap, ""
+    Curves are those of ``label`` in each panel; of ``rows``, any two curves are compared at each x.
+    """
+    curves = (runs.curve((panel, label)).items() for panel in runs.panels(panels) if label)
+    lines = [[cell for x, cell in cells if within[0] <= x <= within[1]] for cells in curves]
+    for cells in (*lines, *runs.every_row(rows)):
+        if len(cells) > 1:
+            size = difference(*span(cells))
+            yield size + -least if least else -size + most, size.gap, ""
 
 
 @judge("another moves more by", pool=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,21 +10,11 @@ from statistics import fmean
 
 from hedgerow.papers.reproduce.experiment import FORMS, Form, Measured, Results
 from hedgerow.papers.reproduce.statements import Paper, short_name
-from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, RULES, Answer, Verdict, low_to_high
+from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, Answer, Verdict, low_to_high
 
-WIDTH = 130
 SHARED = "Notes on several experiments"
 EITHER = "without runs"  # of an experiment that has none
 PRINTED, PRIVATE = FORMS["published"], FORMS["private"]
-LEGEND = (
-    "A value ± its standard error is followed by its number of runs. In figures, lines are means, bands one standard deviation "
-    "over the runs, and open circles numbers that the paper prints; rows have scales of their own where one scale would press "
-    "them flat."
-)
-LINKS = (
-    "What the printed forms read without protection, and what the private ones cost, stands on the systems' pages, the proofs in "
-    "docs/proofs."
-)
 OTHERWISE = "holds by another reading or as coded"
 TALLY = ("form", *ANSWERS, "sentences")
 
@@ -143,14 +131,12 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head
     said = [[one.section, one.text, one.experiment, *one.answers(forms)] for one in findings]
     blocks = [
         [f"# {paper.title}: the paper's experiments, run again"],
-        wrapped(f"{paper.reference}."),
-        wrapped(head),
+        [f"{paper.reference}."],
+        [head] if head else [],
         ["## In short"],
         pipes(TALLY, tally(findings)),
-        wrapped(f"{RULES} {LEGEND} {settings}"),
-        wrapped(
-            f"{LINKS} [The map](NAME-map.md) leads from each numbered item to its code.".replace("NAME", paper.name)
-        ),
+        [text_of("rules")],
+        [f"{settings} [The map]({paper.name}-map.md) leads from each numbered item of the paper to its code."],
     ]
     if said:
         headers = ("section", "the paper says", "run in", *forms)
@@ -159,7 +145,7 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head
         blocks += [[f"## {SHARED}"], bullets(note for note, count in notes.items() if count > 1)]
     for section in sections:
         experiment = section.results.experiment
-        blocks += [[f"## {experiment.name}: {experiment.title}"], wrapped(experiment.settings)]
+        blocks += [[f"## {experiment.name}: {experiment.title}"], [experiment.settings]]
         if section.has_figure:
             blocks.append([f"![{experiment.name}](figures/{experiment.name.replace('/', '-')}.png)"])
         ours = [finding for finding in section.findings if not finding.section]
@@ -174,21 +160,18 @@ def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head
 
 
 def bullets(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in wrapped(text, "- ")]
-
-
-def wrapped(text: str, mark: str = "") -> list[str]:
-    """Return text in lines behind a mark of a list; none begins with a sign that Markdown would read as such a mark."""
-    kept = re.sub(r" (?=([-+*#>]|\d+[.)])( |$))", "\N{NO-BREAK SPACE}", text)
-    lines = textwrap.wrap(kept, WIDTH - len(mark), break_long_words=False, break_on_hyphens=False)
-    marks = [mark] + [" " * len(mark)] * len(lines)
-    return [at + line.replace("\N{NO-BREAK SPACE}", " ") for at, line in zip(marks, lines, strict=False)]
+    return [f"- {text}" for text in texts]
 
 
 def pipes(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return a table."""
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return ["| " + " | ".join(headers) + " |", "|" + " -- |" * len(headers), *lines]
+
+
+def text_of(name: str) -> str:
+    """Return a text that stands beside this module."""
+    return (files("hedgerow.papers.reproduce") / f"{name}.md").read_text(encoding="utf-8").rstrip()
 
 
 def headline(paper: Paper, sections: Sequence[Section]) -> str:
@@ -202,12 +185,13 @@ def headline(paper: Paper, sections: Sequence[Section]) -> str:
     texts = []
     for one in paper.headlines:
         figures = {name: _figure(results, **how) for name, how in one["figures"].items()}
+        if not all(numbers for numbers, _ in figures.values()):
+            continue  # not all of it was measured
         right = all(min(figures[name][0]) > 0 for name in one.get("positive", figures))
-        right &= one.get("unless") not in stands
-        printed = {name: low_to_high(*numbers).replace("0.", ".") for name, numbers in figures.items()}
-        texts.append(
-            re.sub(r"<(\w+)>", lambda found, words=printed: words[found[1]], one["text" if right else "otherwise"])
-        )
+        text = one["text" if right and one.get("unless") not in stands else "otherwise"]
+        for name, numbers in figures.items():
+            text = text.replace(f"<{name}>", low_to_high(*numbers).replace("0.", "."))
+        texts.append(text)
     return " ".join(texts)
 
 
@@ -226,7 +210,7 @@ def _figure(
     numbers: list[float] = []
     for runs in (Measured(results[name], form) for name in within):
         for panel in runs.panels(panels):
-            for names in [(first, other) for other in others] or [(first,)]:
+            for names in [[first, other] for other in others] or [[first]]:
                 rows = runs.rows([(panel, name) for name in names])
                 own = [
                     cells[0].mean - sum(cell.mean for cell in cells[1:])
@@ -245,8 +229,8 @@ def readme(
         [f"[{paper.title}]({paper.name}.md)", paper.reference, ", ".join(short_name(e.name) for e in paper.experiments)]
         for paper, _ in papers
     ]
-    text = (files("hedgerow.papers.reproduce") / "account.md").read_text(encoding="utf-8")
-    heads = [line for title, head in headlines.items() if head for line in [*wrapped(f"**{title}.** {head}"), ""]]
+    text = text_of("account")
+    heads = [line for title, head in headlines.items() if head for line in (f"**{title}.** {head}", "")]
     stand = f"{' '.join(settings)} The filters above the second table choose among its lines; a paper's page has every form."
     findings = {paper.title: sentences(sections) for paper, sections in papers}
     counts = [[title, *row] for title, own in findings.items() for row in tally(own)]
@@ -259,8 +243,8 @@ def readme(
     parts = {
         "contents": pipes(("paper", "reference", "experiments"), contents),
         "headlines": heads,
-        "rules": wrapped(RULES, "- "),
-        "runs": wrapped(stand),
+        "rules": [text_of("rules")],
+        "runs": [stand],
         "counts": pipes(("paper", *TALLY), counts),
         "verdicts": pipes(headers, verdicts),
     }

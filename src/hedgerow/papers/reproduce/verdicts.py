@@ -1,7 +1,7 @@
 """What a paper says of a figure becomes contrasts: numbers that are positive where it is right, each with a standard error.
 
-``RULES`` says how they decide. A contradiction at one place is tested at the level of all contrasts together: of many places that
-agree by chance alone, one would soon seem to contradict.
+``rules.md`` says how they decide. A contradiction at one place is tested at the level of all contrasts together: of many places
+that agree by chance alone, one would soon seem to contradict.
 """
 
 from __future__ import annotations
@@ -18,18 +18,6 @@ from scipy.stats import t as student
 Answer = Literal["holds", "does not", "cannot be told", "not judged", "not measured"]
 ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told", "not judged")
 LEVEL = 0.05
-RULES = (
-    "A sentence *holds* if it is right at every place that it speaks of, and significantly so at nine in ten of them (at all of "
-    "fewer than ten); or if it is significantly right on average (*pooled*; against several rivals, each of them) and "
-    "significantly wrong nowhere. It *does not* if it is significantly wrong at one place or on average; without noise, if it is "
-    "not right. Otherwise it *cannot be told*, and the table estimates how many runs would tell (above 1000: a tie). Significant "
-    "means the two-sided 5 % level of Student's t over the runs; for a wrong place, over all places together. Noisy runs that "
-    "all give the same do not show their error. There is no other threshold: a change counts however small it is, and a "
-    "tolerance stands in its sentence. Pooled and worst figures are positive where the sentence is right, and are what is left "
-    "to a tolerance where it has one. A printed number that the majority rule meets too does not show that the method works. "
-    "Standard deviations below .0001 count as that. What a sentence says without a measure is *not judged*, with the reason. "
-    "Runs differ by their noise alone: the errors do not include the choice of the split."
-)
 MOST = 0.9  # of many places, all of which agree, so many have to agree clearly
 ROUNDING = 1e-9  # of sums of values that are kept with four digits
 MANY_RUNS = 1000  # a difference that takes more is a tie for this page
@@ -234,8 +222,7 @@ def _what_would_tell(contrasts: Sequence[Contrast], wholes: Sequence[Contrast]) 
         return "runs that differ would give it an error"
 
     def needed(contrast: Contrast, places: int = 1) -> float:
-        runs = contrast.count * (contrast.bound(LEVEL / places) / abs(contrast.gap)) ** 2 if contrast.gap else math.inf
-        return math.inf if math.isnan(runs) else runs
+        return contrast.count * (contrast.bound(LEVEL / places) / abs(contrast.gap)) ** 2 if contrast.gap else math.inf
 
     wrong = [needed(contrast, len(contrasts)) for contrast in contrasts if contrast.gap <= 0]
     right = sorted(map(needed, contrasts))

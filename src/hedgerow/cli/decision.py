@@ -1,0 +1,149 @@
+"""What decides whether a model may leave: a table for whoever answers for it, and an entry for a registry of deployments."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hedgerow import __version__
+from hedgerow.audit.contents import check_model
+from hedgerow.audit.scales import UNTOLD
+from hedgerow.cli.inputs import file_digest
+from hedgerow.estimator import PrivateEstimator
+from hedgerow.export.signature import Signature, signature_of
+from hedgerow.ledgers.ledger import Ledger
+from hedgerow.privacy.certificate import shared_in_words
+from hedgerow.privacy.claim import claim_in_words
+from hedgerow.privacy.exact import decimal_text
+from hedgerow.texts import listed
+
+NOT_SAID = "not stated"
+TRUST = "central: the owner's machine reads the records as they are, and only what it released is protected"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known of a model file, its signature, and what the person who writes the page states.
+
+    ``refusals`` are the reasons why the model may not leave; without one, nothing in the file speaks against it.
+    """
+
+    path: Path
+    estimator: PrivateEstimator
+    signature: Signature
+    refusals: tuple[str, ...]
+    purpose: str | None
+    author: str | None
+    date: str
+    has_report: bool
+
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        estimator: PrivateEstimator,
+        key: Path | None,
+        purpose: str | None,
+        author: str | None,
+        *,
+        has_report: bool,
+    ) -> Decision:
+        """Check the file against its certificate and its signature."""
+        signature = signature_of(path, key)
+        words = [finding.words for finding in check_model(path) if finding.refuted]
+        refusals = [*estimator.certificate_.reasons, *words, *[f"the file is {signature}"] * signature.refuted]
+        date = f"{datetime.now(UTC):%Y-%m-%d}"
+        return cls(path, estimator, signature, tuple(dict.fromkeys(refusals)), purpose, author, date, has_report)
+
+    @property
+    def accounting(self) -> str:
+        """How the costs of the steps were added."""
+        total = self.estimator.certificate_.total
+        if self.estimator.certificate_.spent is None:
+            return "none: a step has no finite cost"
+        if total.mu_squared == 0:
+            return "pure differential privacy: the costs of steps on the same records are added"
+        return "Gaussian and zero-concentrated differential privacy; the delta of the sum is rounded up"
+
+    @property
+    def schema_digest(self) -> str:
+        return hashlib.sha256(self.estimator.schema_.to_toml().encode()).hexdigest()
+
+    def rows(self, ledger: Ledger | None) -> Iterator[tuple[str, str]]:
+        """Yield the rows of the table."""
+        certificate, schema = self.estimator.certificate_, self.estimator.schema_
+        reasons = schema.reasons
+        silent = [name for name in (*schema.names, "the labels") if name not in reasons]
+        if schema.labels.reason is not None:
+            silent.remove("the labels")
+        if self.refusals:
+            yield "May this model leave?", "NO: " + "; ".join(self.refusals)
+        else:
+            yield (
+                "May this model leave?",
+                "Nothing in the file speaks against it. Whoever decides accepts the promise below, and what it rests on.",
+            )
+        broken = "" if certificate.holds else "NOT KEPT; it was to be: "
+        yield "What was promised, and for whom", broken + claim_in_words(certificate.claim, certificate.unit)
+        spent = certificate.spent
+        yield (
+            "Spent by this fit",
+            "no finite amount" if spent is None else f"epsilon {decimal_text(spent)}; {self.accounting}",
+        )
+        if (shared := shared_in_words(certificate)) is not None:
+            yield "Spent with its starts", shared
+        total = "not known: no ledger was named. Other fits and reports on the same records add to it"
+        if ledger is not None:
+            total = f"epsilon {decimal_text(ledger.spent)}, by the ledger; {decimal_text(ledger.remaining)} is left"
+        yield "Spent on these records in all", total
+        for name, reason in reasons.items():
+            yield f"It rests on {name!r} being public", f"because, in its owner's words: {reason}"
+        if silent:
+            yield "It rests on these being public", f"{listed(silent)}: the owner gave no reason"
+        for start in certificate.starts:
+            yield "It rests on a start", str(start)
+        yield "Not checked", f"{UNTOLD} Whether what it rests on is true. Whether the model is right or fair."
+        known = (
+            "measured by a private report, below" if self.has_report else "NOT known: no private report card was passed"
+        )
+        yield "Accuracy", known
+        yield "Purpose", self.purpose or NOT_SAID
+        yield "Written", f"{self.date} by {self.author or NOT_SAID}, with hedgerow {__version__}"
+        yield "Signature of the model file", str(self.signature)
+        yield "SHA-256 of the model file", file_digest(self.path)
+        yield "SHA-256 of its schema, as TOML", self.schema_digest
+
+    def entry(self, title: str) -> dict[str, Any]:
+        """Return an entry for a public registry of deployments, as plain values."""
+        certificate, schema = self.estimator.certificate_, self.estimator.schema_
+        unit = certificate.unit
+        return {
+            "name": title,
+            "product": f"a model that predicts {schema.target or 'a label'!r}: {certificate.system}, {certificate.variant}",
+            "purpose": self.purpose,
+            "author": self.author,
+            "date": self.date,
+            "unit": {
+                "protected": str(unit),
+                "neighbors": unit.neighbors(certificate.adjacency),
+                "adjacency": certificate.adjacency,
+                "records_per_person": certificate.records_per_person,
+            },
+            "epsilon": decimal_text(certificate.epsilon),
+            "delta": decimal_text(certificate.delta),
+            "holds": certificate.holds,
+            "refusals": list(self.refusals),
+            "trust_model": TRUST,
+            "accounting": self.accounting,
+            "starts": [str(start) for start in certificate.starts],
+            "implementation": f"hedgerow {__version__}",
+            "rests_on": {"reasons": schema.reasons, "released_by": schema.releases, "inferred": schema.inferred},
+            "accuracy_known": self.has_report,
+            "signature": {"state": self.signature.state, "key": self.signature.key},
+            "model_sha256": file_digest(self.path),
+            "schema_sha256": self.schema_digest,
+        }

@@ -1,0 +1,162 @@
+"""``hedgerow federate key | owner | fit | app``: what several owners start beside Flower's own commands."""
+
+from __future__ import annotations
+
+import signal
+import tomllib
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hedgerow.cli.options import options, required, store_of
+from hedgerow.cli.relay import Resident, Sockets
+from hedgerow.engines.federated import Identity, Owner, Party, records
+from hedgerow.engines.federated.flower import Grid, flwr
+from hedgerow.engines.records import Records
+from hedgerow.errors import ConfigurationError
+from hedgerow.schema import Schema
+
+SOCKET = "owner.socket"
+# Two modules, since Flower starts the client's anew for each message
+APPS = {
+    "coordinator.py": "from hedgerow.cli.owners import server_app\n\napp = server_app()\n",
+    "owner.py": "from hedgerow.cli.relay import client_app\n\napp = client_app()\n",
+}
+PROJECT = """[project]
+name = "hedgerow-federation"
+version = "1.0.0"
+description = "One model of several owners"
+license = "Apache-2.0"
+dependencies = ["hedgerow[federated]"]
+
+[tool.flwr.app]
+publisher = "hedgerow"
+
+[tool.flwr.app.components]
+serverapp = "coordinator:app"
+clientapp = "owner:app"
+
+[tool.flwr.app.config]
+federation = "federation.toml"
+"""
+
+
+def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
+    """Return the owners that a file names, and the fit, or raise ConfigurationError."""
+    try:
+        given = tomllib.loads(path.read_text("utf-8"))
+        parties = [Party(str(one["name"]), str(one["key"]), int(one["rows"])) for one in given["owner"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(
+            f"{path} does not name the owners, each as [[owner]] with name, key and rows: {error!r}."
+        ) from None
+    return parties, given.get("fit", {})
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def key(folder: Path) -> None:
+    """Show the public key of an owner, which the other owners need. The first call makes the owner's folder and its key."""
+    click.echo(Identity(folder).public)
+
+
+@click.command()
+@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.option("--name", required=True, help="This owner's name in the federation's file.")
+@click.option("--folder", required=True, type=click.Path(path_type=Path), help="This owner's folder, of federate key.")
+@click.option(
+    "--federation", required=True, type=click.Path(exists=True, path_type=Path), help="The file that names all owners."
+)
+@click.option(
+    "--schema", "schema_path", required=True, type=click.Path(exists=True, path_type=Path), help="The public schema."
+)
+@click.option("--label", help="The column of the labels. [default: the schema's target]")
+@click.option("--group", help="The column that identifies persons.")
+@click.option("--colluding", type=int, help="Take part only where owners add the noise, against so many who collude.")
+@click.option(
+    "--seeded", is_flag=True, help="Take part in fits with a random_state too, which promise nothing: for tests."
+)
+@options("ledger", "dataset")
+def owner(
+    data: Path,
+    name: str,
+    folder: Path,
+    federation: Path,
+    schema_path: Path,
+    label: str | None,
+    group: str | None,
+    colluding: int | None,
+    seeded: bool,
+    address: str | None,
+    dataset: str | None,
+) -> None:
+    """Answer for the records of a file, until interrupted. Start a flower-supernode beside it."""
+    parties, _ = read_federation(federation)
+    of_files = Records.from_parquet if data.suffix == ".parquet" else Records.from_csv
+    ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
+    mode = "trusted" if colluding is None else colluding
+    schema = Schema.load(schema_path)
+    known = of_files(data, label, group=group)
+    made = Owner(known, name, folder, parties, ledger, schema=schema, colluding=mode, seeded=seeded)
+    resident = Resident(made, folder / SOCKET)
+    signal.signal(signal.SIGTERM, lambda *_: resident.close())
+    click.echo(f"{name} answers at {folder / SOCKET}", err=True)
+    try:
+        resident.serve()
+    finally:
+        resident.close()
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def app(folder: Path) -> None:
+    """Write the app for flwr run, which the coordinator starts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(PROJECT, "utf-8")
+    for name, text in APPS.items():
+        (folder / name).write_text(text, "utf-8")
+    click.echo(
+        f"wrote {folder}; next: flwr run {folder} --run-config 'federation=\"/path/to/federation.toml\"'", err=True
+    )
+
+
+@click.command()
+@click.argument("federation", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--owners", required=True, type=click.Path(path_type=Path), help="The folder that has all owners' folders."
+)
+def fit(federation: Path, owners: Path) -> None:
+    """Fit and save the model of a federation's file, with all owners on this machine, without Flower."""
+    parties, _ = read_federation(federation)
+    fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
+
+
+def server_app() -> Any:
+    """Return Flower's app of the coordinator, which fits and saves the model that the federation's file describes."""
+    made = flwr("serverapp").ServerApp()
+
+    @made.main()  # type: ignore[untyped-decorator]
+    def main(grid: Any, context: Any) -> None:
+        fit_over(Grid(grid), Path(str(context.run_config["federation"])))
+
+    return made
+
+
+def fit_over(transport: Any, path: Path) -> None:
+    """Fit the model of a federation's file over a transport, and save it where the file says."""
+    parties, given = read_federation(path)
+    settings = dict(given)
+    try:
+        system, schema, model = settings.pop("system"), settings.pop("schema"), settings.pop("model")
+    except KeyError as error:
+        raise ConfigurationError(f"[fit] of {path} lacks {error}; it names system, schema and model.") from None
+    how = {name: settings.pop(name) for name in ("group", "colluding", "timeout") if name in settings}
+    kind = getattr(import_module("hedgerow"), system)
+    of_owners = records(transport, parties, **how)
+    fitted = kind(schema=Schema.load(path.parent / schema), **settings).fit(of_owners)
+    fitted.save(path.parent / model)
+    print(fitted.certificate_)  # noqa: T201 - Flower shows what its app prints
+    print(f"{of_owners.source.traffic}: {path.parent / model}")  # noqa: T201

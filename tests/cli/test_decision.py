@@ -1,0 +1,112 @@
+"""The card answers whether a model may leave, and says who signed it; ``inspect`` and ``audit`` check signatures too."""
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+
+
+@pytest.fixture
+def key(folder):
+    made = ed25519.Ed25519PrivateKey.generate()
+    private = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    public = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    Path("key.pem").write_bytes(made.private_bytes(*private))
+    Path("key.pub").write_bytes(made.public_key().public_bytes(*public))
+    other = ed25519.Ed25519PrivateKey.generate()
+    Path("other.pub").write_bytes(other.public_key().public_bytes(*public))
+
+
+def answers(run, *options):
+    """Return the first table of a model's card as a mapping."""
+    result = run("card", "m.hedgerow", "--out", "card.html", "--force", *options)
+    assert result.exit_code == 0, result.output
+    page = Path("card.html").read_text("utf-8")
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td></tr>", page.partition("</table>")[0])
+    return dict(rows)
+
+
+def alter(*_):
+    with zipfile.ZipFile("m.hedgerow") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["model.json"] = members["model.json"].replace(b'"n_estimators": 2', b'"n_estimators": 3')
+    with zipfile.ZipFile("m.hedgerow", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    ("options", "change", "words"),
+    [
+        ((), None, None),
+        (("--param", "random_state=0"), None, "NO: .*seed"),
+        ((), alter, "NO: .*"),
+    ],
+)
+def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, change, words):
+    settings = ("--system", "edprf", "--param", "n_estimators=2", *options, "--force")
+    assert train(*settings).exit_code == 0
+    if change is not None:
+        change()
+    found = answers(run, "--purpose", "wards <A>", "--author", "M. Example")
+    may = found["May this model leave?"]
+    assert may.startswith("Nothing in the file speaks against it") if words is None else re.search(words, may), may
+    assert ("NOT KEPT" in found["What was promised, and for whom"]) == ("random_state=0" in options)
+    assert "for one record added or removed" in found["What was promised, and for whom"]
+    assert found["Purpose"] == "wards &lt;A&gt;"
+    assert "by M. Example, with hedgerow" in found["Written"]
+    assert found["Accuracy"].startswith("NOT known")
+    assert found["Signature of the model file"] == "not signed"
+    assert "the owner gave no reason" in found["It rests on these being public"]
+    entry = json.loads(run("card", "m.hedgerow", "--json", "--purpose", "wards").stdout)
+    assert entry["purpose"] == "wards"
+    assert bool(entry["refusals"]) == (words is not None)
+    assert (entry["epsilon"], entry["delta"]) == ("1", "0")
+    assert entry["unit"]["adjacency"] == "add-remove"
+    assert {"product", "trust_model", "accounting", "implementation", "model_sha256", "schema_sha256"} <= entry.keys()
+    assert entry["model_sha256"] in Path("card.html").read_text("utf-8")
+
+
+def test_a_start_from_inferred_records_is_refused_on_the_card(train, run):
+    schema = Path("people.toml").read_text("utf-8")
+    rows = Path("people.csv").read_text("utf-8").splitlines()
+    Path("people.csv").write_text("\n".join([rows[0], *rows[1:] * 50]), "utf-8")
+    first = re.sub(r"(?m)^(values = .*)$", r'\1\norigin = "inferred"', schema)
+    Path("inferred.toml").write_text(first, "utf-8")
+    begun = run(
+        "train", "people.csv", "--schema", "inferred.toml", "--epsilon", "1", "--allow-inferred", "--out", "a.hedgerow"
+    )
+    assert begun.exit_code == 0, begun.output
+    assert train("--system", "hedgerow", "--init", "a.hedgerow", "--force").exit_code == 0
+    found = answers(run)
+    assert re.search("NO: .*start.*read off", found["May this model leave?"]), found["May this model leave?"]
+    assert "It rests on a start" in found
+
+
+def test_signatures_on_the_command_line(train, run, is_refused, key):
+    assert train("--system", "edprf", "--sign", "key.pem", "--force").exit_code == 0
+    table = [((), 0, "unchanged since"), (("--key", "key.pub"), 0, "the key that was passed")]
+    table += [(("--key", "other.pub"), 4, "ANOTHER key")]
+    for options, code, words in table:
+        inspected, audited = run("inspect", "m.hedgerow", *options), run("audit", "m.hedgerow", *options)
+        assert (inspected.exit_code, audited.exit_code) == (code, code), inspected.output
+        assert words in inspected.stdout
+        assert words in audited.stdout
+        assert words in answers(run, *options)["Signature of the model file"]
+        assert json.loads(run("inspect", "m.hedgerow", "--json", *options).stdout)["signature"]["refuted"] == (
+            code == 4
+        )
+    assert "ANOTHER key" in answers(run, "--key", "other.pub")["May this model leave?"]
+    assert train("--system", "edprf", "--force").exit_code == 0
+    assert run("inspect", "m.hedgerow").exit_code == 0
+    assert run("inspect", "m.hedgerow", "--key", "key.pub").exit_code == 4
+    is_refused(train("--system", "edprf", "--sign", "key.pub", "--force"), 2, "no private key", "openssl genpkey")
+    is_refused(run("audit", "--system", "edprf", "--key", "key.pub"), 2, "pass MODEL")
+    is_refused(run("card", "m.hedgerow"), 2, "--out FILE is missing")
+    assert run("audit", "m.hedgerow", "--page", "a.html").exit_code == 0
+    assert "<td>protected</td>" in Path("a.html").read_text("utf-8")

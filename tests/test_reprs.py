@@ -76,7 +76,7 @@ def objects(schema, records, tmp_path_factory):
         hr.Integer(0, 10**6, list(range(1, 5000))), hr.hold_out(X, y), hr.plan(schema, records=400, epsilon=1.0),
         *hr.list_systems(), hr.Records.from_batches(lambda: [X], label="none"), fitted[0].explain(X), fitted[1].explain(X),
         regressor.explain(X), fitted[0].certificate_, fitted[0].certificate_.event, broken, broken.event, *broken.lines,
-        *(model.model_ for model in (*fitted, regressor)),
+        *(model.model_ for model in (*fitted, regressor)), hr.Signature("valid", f"SHA256:{'0' * 64}", expected=True),
         Finding(LONG, "exact", MARK, "add-remove", 1.0, 0.0, 2.0, 1.0, 0.5, LONG),
     ]  # fmt: skip
 

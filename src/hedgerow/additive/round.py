@@ -447,7 +447,7 @@ def codes_of(fit: Fit, feature: int, cells: int = 1) -> Integers:
     return np.tile(np.arange(int(fit.encoder.n_codes[feature])), (cells, 1))
 
 
-def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[Integers, Integers, Truth]:
+def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Integers, Truth]:
     """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
 
     These are of shape (sizes, cells, codes), (sizes, cells, features) and (cells, codes). The second is 0 where a size gives the

@@ -62,10 +62,10 @@ def entry_of(feature: Feature, low: float, high: float, whole: bool, release: st
         else:
             seconds = [math.floor((low + ORIGIN) * DAY), math.ceil((high + ORIGIN) * DAY)]
             ends = date_text(seconds[0], "second"), date_text(max(seconds[1], seconds[0] + 1), "second")
-        written = {"date_format": feature.date_format, "missing": feature.missing}
-        return Date(*ends, **written, origin="released", release=release)  # type: ignore[arg-type]
+        form, missing = feature.date_format, feature.missing
+        return Date(*ends, date_format=form, missing=missing, origin="released", release=release)  # type: ignore[arg-type]
     assert isinstance(feature, Numeric), "categories are on no line"
-    written = {name: getattr(feature, name) for name in ("decimal", "thousands", "amounts", "missing")}
+    written: dict[str, Any] = {name: getattr(feature, name) for name in ("decimal", "thousands", "amounts", "missing")}
     below, above = math.floor(low), math.ceil(high)
     if whole and max(-below, above) <= MOST_WHOLE:
         return Integer(below, max(above, below + 1), **written, origin="released", release=release)

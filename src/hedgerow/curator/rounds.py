@@ -221,7 +221,7 @@ class Round:
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
 
     def select_by_cell(
-        self, mechanism: Selection, group: Integers, penalty: Integers, offered: Truth
+        self, mechanism: Selection, group: npt.NDArray[np.signedinteger], penalty: Integers, offered: Truth
     ) -> tuple[Integers, Integers]:
         """Return a way to group codes and a feature for each cell, (cells,) both, by absolute scored sums there less a penalty.
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.export.archive import Signer, read_archive
 from hedgerow.files import Place, place_name, read_place
+from hedgerow.texts import short_repr
 
 HEAD = "hedgerow model 1"
 LARGEST_KEY = 1 << 14  # bytes
@@ -55,6 +56,8 @@ class Signature:
         """Whether the file is not what the holder of the expected key signed, or was altered."""
         return self.state in ("altered", "another key") or (self.expected and self.state != "valid")
 
+    __repr__ = short_repr
+
     def __str__(self) -> str:
         text = WORDS[self.state].format(self.key)
         if self.state == "valid":
@@ -92,7 +95,7 @@ def signature_of(path: Place, key: Place | None = None, *, max_bytes: int | None
     ConfigurationError
         If the key is no public key of Ed25519.
     MissingExtraError
-        If a key is passed and the package cryptography is not installed (the extra ``sign``).
+        If a key is passed and the package cryptography is not installed.
     """
     expected = None if key is None else _raw(_loaded(key, "public"))
     _, members = read_archive(path, max_bytes)
@@ -134,7 +137,7 @@ def _loaded(place: Place, half: Literal["private", "public"]) -> Any:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError as error:
         raise MissingExtraError(
-            "a signature needs the package cryptography, which is not installed: pip install cryptography"
+            "a signature needs the package cryptography, which is not installed: install it with pip install cryptography."
         ) from error
     content = read_place(place, LARGEST_KEY, "no key needs as many")
     kind = ed25519.Ed25519PrivateKey if half == "private" else ed25519.Ed25519PublicKey

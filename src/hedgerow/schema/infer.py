@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,26 +48,11 @@ DATES = (*DATES, DateFormat("%Y%m%d"))
 AMOUNTS = tuple(NumberFormat(form.decimal, form.thousands, True) for form in (NumberFormat(), *NUMBERS))
 
 # Texts that stand for a missing cell, and those that may also be a value of a category.
-MARKERS = (
-    "?",
-    "??",
-    "--",
-    "---",
-    ".",
-    "..",
-    "#N/A",
-    "#NA",
-    "#NULL!",
-    "#VALUE!",
-    "#DIV/0!",
-    "N/A",
-    "n/a",
-    "NULL",
-    "null",
-    "\\N",
+MARKERS = tuple(r"? ?? -- --- . .. #N/A #NA #NULL! #VALUE! #DIV/0! N/A n/a NULL null \N".split())
+WORDS = (
+    *"- * NA na n.a. N.A. k.A. none missing Missing unknown Unknown unbekannt fehlt n/d N/D ND s/d".split(),
+    *("k. A.", "keine Angabe"),
 )
-WORDS = ("-", "*", "NA", "na", "n.a.", "N.A.", "k.A.", "k. A.", "keine Angabe", "none", "missing", "Missing", "unknown")
-WORDS += ("Unknown", "unbekannt", "fehlt", "n/d", "N/D", "ND", "s/d")
 # Numbers and days that stand for a missing cell where they lie far from all others.
 CODE = re.compile("-?(9+[789]?|8+|7+)|-[1239]")
 DAYS = tuple("0001-01-01 1753-01-01 1800-01-01 1899-12-30 1899-12-31 1900-01-01 1901-01-01 1970-01-01".split())
@@ -167,7 +152,7 @@ def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
     likely = [form for form in NUMBERS + DATES if count(sample, form) >= share * len(sample) / 2]
     counts = [count(cells, form) for form in likely]
     if max([plain, *counts]) < len(cells):
-        amounts = [form for form in AMOUNTS if count(sample, form) >= share * len(sample)]
+        amounts: list[Form] = [form for form in AMOUNTS if count(sample, form) >= share * len(sample)]
         likely, counts = likely + amounts, counts + [count(cells, form) for form in amounts]
     most = max([plain, *counts])
     if most < share * len(cells):
@@ -230,8 +215,8 @@ def draft_of(cells: Cells, missing: Sequence[str], share: float, guess: Callable
         own = {text: int(column.counts[read == value].sum()) for text, value in far.items()}
         if far:
             rest = ~np.isin(read, [*far.values()])
-            arrays = (column.cells, column.counts, column.numbers, column.seconds, column.are_truths)
-            column = Column(*(array[rest] for array in arrays), column.forms)  # type: ignore[arg-type]
+            names = ("cells", "counts", "numbers", "seconds", "are_truths")
+            column = replace(column, **{name: getattr(column, name)[rest] for name in names})
             feature, read = guess(column), read[rest]
         texts, number = column.cells[np.isnan(read)].tolist(), column.counts[np.isnan(read)].tolist()
         if isinstance(feature, Numeric) and len(texts) <= FEW_TEXTS:
@@ -267,9 +252,8 @@ def codes_as_text(column: Column) -> list[str]:
     """Return the texts of a column that are codes and not numbers: some differ as text alone, or begin with a zero."""
     if column.forms or not isinstance(column.cells, Texts) or np.isnan(column.numbers).any():
         return []
-    texts = {
-        text.strip(SPACE): value for text, value in zip(column.cells.tolist(), column.numbers.tolist(), strict=True)
-    }
+    cells = map(str, column.cells.tolist())  # none is absent
+    texts = {text.strip(SPACE): value for text, value in zip(cells, column.numbers.tolist(), strict=True)}
     whole = Counter((value, text.partition(".")[0]) for text, value in texts.items() if "." in text)
     are_codes = any(number > 1 for number in whole.values()) or any(map(LEADING_ZERO.fullmatch, texts))
     return sorted(texts) if are_codes else []

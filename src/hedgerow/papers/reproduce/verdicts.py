@@ -218,7 +218,7 @@ def low_to_high(numbers: Sequence[float], digits: str = "+.4f") -> str:
 
 def _what_would_tell(contrasts: Sequence[Contrast], wholes: Sequence[Contrast]) -> str:
     """Return how many runs would settle a sentence that cannot be told, at the means and spreads so far."""
-    if any(math.isinf(contrast.error) for contrast in contrasts):
+    if not all(math.isfinite(contrast.error) for contrast in contrasts):
         return "runs that differ would give it an error"
 
     def needed(contrast: Contrast, places: int = 1) -> float:

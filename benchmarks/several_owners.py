@@ -1,6 +1,6 @@
 """Time of a fit of several owners in one process beside a fit of pooled records, and what it sends.
 
-    python benchmarks/owners.py [--records 30000] [--owners 3 10 30]
+    python benchmarks/several_owners.py [--records 30000] [--owners 3 10 30]
 
 A fit of m owners costs each owner m - 1 masks a query, so all of them together grow with m squared; counting does not. The last
 line extrapolates both parts: owners on machines of their own count and mask at the same time.

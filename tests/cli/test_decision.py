@@ -5,7 +5,11 @@ import re
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import hedgerow as hr
+from hedgerow import federated
 
 serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -134,3 +138,22 @@ def test_signatures_on_the_command_line(train, run, is_refused, key):
     is_refused(run("card", "m.hedgerow"), 2, "--out FILE is missing")
     assert run("audit", "m.hedgerow", "--page", "a.html").exit_code == 0
     assert "<td>protected</td>" in Path("a.html").read_text("utf-8")
+
+
+def test_the_registry_is_told_of_several_owners(train, run):
+    assert train("--system", "edprf", "--force").exit_code == 0
+    assert json.loads(run("card", "m.hedgerow", "--json").stdout)["trust_model"].startswith("central")
+    schema, parties = hr.Schema({"age": hr.Numeric(0, 100)}, classes=["no", "yes"]), []
+    owners = {}
+    for name in ("north", "south"):
+        parties.append(federated.Party(name, federated.Identity(name).public, rows=10_000))
+        ages = np.random.default_rng(len(name)).uniform(0, 100, 3000)
+        frame = {"age": ages, "ill": np.where(ages > 60, "yes", "no")}
+        owners[name] = hr.Records.from_batches(lambda frame=frame: [frame], label="ill")
+    answering = {
+        name: federated.Owner(records, name, name, parties, hr.Ledger(epsilon=2.0)) for name, records in owners.items()
+    }
+    records = federated.records(federated.InProcess(answering), parties)
+    hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(records).save("f.hedgerow")
+    trust = json.loads(run("card", "f.hedgerow", "--json").stdout)["trust_model"]
+    assert trust.startswith("distributed over owners, and rests on a coordinator that follows the protocol")

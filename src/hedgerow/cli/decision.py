@@ -13,6 +13,7 @@ from hedgerow import __version__
 from hedgerow.audit.contents import check_model
 from hedgerow.audit.scales import UNTOLD
 from hedgerow.cli.inputs import file_digest
+from hedgerow.engines.federated.coordinator import MASKS
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import Signature, signature_of
 from hedgerow.ledgers.ledger import Ledger
@@ -75,6 +76,12 @@ class Decision:
         if total.mu_squared == 0:
             return "pure differential privacy: the costs of steps on the same records are added"
         return "Gaussian and zero-concentrated differential privacy; the delta of the sum is rounded up"
+
+    @property
+    def trust(self) -> str:
+        """Who sees raw records, and whom the guarantee rests on."""
+        premises = self.estimator.certificate_.premises
+        return f"distributed over owners, and rests on {'; '.join(premises)}" if MASKS in premises else TRUST
 
     @property
     def schema_digest(self) -> str:
@@ -141,7 +148,7 @@ class Decision:
             "delta": decimal_text(certificate.delta),
             "holds": certificate.holds,
             "refusals": list(self.refusals),
-            "trust_model": TRUST,
+            "trust_model": self.trust,
             "accounting": self.accounting,
             "starts": [str(start) for start in certificate.starts],
             "implementation": f"hedgerow {__version__}",

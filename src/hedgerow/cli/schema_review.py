@@ -86,7 +86,7 @@ def draft_schema(
     if outcome:
         schema = Schema(features, outcome=label.feature, **declared)  # type: ignore[arg-type]
         numbers = int(labels.counts[~np.isnan(labels.numbers)].sum())
-        entry = f"of the target {target!r}: {_range_of(label.feature)}"
+        entry = f"of the target {target!r}: {_range_of(label.feature)}"  # type: ignore[arg-type]
         oddities = [f"{counted(records - numbers, 'record')} with no number"] * (numbers < records)
         if not numbers:
             entry, oddities = f"of the target {target!r}: no cell is a number, and the range 0 to 1 is made up", []

@@ -16,11 +16,12 @@ import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
+from owners import CLASSES, OUTCOME, made_up
+
 import hedgerow as hr
 from hedgerow.cli import owners as commands
 from hedgerow.cli.relay import Sockets
 from hedgerow.engines.federated import Identity
-from owners import CLASSES, OUTCOME, made_up
 
 pytest.importorskip("cryptography")
 

@@ -14,6 +14,7 @@ from scipy.stats import kstest
 
 import hedgerow as hr
 from hedgerow import federated
+from hedgerow.cli.decision import Decision
 from hedgerow.curator.survey import Ones, fine_encoder
 from hedgerow.engines.federated import coordinator, masks, messages, owner
 from hedgerow.engines.local import Silent
@@ -588,6 +589,20 @@ def test_a_fit_with_noise_of_owners(tmp_path, name):
             fitted(kind, schema, {**given, **wrong}, owners.records())
     with pytest.raises(ConfigurationError, match="needs a delta"):
         fitted(kind, schema, {**given, "delta": 0.0, "noise_shares": 2}, owners.records())
+
+
+def test_the_card_names_whom_a_fit_of_several_owners_trusts(tmp_path):
+    for colluding, given, words in (
+        (None, {}, "a coordinator that follows the protocol: it learns the exact sums"),
+        (1, {"delta": 1e-6, "noise_shares": 2}, "at least 2 of 3 owners that add their share of the noise"),
+    ):
+        owners = Owners(tmp_path / f"{colluding}", made_up(CLASSES), colluding=colluding, seeded=False)
+        model = hr.HedgerowClassifier(epsilon=3.0, schema=CLASSES, **given).fit(owners.records())
+        model.save(tmp_path / "m.hedgerow")
+        decision = Decision.of(tmp_path / "m.hedgerow", model, None, None, None, has_report=False)
+        assert not decision.refusals
+        assert words in dict(decision.rows(None))["Who is trusted"]
+        assert words in decision.entry("t")["trust_model"]
 
 
 @pytest.mark.parametrize("colluding", [-1, 2, 3])

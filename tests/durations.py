@@ -1,4 +1,4 @@
-"""A plugin: the processor's seconds of a run by folder, of tests and of the processes that they waited for.
+"""A plugin: the processor's seconds of a run by folder and of the dearest tests, with the processes that they waited for.
 
 PYTHONPATH=tests .venv/bin/pytest -n 2 -p durations
 """
@@ -30,7 +30,7 @@ def pytest_runtest_makereport(item: pytest.Item):
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write how many tests of each folder ran, and for how long."""
+    """Write how many tests of each folder ran, and for how long, and the dearest ones."""
     last = {}  # a test's reports follow each other, and the last knows its whole time
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -43,6 +43,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("processor seconds")
     for folder, seconds in sorted([*folders.items(), ("all", list(last.values()))], key=lambda entry: sum(entry[1])):
         terminalreporter.write_line(f"{folder:12} {len(seconds):6} {sum(seconds):8.1f}")
+    for name, seconds in sorted(last.items(), key=lambda entry: -entry[1])[:DEAREST]:
+        terminalreporter.write_line(f"{seconds:8.1f}  {name}")
 
 
+DEAREST = 30
 START = pytest.StashKey[float]()

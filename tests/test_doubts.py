@@ -49,10 +49,10 @@ def test_good_columns_say_nothing():
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"age": np.array(["40,5"] * N, dtype=object)}, "clearly less than half of the cells of 'age' could be read"),
-        ({"cost": np.full(N, np.nan)}, "clearly less than half of the cells of 'cost' could be read"),
-        ({"age": SCALED}, "clearly nearly all numbers of 'age' lie in the lowest"),
-        ({"cost": GOOD["cost"] + 1e6}, "clearly nearly all numbers of 'cost' lie in the highest"),
+        ({"age": np.array(["40,5"] * N, dtype=object)}, "less than half of the cells of 'age' could be read"),
+        ({"cost": np.full(N, np.nan)}, "less than half of the cells of 'cost' could be read"),
+        ({"age": SCALED}, "almost all numbers of 'age' are in the lowest"),
+        ({"cost": GOOD["cost"] + 1e6}, "almost all numbers of 'cost' are in the highest"),
     ],
 )
 def test_a_forest_with_a_survey_names_the_column_and_its_certificate_does_too(columns, words, tmp_path):
@@ -170,7 +170,7 @@ def test_a_tree_that_releases_histograms_names_the_column(learner):
     _, [text] = told(
         lambda: learner(epsilon=4.0, schema=PLAIN).fit({**GOOD, "sex": np.char.upper(GOOD["sex"])}, LABELS)
     )
-    assert text.startswith("clearly more than half of the cells of 'sex' are none of its declared values")
+    assert text.startswith("more than half of the cells of 'sex' hold none of its declared values")
 
 
 def test_fit_by_a_curator_warns_too():
@@ -320,18 +320,18 @@ def test_a_column_of_undeclared_values_is_named(learner):
     assert not [text for text in told(lambda: fitted.fit({"sex": GOOD["sex"]}, y))[1] if "'sex'" in text]
     model, bad = told(lambda: fitted.fit(CAPITALS, y))
     [text] = [text for text in bad if "'sex'" in text]
-    assert text.startswith("clearly more than half of the cells of 'sex' are none of its declared values")
+    assert text.startswith("more than half of the cells of 'sex' hold none of its declared values")
     assert text in model.certificate_.warnings
     _, bad = told(lambda: fitted.fit({"sex": np.full(N, None)}, y))
-    assert any(text.startswith("clearly less than half of the cells of 'sex' could be read") for text in bad)
+    assert any(text.startswith("less than half of the cells of 'sex' could be read") for text in bad)
 
 
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
         ([5000, 4000, 3000, 10, 20], None),
-        ([0, 0, 0, 0, 12_000], "clearly more than half of the cells of 'c'"),
-        ([0, 0, 0, 12_000, 0], "clearly less than half of the cells of 'c' could be read"),
+        ([0, 0, 0, 0, 12_000], "more than half of the cells of 'c'"),
+        ([0, 0, 0, 12_000, 0], "less than half of the cells of 'c' could be read"),
         ([5000, 4000, 0, 0, 3000], "no released count of 'z' in 'c' stands out"),
         ([5000, 4000, 0, 0, 0], None),  # a value may be rare
         ([50, 60, 70, 0, 0], "no released count of the values of 'c' stands out from its noise"),
@@ -351,7 +351,7 @@ def test_a_curators_queries_name_a_class_once_and_columns_by_the_root():
     _, [text] = told(lambda: curator.class_counts(curator.root, 1.0))
     assert text.startswith("no released count of class 'yes' stands out from its noise")
     _, [text] = told(lambda: curator.histogram(curator.root, ["sex", "age"], 1.0))
-    assert text.startswith("clearly more than half of the cells of 'sex'")
+    assert text.startswith("more than half of the cells of 'sex'")
     tests = curator.tests("multiway")
     children = curator.partition(curator.root, tests, np.array([2]))
     assert told(lambda: curator.histogram(children, ["sex"], 1.0))[1] == []
@@ -362,7 +362,7 @@ def test_a_curators_queries_name_a_class_once_and_columns_by_the_root():
 def test_a_released_range_of_few_numbers_is_named():
     X = {"age": GOOD["age"], "cost": np.where(np.arange(N) % 3, np.nan, GOOD["cost"])}
     _, bad = told(lambda: hr.private_schema(X, epsilon=8, numeric=["age", "cost"], classes=["no", "yes"]))
-    assert [text for text in bad if text.startswith("clearly less than half of the cells of 'cost'")]
+    assert [text for text in bad if text.startswith("less than half of the cells of 'cost'")]
     _, said = told(
         lambda: hr.private_schema(GOOD | {"sex": GOOD["age"]}, epsilon=8, numeric=[*GOOD], classes=["a", "b"])
     )

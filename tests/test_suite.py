@@ -99,6 +99,12 @@ def test_the_rest_of_the_suite_is_counted_apart(suite):
     assert run(suite)[0] == pytest.ExitCode.USAGE_ERROR
 
 
+def test_the_page_of_tests_names_every_folder_and_file():
+    tests, page = ROOT / "tests", (ROOT / "tests/README.md").read_text("utf-8")
+    names = {file.relative_to(tests).parts[0] for file in tests.rglob("test_*.py")}
+    assert sorted(name for name in names if f"`{name}" not in page) == []
+
+
 def test_every_test_file_has_a_line():
     tests = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
     assert tests == set(manifest.read()), "python tests/manifest.py --write"

@@ -381,3 +381,20 @@ def test_the_evaluate_command_books_in_a_ledger_and_ends_where_it_refuses(folder
     assert document["certificate"]["holds"]
     assert set(document["figures"]) == set(FIGURES)
     assert run("evaluate", "m.hedgerow", "people.toml", "--epsilon", 2).exit_code == 2
+
+
+def test_a_roc_band_holds_both_rates_of_a_threshold_together():
+    """Beside the normal law of a share of noisy counts: each rate has 97.5 %, so that both hold with 95 %."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (20_000, 2))
+    y = np.where(rng.uniform(size=20_000) < X[:, 0], "high", "low")
+    schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    model = hr.HedgerowClassifier(epsilon=1.0, schema=schema, n_estimators=5, random_state=0).fit(X[:4000], y[:4000])
+    card = hr.evaluate(model, X[4000:], y[4000:], epsilon=1.0, random_state=0)
+    curve, band = card.roc_curve(), card.roc_band()
+    for share, half, label in ((curve.x, band.x, 0), (curve.y, band.y, 1)):
+        cells = np.arange(len(share))
+        records = card.confusion_matrix[label].sum()
+        deviation = card.deviation * np.sqrt(cells * (1 - share) ** 2 + cells[::-1] * share**2) / records
+        middle = slice(len(share) // 3, -len(share) // 3)  # few counts have longer tails than a normal
+        np.testing.assert_allclose(half[middle] / deviation[middle], 2.241, rtol=0.06)

@@ -92,3 +92,16 @@ def test_the_plan_command_reads_and_spends_nothing(folder, run, answer):
     assert document["steps"]
     assert run("plan", "--schema", "people.toml", "--epsilon", 1).exit_code == 2
     assert run("plan", "--schema", "people.toml", "--records", 0, "--epsilon", 1).exit_code == 2
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_noise_of_a_step_is_that_of_its_cost(delta):
+    """Beside the laws: a normal count has the deviation 1 / mu, a two-sided geometric one nearly sqrt(2) / epsilon."""
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    kinds = set()
+    for step in hr.plan(schema, records=5000, epsilon=1.0, delta=delta).steps:
+        kind, cost = step.cost.split()
+        cost = float(cost.removesuffix("..."))
+        assert step.noise == pytest.approx(cost**-0.5 if kind == "mu^2" else math.sqrt(2) / cost, rel=1e-3)
+        kinds.add(kind)
+    assert kinds == ({"mu^2", "epsilon"} if delta else {"epsilon"})

@@ -561,3 +561,12 @@ def test_a_value_that_no_counted_record_has_is_never_asked_about(kind):
     counted = np.array([True, False, False])
     assert count_values(column[counted]) == {"a": 1}
     assert count_values(column, (), counted.astype(float)) == {"a": 1}
+
+
+def test_a_released_schema_names_its_persons_and_how_many_records_of_each_count():
+    """So that a fit by it protects whom the release protected."""
+    X = {"age": np.arange(900) % 70, "who": np.arange(900) // 3}
+    made = private_schema(X, epsilon=5, numeric=["age"], classes=["no", "yes"], person="who", records_per_person=3)
+    assert (made.person, made.records_per_person) == ("who", 3)
+    assert made.certificate_.records_per_person == 3
+    assert private_schema({"age": X["age"]}, epsilon=5, numeric=["age"], classes=[0, 1]).records_per_person == 1

@@ -269,7 +269,7 @@ def test_doctor_visits_fit_their_schema():
 @pytest.mark.parametrize("load", [load_affairs, load_doctor_visits])
 def test_without_statsmodels_they_say_what_to_install(load, monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
-    with pytest.raises(DatasetError, match=r"hedgerow\[demo\]"):
+    with pytest.raises(DatasetError, match="pip install statsmodels pandas"):
         load()
 
 

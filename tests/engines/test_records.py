@@ -56,11 +56,11 @@ def test_every_private_system_writes_the_same_file(case, made, tmp_path, small_p
 @pytest.mark.parametrize("case", thinned(["hedgerow, delta", "hedgerow", STARTED], 3))
 def test_a_sample_is_the_same_in_any_parts(case, tmp_path):
     schema, X, y = random_records(3, 1000)
-    whole = saved(estimator(case, schema, n_estimators=5).fit(X, y), tmp_path / "whole")
+    whole = saved(estimator(case, schema, n_estimators=3).fit(X, y), tmp_path / "whole")
     records = hr.Records.from_batches(random_batches(X, y, np.random.default_rng(0)), label="label")
-    assert saved(estimator(case, schema, n_estimators=5).fit(records), tmp_path / "parts") == whole
+    assert saved(estimator(case, schema, n_estimators=3).fit(records), tmp_path / "parts") == whole
     records = spilling(records, tmp_path)
-    assert saved(estimator(case, schema, n_estimators=5).fit(records), tmp_path / "spilled") == whole
+    assert saved(estimator(case, schema, n_estimators=3).fit(records), tmp_path / "spilled") == whole
 
 
 @pytest.mark.parametrize("case", thinned(["hedgerow, delta", "edprf", "forest", "tpdprf", "diffgen"], 5))

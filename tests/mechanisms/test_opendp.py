@@ -9,7 +9,9 @@ from goodness import p_value, tally
 
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, RoundedNormal
 
-dp = pytest.importorskip("opendp.prelude")
+dp = pytest.importorskip("opendp.prelude", reason="pip install -e '.[full]'")
+
+pytestmark = pytest.mark.full
 dp.enable_features("contrib")
 
 # OpenDP draws from the operating system, so a right law fails once in a billion runs.

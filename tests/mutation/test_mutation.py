@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -306,40 +307,69 @@ def test_packed_outcomes_are_gone_on_from_and_half_a_line_is_none(tmp_path):
         read_outcomes(packed, tried)
 
 
-def test_the_page_says_what_is_known_and_how_much_of_it_is_stale(tmp_path):
+def test_the_page_says_what_is_known_and_how_much_of_it_is_current(tmp_path):
     pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
-    from run import MARKS, PAGE, write_page
+    from run import MARKS, PAGE, in_words, write_page
 
     page = tmp_path / "page.md"
     page.write_text("before\n" + "\nold\n".join(MARKS) + "\nafter\n")
     rows = {
-        "a.py": Counter(mutants=8, failed=4, hung=1, stale=2, equivalent=1, survived=1, untried=1, again=1),
-        "b.py": Counter(mutants=3, failed=3),
+        "a": Counter(lines=60, mutants=8, failed=4, hung=1, equivalent=1, survived=1, untried=1),
+        "b": Counter(lines=40, mutants=3, failed=3),
     }
-    write_page(rows, page)
+    write_page(rows, in_words(rows, 400, 500), page)
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
     assert "old" not in text
-    assert "| a.py | 8 | 4 | 1 | 2 | 1 | 0 | 1 | 0 | 1 |" in text
-    assert "Of these 11 mutants of 2 modules 8 are killed" in text
-    assert "2 of the kills, 25 %, are stale" in text
-    assert (
-        "1 survivors are not judged; 1 mutants wait for a trial, 1 of them survivors whose tests have changed." in text
-    )
-    write_page(rows, page)
+    assert "| a | 60 | 8 | 4 | 1 | 1 | 0 | 1 | 0 | 1 |" in text
+    assert "400 of 500 lines are under trial, 80 %. 100 of them, 25 %, are in modules" in text
+    assert "10 have a current outcome, 91 %: 8 are killed" in text
+    write_page(rows, in_words(rows, 400, 500), page)
     assert page.read_text() == text
     assert [PAGE.read_text().count(mark) for mark in MARKS] == [1, 1]
 
 
-def test_every_module_under_trial_and_its_tests_exist():
+def test_an_outcome_expires_when_its_tests_change():
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from run import Module, current
+
+    module = Module("texts.py", ("tests/test_suite.py",))
+    known = {
+        "texts.py": {"k": ("failed", module.tests_key[:12]), "old": ("failed", "x")},
+        "gone.py": {"k": ("failed", "x")},
+    }
+    assert current(known, {"texts.py": module}) == {"texts.py": {"k": known["texts.py"]["k"]}}
+    assert current(known, {"texts.py": replace(module, tests=("tests/mutation",))}) == {}
+
+
+def test_a_sample_is_drawn_by_its_seed_and_by_weight():
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from run import EACH, Module, sampled
+
+    among = [Module(path, ()) for path in ("texts.py", "errors.py", "arrays.py")]
+    drawn = [[mutant.key for _, mutants in sampled(among, EACH, seed) for mutant in mutants] for seed in (0, 0, 1, 2)]
+    assert len(drawn[0]) == EACH
+    assert drawn[0] == drawn[1]
+    assert drawn[2] != drawn[0] or drawn[3] != drawn[0]
+    often = [replace(among[0], weight=1000.0), *among[1:]]
+    assert [module.path for module, _ in sampled(often, EACH, 3)] == ["texts.py"]
+
+
+def test_the_list_of_modules_follows_the_tree_and_their_tests_exist():
     listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
-    for module, tests in listed.items():
-        assert (SOURCE / module).exists()
+    packages, left_out = listed.pop("packages"), listed.pop("left-out")
+    parts = {file.relative_to(SOURCE).parts[0] for file in SOURCE.rglob("*.py") if "def " in file.read_text()}
+    assert parts - set(left_out) == set(packages), (
+        "a new package has tests in modules.toml, or is left out for a reason"
+    )
+    assert all(len(reason) > 15 and (SOURCE / name).exists() for name, reason in left_out.items())
+    for tests in [*listed.values(), *(about["tests"] for about in packages.values())]:
         for file, _, name in (test.partition("::") for test in tests):
             text = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
             assert (ROOT / file).exists(), file
             assert not name or f"def {name.partition('[')[0]}(" in text, name  # one that is not there ends every trial
+    assert all((SOURCE / module).is_file() for module in listed)
 
 
 def test_a_judgement_says_which_why_and_how_it_is_harmless():
@@ -347,6 +377,7 @@ def test_a_judgement_says_which_why_and_how_it_is_harmless():
     seen = set()
     for entry in tomllib.loads((ROOT / "mutation" / "judged.toml").read_text()).get("judged", []):
         assert entry["module"] in modules
+        assert (SOURCE / entry["module"]).is_file()
         assert entry["verdict"] in ("equivalent", "harmless")
         assert len(entry["reason"]) > 20
         for change in entry["changes"]:

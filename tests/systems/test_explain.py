@@ -69,7 +69,7 @@ def test_a_round_with_cuts_counts_for_its_feature_and_for_those_that_are_cut():
         # Without the feature's own curve, what is left changes only where rounds with cuts read it.
         rest = found.contributions[:, place] - model.feature_curve(name)[1][codes[:, place]]
         assert (np.ptp(rest) > 1e-9) == (name in together)
-    assert "where it is cut" in found.rule
+    assert "a cut contributes" in found.rule
 
 
 def test_the_baseline_of_a_booster_of_stumps_is_the_mean_over_branches_and_of_a_tree_that_of_its_paths():

@@ -564,3 +564,17 @@ def test_a_later_fit_of_the_start_changes_neither_plan_nor_certificate(task, sta
     assert given.certificate_ == other.certificate_
     assert model.certificate_.starts == started.certificate_.starts
     assert np.array_equal(said(model), said(started))
+
+
+def test_importances_are_of_the_start_and_of_what_was_learned_beyond_it():
+    """Beside standard deviations of the curves themselves, of all terms of either."""
+    generator = np.random.default_rng(0)
+    X = {name: generator.uniform(0, 1, 2000) for name in "ab"}
+    schema = hr.Schema({name: hr.Numeric(0, 1) for name in "ab"}, classes=["no", "yes"])
+    settings = {"schema": schema, "n_estimators": 2, "random_state": 0}
+    first = hr.HedgerowClassifier(5.0, **settings).fit(X, np.where(X["a"] > 0.5, "yes", "no"))
+    model = hr.HedgerowClassifier(5.0, init=first, **settings).fit(X, np.where(X["b"] > 0.5, "yes", "no"))
+    assert not any(term.cuts for term in model.model_.terms)
+    spreads = np.array([np.std(model.model_.curve(feature)) for feature in range(2)])
+    assert spreads.min() > 0.1 * spreads.sum()
+    np.testing.assert_allclose(model.feature_importances_, spreads / spreads.sum())

@@ -193,8 +193,8 @@ def of_centred_classes(variance: Floats) -> Floats:
 MOST_CELLS = 1024  # codes of a curve with a band; its covariances take the square of that
 SURE = 3  # standard deviations of its noise, above which a curvature shows that there are records; noise: one in 700
 RULE = (
-    "a feature adds the votes of its codes less the mean of their cell, and where it is cut the mean of its side less the mean "
-    "of both sides; means weigh cells by what was released of them"
+    "a feature contributes its votes for the record's value minus their average in the record's cell; a cut contributes the "
+    "average of the record's side minus that of both sides; averages are weighted by released sums"
 )
 
 

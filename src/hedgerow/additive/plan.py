@@ -159,7 +159,7 @@ class Rounds:
         alternatives: list[Event] = [Sequence((self._unit.event,) * units)]
         if not budget.concentrated:
             alternatives.append(Pure(self._cost.epsilon * units, "any rounds", "all units in one step"))
-        label = "rounds of some units and cuts each, as released values say, none of which costs more than its units"
+        label = "rounds; released values decide how many there are and how they divide the budget"
         self.event = OneOf(tuple(alternatives), label)
         self._made: dict[tuple[int, int, type[OneRound]], OneRound] = {}
 

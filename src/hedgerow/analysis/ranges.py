@@ -316,7 +316,7 @@ def unread_warnings(ranges: Mapping[str, ReleasedRange], deviation: float) -> It
     for name, one in ranges.items():
         if READ * most - one.records > SURE * math.hypot(deviation, READ * deviation):
             yield (
-                f"clearly less than half of the cells of {name[:LONGEST_NAME]!r} could be read, by its released counts: its "
+                f"less than half of the cells of {name[:LONGEST_NAME]!r} could be read, by its released counts: its "
                 "range is that of the others. Is the text in another format, or is it another column?"
             )
 

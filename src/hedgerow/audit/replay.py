@@ -48,19 +48,15 @@ Statistics = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Charge:
-    """What was charged once, for one record added or removed, and the most that any outcome of the draws which it pays loses.
-
-    The loss is an epsilon, of geometric noise and selections, and a squared mu, of normal noise.
-    """
+    """What was charged once, for one record added or removed, and the most that an outcome of its draws loses."""
 
     what: str
     paid: Cost
-    loss: tuple[float, float]
+    loss: tuple[float, float]  # an epsilon, of geometric noise and selections, and a squared mu, of normal noise
     records: int  # in which the data sets differ; one that is replaced counts twice
 
     @property
     def share(self) -> float:
-        """The loss as a share of what is charged for so many records."""
         paid = self.records * float(self.paid.epsilon), self.records**2 * float(self.paid.mu_squared)
         pairs = zip(self.loss, paid, strict=True)
         return max(loss / most if most else math.inf if loss else 0.0 for loss, most in pairs)
@@ -80,6 +76,12 @@ class Replayed:
         Every charge of the fit, in order.
     faults : tuple of str
         What contradicts the guarantee, a sentence each; empty if nothing does.
+
+    Examples
+    --------
+    >>> from hedgerow.audit import Replayed
+    >>> Replayed("edprf, private", "1 record, and the same with another", charges=(), faults=()).refuted
+    False
     """
 
     subject: str
@@ -215,11 +217,10 @@ class Recorder(Randomness):
             outcome = super().draw(mechanism, *statistics)
         else:
             self._number()  # coins take numbers, too
-            place = len(self.draws)
-            before = self._earlier.draws[place] if place < len(self._earlier.draws) else None
+            before = next(iter(self._earlier.draws[len(self.draws) : len(self.draws) + 1]), None)
             shapes = [statistic.shape for statistic in given]
             if before is None or before.mechanism != mechanism or [one.shape for one in before.statistics] != shapes:
-                raise DivergedError(f"draw {place} {DIFFERS}")
+                raise DivergedError(f"draw {len(self.draws)} {DIFFERS}")
             outcome = before.outcome.copy()
         self.draws.append(Draw(mechanism, given, np.array(outcome), self.charge))
         if not self.in_query:

@@ -6,6 +6,7 @@ import io
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from hedgerow import EDPRFClassifier
 from hedgerow.cli.options import epsilon_option
-from hedgerow.datasets import load_affairs
+from hedgerow.datasets import Dataset, load_doctor_visits
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.schema import Schema
@@ -38,9 +39,9 @@ FIGURES: dict[str, Callable[[Any, Any, Any], float]] = {
     "test accuracy": lambda rule, X, y: float(accuracy_score(y, rule.predict(X))),
     "ROC AUC": lambda rule, X, y: float(roc_auc_score(y, rule.predict_proba(X)[:, 1])),
 }
-TITLE = "Fair's survey of extramarital affairs"
+TITLE = "RAND Health Insurance Experiment"
 PAGE = """\
-{title}: {size[0]} records, {size[1]} features; who had one?
+{title}: {size[0]} person-years, {size[1]} features; who saw a doctor in the year?
 Mean +- standard error over {splits} random splits, 80 % for training and 20 % for testing.
 
 {table}
@@ -83,6 +84,13 @@ def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
     }
 
 
+def _visits() -> Dataset:
+    """Return whether each person saw a doctor in a year, in place of how often."""
+    counts = load_doctor_visits()
+    schema = counts.schema.replace(classes=["no", "yes"], target="visit")
+    return replace(counts, y=np.where(counts.y > 0, "yes", "no"), schema=schema)
+
+
 @click.command()
 @epsilon_option("The privacy budget of each fit.", default=1.0, show_default=True)
 @click.option("--splits", type=click.IntRange(2, 1000), default=10, show_default=True, help="Number of random splits.")
@@ -95,12 +103,12 @@ def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
     help="The folder for a card and the model: new, empty, or of an earlier demo.",
 )
 def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
-    """Train on a public survey, compare with other rules, and show what was learned.
+    """Train on a public health study, compare with other rules, and show what was learned.
 
-    The survey (Fair, 1978) comes with statsmodels. No network is used. The splits are the same in each run. The noise of the
-    private fits is not: it comes from the operating system.
+    The records, of the RAND Health Insurance Experiment, come with statsmodels. No network is used. The splits are the same in
+    each run. The noise of the private fits is not: it comes from the operating system.
     """
-    records = load_affairs()
+    records = _visits()
     mark = out / MARK
     try:
         out.mkdir(parents=True, exist_ok=True)

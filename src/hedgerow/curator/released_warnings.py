@@ -139,7 +139,7 @@ def column_warnings(
         # ``records`` holds these counts too, which makes the differences steadier than these bounds have it.
         if missing - (1 - READ) * records > SURE * math.hypot(deviation, (1 - READ) * spread):
             warnings.append(
-                f"clearly less than half of the cells of {shown} could be read, by its released {what}; the model takes the "
+                f"less than half of the cells of {shown} could be read, by its released {what}; the model takes the "
                 "others as missing. If they are not, the schema may not say how they are written, or name another column."
             )
             continue
@@ -156,9 +156,9 @@ def column_warnings(
             narrow = high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high
             if narrow and float(count) - CROWDED * (records - missing) > SURE * noise:
                 warnings.append(
-                    f"clearly nearly all numbers of {shown} lie in the {side} of {len(counts) - 1} bins of its declared range, "
-                    f"by its released {what}, so the model hardly tells them apart. They may be in another unit, or scaled "
-                    "before."
+                    f"almost all numbers of {shown} are in the {side} of its {len(counts) - 1} bins, by its released {what}, so "
+                    "the model can hardly tell them apart. They may be in another unit than the declared range, or may have been "
+                    "scaled before."
                 )
     return tuple(warnings)
 
@@ -176,14 +176,14 @@ def _category_warnings(
 
     if above(READ):
         yield (
-            f"clearly more than half of the cells of {shown} are none of its declared values, by its released {what}, so the "
+            f"more than half of the cells of {shown} hold none of its declared values, by its released {what}, so the "
             "model reads them all as one. They may be spelled otherwise, such as in other capitals, or the schema names another "
             f"column. {OWNER}"
         )
     elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
         yield (
             f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
-            "noise, while clearly some cells of the column are none of its declared values. The schema may spell these values "
+            "noise, while some cells of the column hold none of its declared values. The schema may spell these values "
             f"otherwise than the records, which are then read as undeclared. {OWNER}"
         )
     elif (counts < clear).all():

@@ -115,7 +115,7 @@ def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> 
     return out
 
 
-PATHS = "a test on a record's path adds what its branch says more than the mean of its branches, which count alike"
+PATHS = "each test on the path contributes the average of the branch taken minus that of all branches, equally weighted"
 
 
 class Model(ABC):

@@ -379,7 +379,7 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
             yield CertificateLine(event.level, event.purpose, event.mechanism, f"rho {decimal_text(event.rho, 4)}")
         case OneOf(parts, label):
             several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
-            yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
+            yield label + (several if len(parts) > 1 else "; all of them together cost at most the lines below")
             for part in parts[:1]:
                 yield from steps(part)
         case Parallel(parts, label):

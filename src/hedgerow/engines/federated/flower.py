@@ -17,9 +17,7 @@ def flwr(module: str) -> Any:
     try:
         return import_module(f"flwr.{module}")
     except ImportError as error:
-        raise MissingExtraError(
-            'owners on several machines need Flower: install it with pip install "hedgerow[federated]".'
-        ) from error
+        raise MissingExtraError("owners on several machines need Flower: install it with pip install flwr.") from error
 
 
 class Grid:

@@ -6,10 +6,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
 from hedgerow import federated
+from hedgerow.cli.decision import Decision
 
 serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -80,7 +82,7 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     ("options", "spent"),
     [
         (("--system", "edprf"), r"epsilon 1 on the costliest path.*pure"),
-        (("--system", "hedgerow", "--delta", "1e-5"), r"delta .* at epsilon 1, rounded up; Gaussian"),
+        (("--system", "hedgerow", "--delta", "1e-5"), r"delta .* at epsilon 1, rounded up. Accounting: Gaussian"),
         (
             ("--system", "hedgerow", "--delta", "1e-5", "--records-per-person", "2"),
             r"delta .* at epsilon 1, .*Gaussian",
@@ -156,4 +158,33 @@ def test_the_registry_is_told_of_several_owners(train, run):
     records = federated.records(federated.InProcess(answering), parties)
     hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(records).save("f.hedgerow")
     trust = json.loads(run("card", "f.hedgerow", "--json").stdout)["trust_model"]
-    assert trust.startswith("distributed over owners, and rests on a coordinator that follows the protocol")
+    assert trust.startswith("several owners; it rests on a coordinator that follows the protocol")
+
+
+SPENT = {
+    "pure": ({}, "on the costliest path", "pure differential privacy"),
+    "delta": ({"delta": 1e-6}, "delta 1e-6 at epsilon 1, rounded up", "Gaussian and zero-concentrated"),
+    "shares": ({"delta": 1e-6, "noise_shares": 2}, "delta 1e-6 at epsilon 1, rounded up", ": zero-concentrated"),
+}
+
+
+@pytest.mark.parametrize("kind", SPENT)
+def test_the_card_says_what_was_spent_and_what_was_not_charged(tmp_path, kind):
+    given, spent, accounting = SPENT[kind]
+    X = pd.DataFrame({"age": np.linspace(0, 100, 2000)})
+    y, schema = np.where(X["age"] > 60, "yes", "no"), hr.Schema({"age": hr.Numeric(0, 100)}, classes=["no", "yes"])
+    ledgers = hr.Ledger(9, delta=1e-4), hr.Ledger(9, delta=1e-4), hr.Ledger(None, rho=9)
+    model = hr.HedgerowClassifier(epsilon=1.0, schema=schema, ledger=ledgers[0], **given).fit(X, y)
+    model.save(tmp_path / "m.hedgerow")
+    seeded = hr.HedgerowClassifier(epsilon=1.0, schema=schema, ledger=ledgers[2], random_state=0)
+    seeded.fit(X, y)
+    decision = Decision.of(tmp_path / "m.hedgerow", model, None, None, None, has_report=False)
+    found = [dict(decision.rows(ledger)) for ledger in ledgers]
+    for words in (spent, accounting):
+        assert words in found[0]["Spent by this fit"]
+    texts = [one["Spent on these records in all"] for one in found]
+    assert ["NOT in it" in text for text in texts] == [False, True, True]
+    assert texts[0].startswith("epsilon 1, delta")
+    assert texts[2].startswith("rho 0.")
+    assert texts[2].endswith("a seeded fit in it voids the sum")
+    assert found[0]["Who is trusted"].startswith("central")

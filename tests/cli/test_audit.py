@@ -10,8 +10,8 @@ import zipfile
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit.contents import UNTOLD
 from hedgerow.audit.findings import Finding
-from hedgerow.audit.scales import UNTOLD
 from hedgerow.cli.audit import write_page
 
 PUBLISHED = ("audit", "--system", "pfdpdt", "--variant", "published", "--pair", "pure-node", "--runs", "200")

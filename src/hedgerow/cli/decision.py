@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow import __version__
-from hedgerow.audit.contents import check_model
-from hedgerow.audit.scales import UNTOLD
+from hedgerow.audit.contents import UNTOLD, check_model
 from hedgerow.cli.inputs import file_digest
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import Signature, signature_of

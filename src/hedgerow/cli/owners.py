@@ -13,8 +13,8 @@ import click
 
 from hedgerow.cli.options import options, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
-from hedgerow.engines.federated import Identity, Owner, Party, records
-from hedgerow.engines.federated.flower import Grid, flwr
+from hedgerow.engines.federated import Flower, Identity, Owner, Party, records
+from hedgerow.engines.federated.coordinator import flwr
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema
@@ -140,7 +140,7 @@ def server_app() -> Any:
 
     @made.main()  # type: ignore[untyped-decorator]
     def main(grid: Any, context: Any) -> None:
-        fit_over(Grid(grid), Path(str(context.run_config["federation"])))
+        fit_over(Flower(grid), Path(str(context.run_config["federation"])))
 
     return made
 

@@ -18,7 +18,7 @@ from hedgerow.engines.federated.messages import packed, unpacked
 from hedgerow.engines.federated.owner import Owner, Party, chained, check_parties, check_shares, events_of
 from hedgerow.engines.local import Progress
 from hedgerow.engines.records import DEFAULT_TIMEOUT, Records
-from hedgerow.errors import ConfigurationError, EngineError
+from hedgerow.errors import ConfigurationError, EngineError, imported
 from hedgerow.mechanisms import DiscreteGaussian
 from hedgerow.privacy.accounting import Subsampled
 from hedgerow.privacy.certificate import Certificate
@@ -27,6 +27,8 @@ from hedgerow.schema import Schema
 from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
 PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before owners that did not answer are asked again: twice as long each time
+PATIENCE = 60.0  # seconds for one attempt by Flower: an owner that comes back is another node
+FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message, as in cli/relay.py
 
 COORDINATOR = (
     "a coordinator that follows the protocol: it learns the exact sums of all owners' records, and draws the noise. The "
@@ -66,6 +68,45 @@ class InProcess:
         return {name: self.owners[name].handle(message) for name, message in messages.items() if name in self.owners}
 
 
+class Flower:
+    """A transport over the nodes of a Flower app, whose identities, TLS and retries carry the messages.
+
+    Parameters
+    ----------
+    grid : flwr.serverapp.Grid
+        What Flower passes to a ServerApp.
+    """
+
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+        self._names: dict[int, str] = {}  # of nodes that answered before
+
+    def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
+        """Send each message to the node of its owner, and return the replies that come within so many seconds.
+
+        Which node is whose is known from its first reply: until then it gets the message too, where all are the same.
+        """
+        if len(set(messages.values())) != 1:
+            raise EngineError("all owners get one message.")
+        data, app = next(iter(messages.values())), flwr("app")
+        nodes = [node for node in self._grid.get_node_ids() if self._names.get(node) in (None, *messages)]
+        content = app.RecordDict({FIELD: app.ConfigRecord({DATA: data})})
+        sent = [app.Message(content, dst_node_id=node, message_type="query") for node in nodes]
+        replies: dict[str, bytes] = {}
+        for reply in self._grid.send_and_receive(sent, timeout=min(timeout, PATIENCE)) if sent else ():
+            if reply.has_error() or FIELD not in reply.content:
+                continue
+            name = self._names[reply.metadata.src_node_id] = str(reply.content[FIELD][NAME])
+            if name in messages:
+                replies[name] = reply.content[FIELD][DATA]
+        return replies
+
+
+def flwr(module: str) -> Any:
+    """Return a module of Flower."""
+    return imported(f"flwr.{module}", "owners on several machines need Flower", "flwr cryptography")
+
+
 def records(
     transport: Transport,
     parties: Sequence[Party],
@@ -80,7 +121,7 @@ def records(
     Parameters
     ----------
     transport : Transport
-        What carries messages: ``InProcess``, or ``hr.federated.flower.Grid`` in a Flower app.
+        What carries messages: ``InProcess``, or ``Flower`` in a Flower app.
     parties : sequence of Party
         All owners, in the order of their rows, as the owners themselves know them.
     label : str

@@ -1,4 +1,4 @@
-"""What decides whether a model may leave: a table for whoever answers for it, and an entry for a registry of deployments."""
+"""Facts for the decision whether a model may leave: a table for the card, and an entry for a registry of deployments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRUST = "central: the owner's machine reads the records as they are, and only wh
 class Decision:
     """What is known of a model file, its signature, and what the person who writes the page states.
 
-    ``refusals`` are the reasons why the model may not leave; without one, nothing in the file speaks against it.
+    ``refusals`` are the reasons why the model may not leave.
     """
 
     path: Path

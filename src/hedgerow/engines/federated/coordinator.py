@@ -1,4 +1,4 @@
-"""The coordinator of several owners: it queries all of them, adds up what all of them answered, and draws nothing twice."""
+"""The coordinator of several owners: it sends each query to all of them and adds up their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
 from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
-PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before owners that did not answer are asked again: twice as long each time
+PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before silent owners are queried again; each pause is twice as long
 PATIENCE = 60.0  # seconds for one attempt by Flower: an owner that comes back is another node
 FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message, as in cli/relay.py
 
@@ -84,10 +84,10 @@ class Flower:
     def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
         """Send each message to the node of its owner, and return the replies that come within so many seconds.
 
-        Which node is whose is known from its first reply: until then it gets the message too, where all are the same.
+        A node's owner is known from its first reply. Until then the node gets the message too, which is the same for all.
         """
         if len(set(messages.values())) != 1:
-            raise EngineError("all owners get one message.")
+            raise EngineError("Flower sends one message to all owners.")
         data, app = next(iter(messages.values())), flwr("app")
         nodes = [node for node in self._grid.get_node_ids() if self._names.get(node) in (None, *messages)]
         content = app.RecordDict({FIELD: app.ConfigRecord({DATA: data})})
@@ -123,16 +123,16 @@ def records(
     transport : Transport
         What carries messages: ``InProcess``, or ``Flower`` in a Flower app.
     parties : sequence of Party
-        All owners, in the order of their rows, as the owners themselves know them.
+        All owners, in the order of their rows; the owners have the same list.
     label : str
-        A name for the labels' column; each owner has its own.
+        A name for the column of labels; an owner's own name of it may differ.
     group : str, optional
         The public name of the persons' columns, if owners tell persons apart. At most the fit's ``records_per_person`` records of
         each person are read at each owner.
     colluding : int, optional
         None: the coordinator is trusted, learns exact sums and draws the noise. A number c: owners draw the noise, and the
-        guarantee holds against a coordinator who colludes with up to c of them. For ``hr.HedgerowClassifier`` and
-        ``hr.HedgerowRegressor`` with a delta and ``noise_shares``, the number of the other owners.
+        guarantee holds against a coordinator who colludes with up to c of them. Needs an
+        ``hr.HedgerowClassifier`` or ``hr.HedgerowRegressor`` with a delta, and ``noise_shares`` the number of owners less c.
     timeout : float
         Seconds for which a query waits for owners that do not answer. After that the fit ends with an EngineError.
 
@@ -186,7 +186,7 @@ class FederatedSource:
         """Return the source of a fit to which all owners agreed, or raise EngineError; nothing was charged."""
         if any(isinstance(one, Subsampled) for one in events_of(certificate.event)):
             raise ConfigurationError(
-                f"{certificate.system} counts on samples that nobody knows, but owners know the coins of a sample. Fit "
+                f"{certificate.system} needs a secret sample of the records, but owners know the coins of a sample. Fit "
                 "another system."
             )
         if self.colluding is not None:
@@ -219,7 +219,7 @@ class FederatedSource:
         raise EngineError("owners send no values of columns; write the schema down together.")
 
     def all_of(self, kind: str, request: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the replies of all owners to one request, or raise EngineError; owners that are silent are asked again."""
+        """Return the replies of all owners to one request, or raise EngineError; silent owners are queried again."""
         message, replies = packed({"kind": kind, **request}), dict[str, dict[str, Any]]()
         deadline, pause = time.monotonic() + self.timeout, PAUSE
         while missing := [one.name for one in self.parties if one.name not in replies]:

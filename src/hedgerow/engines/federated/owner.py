@@ -1,4 +1,4 @@
-"""One owner of records: it checks, charges its own ledger, counts, and sends what it counted under masks only."""
+"""One owner of records: it checks a fit, charges its own ledger, counts, and sends masked counts only."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Party:
     name : str
         Its name, the same at every owner and at the coordinator.
     key : str
-        Its public key, as ``hr.federated.Identity(folder).public`` shows it. Owners give it each other themselves.
+        Its public key, as ``hr.federated.Identity(folder).public`` shows it. Owners give each other their keys.
     rows : int
-        A public bound on the number of its rows. Rows of the next owner are numbered from there on. If it is the exact number,
-        which then is public, the model is that of a fit on all rows in the order of the owners.
+        A public bound on the number of its rows. The next owner's rows are numbered from there on. If the bound is the exact
+        number, the model is that of a fit on all rows in the order of the owners.
     """
 
     name: str
@@ -63,8 +63,8 @@ def check_parties(parties: Sequence[Party], colluding: int | None) -> None:
         )
     if colluding is not None and not 0 <= colluding <= len(parties) - 2:
         raise ConfigurationError(
-            f"colluding is {colluding}, but among {len(parties)} owners from 0 to {len(parties) - 2} may collude: one that is "
-            "alone has a sum of its own."
+            f"colluding is {colluding}, but among {len(parties)} owners from 0 to {len(parties) - 2} may collude: the "
+            "sum of a single other owner would be its own."
         )
 
 
@@ -86,7 +86,7 @@ def events_of(event: Event) -> Iterator[Event]:
 
 
 class Refusal(Exception):  # noqa: N818 - it names what an owner does
-    """An owner does not answer; the text is public and says nothing about a record."""
+    """An owner does not answer; the text is public and depends on no record."""
 
 
 class _Fit:
@@ -137,7 +137,7 @@ class _Fit:
 
 
 def check_noise(query: Query, noise: object, shares: int) -> None:
-    """Refuse a query of which the noise is not what the plan's cost says."""
+    """Refuse a query whose noise is not the noise that the plan's cost assumes."""
     of_one_code = isinstance(query, Sums) and (query.layout.whole or query.layout.bins is not None)
     if not of_one_code or not isinstance(noise, DiscreteGaussian) or noise.shares > shares:
         raise Refusal("this is no query that owners add noise to")
@@ -158,8 +158,8 @@ def unpacked_certificate(opening: Mapping[str, Any]) -> Certificate:
 class Owner:
     """Records of one owner, which takes part in fits and sends masked sums only.
 
-    An owner answers by ``handle``, which a transport calls: in this process (``hr.federated.InProcess``) or by Flower. What it
-    answered is kept in its folder, so that an owner whose process ended comes back to the same fit.
+    An owner answers by ``handle``, which a transport calls: in this process (``hr.federated.InProcess``) or by Flower. Its
+    folder keeps a log of each fit, so that an owner whose process ended continues it.
 
     Parameters
     ----------
@@ -175,11 +175,11 @@ class Owner:
         Its own ledger, which is charged for a fit's whole plan before it answers anything: one of an ``hr.LedgerStore``, or an
         ``hr.Ledger`` that ends with this process.
     schema : Schema, optional
-        What it takes for public about its records. A fit with other features or classes is refused. None: any schema that its
+        What it agrees is public about its records. A fit with other features or classes is refused. None: any schema that its
         columns match.
     colluding : int or "trusted", default "trusted"
-        "trusted": it takes part where the coordinator draws the noise. A number c: it takes part only where owners draw it
-        and at most so many of them, or more, collude with the coordinator.
+        "trusted": it takes part in fits in which the coordinator draws the noise. A number c: it takes part only in fits in
+        which owners draw the noise and the guarantee allows for c or more of them to collude with the coordinator.
     seeded : bool, default False
         Whether it takes part in fits with a ``random_state``, which promise nothing.
 
@@ -231,11 +231,11 @@ class Owner:
         return self._identity.public
 
     def stop(self) -> None:
-        """Answer nothing any more: fits in progress end. What was charged for them stays charged."""
+        """Answer no more, so that fits in progress end. What was charged for them stays charged."""
         self._stopped = True
 
     def handle(self, message: bytes) -> bytes:
-        """Return the reply to a message. It says nothing about records but masked sums; a refusal is a public sentence."""
+        """Return the reply to a message: masked sums, or a refusal, which is a public sentence."""
         try:
             with self._lock, without_sizes():
                 request = unpacked(message)
@@ -270,7 +270,7 @@ class Owner:
         colluding = opening["colluding"]
         trusted = self._colluding == "trusted"
         if trusted != (colluding is None) or (not trusted and colluding < int(self._colluding)):
-            raise Refusal("it agreed to another mode, or to fewer owners that may be trusted")
+            raise Refusal("it agreed to another mode, or to more owners who may collude")
         if certificate.seeded and not self._seeded:
             raise Refusal("a fit with a random_state promises nothing")
         reading = Coded(Encoder(Schema.from_dict(opening["schema"]), opening["max_bins"]))

@@ -436,7 +436,7 @@ def choose_the_feature_by_the_score_of_its_exact_sums(patch):
         found = right(self, mechanism, penalty, offered)
         if self._splits is None or found.number is None:
             return found
-        scores = self._splits.scores(self._scored, self._offsets)[found.number]
+        scores = self._splits.scores(self._sums[..., : self._rule.scored], self._offsets)[found.number]
         return replace(found, feature=int(np.argmax(np.where(np.arange(len(scores)) == found.cut.by, -1, scores))))
 
     patch.setattr(Asked, "select", exactly)

@@ -170,7 +170,7 @@ PUBLISHED = {  # what the model loses, and the least that it must be
     "parts of one size": ("edprf", TREE | {"n_estimators": 3}, ONE, (EQUAL, [*EQUAL, ("x", "no")]), 1.49),
     "exact stump weights": (
         "dpada",
-        {"n_estimators": 1},
+        {"n_estimators": 1, "schedule": "from-second"},
         ONE,
         ([("x", "no"), ("x", "no"), ("x", "yes")], [("x", "no"), ("x", "no"), ("x", "yes"), ("y", "yes")]),
         math.inf,

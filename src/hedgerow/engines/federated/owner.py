@@ -96,9 +96,9 @@ class _Fit:
         self.opening, self.engine = opening, engine
         self.digest = hashlib.sha256(opening).digest()  # of the opening and of all queries so far
         self.ledger, self.ended = ExitStack(), False
-        self.contents: list[bytes] = []
-        self.digests: list[bytes] = []
-        self.tasks: list[tuple[Task, DiscreteGaussian | None]] = []
+        self.queries: list[
+            tuple[bytes, bytes, Task, DiscreteGaussian | None]
+        ] = []  # each with its content and its digest
         self.masks: Masks | None = None
         self._logs: dict[str, dict[int, Any]] = {}
         self._spent: PrivacyFilter | None = None
@@ -130,10 +130,8 @@ class _Fit:
             if self._spent is None:
                 self._spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
             self._spent = self._spent.charged(cost(noise.event("sums")))
-        self.tasks.append((task, noise))
-        self.contents.append(content)
         self.digest = chained(self.digest, content)
-        self.digests.append(self.digest)
+        self.queries.append((content, self.digest, task, noise))
 
 
 def check_noise(query: Query, noise: object, shares: int) -> None:
@@ -225,11 +223,6 @@ class Owner:
     def __repr__(self) -> str:
         return f"Owner({self._name!r})"
 
-    @property
-    def public(self) -> str:
-        """Its public key."""
-        return self._identity.public
-
     def stop(self) -> None:
         """Answer no more, so that fits in progress end. What was charged for them stays charged."""
         self._stopped = True
@@ -244,15 +237,13 @@ class Owner:
                 match request["kind"]:
                     case "propose":
                         self._check(request["opening"])
-                        reply: dict[str, Any] = {"ready": True}
                     case "begin":
                         self._begin(request["opening"])
-                        reply = {"ready": True}
                     case "ask":
                         return packed(self._answer(request), level=0)
                     case _:
                         self._end(request["fit"])
-                        reply = {"ready": True}
+                reply: dict[str, Any] = {"ready": True}
         except Refusal as error:
             reply = {"refused": str(error)}
         except BudgetExceeded:
@@ -341,13 +332,12 @@ class Owner:
         fit, number, content = self._known(request["fit"]), request["number"], request["content"]
         if fit is None or fit.ended or fit.engine is None:
             raise Refusal("it knows no such fit, or it has ended")
-        if number == len(fit.contents) + 1:
+        if number == len(fit.queries) + 1:
             fit.add(content)  # before it is written, as this refuses what the plan does not cover
             self._write(request["fit"], content)
-        elif not 1 <= number <= len(fit.contents) or fit.contents[number - 1] != content:
+        elif not 1 <= number <= len(fit.queries) or fit.queries[number - 1][0] != content:
             raise Refusal("another query has this number")
-        digest = fit.digests[number - 1]
-        task, noise = fit.tasks[number - 1]
+        _, digest, task, noise = fit.queries[number - 1]
         answer: Integers = fit.engine.ask(task)
         start = hashlib.sha256(fit.opening).digest()
         if fit.masks is None:

@@ -126,8 +126,8 @@ HEADER = "age,marital status,code,income"
     [
         (f"{HEADER}\n50,single,1,low\n", "values = [1, 2, 3]", None),
         ("income,code,marital status,age\n50\n", "values = [1, 2, 3]", None),
-        (f"{HEADER},id\n50,single,1,low,7\n", "values = [1, 2, 3]", "Drop it from the file, or declare it"),
-        (f"{HEADER},id,no\n50,single,1,low,7,8\n", "values = [1, 2, 3]", "Drop them from the file, or declare them"),
+        (f"{HEADER},id\n50,single,1,low,7\n", "values = [1, 2, 3]", "Drop it from odd.csv, or declare it"),
+        (f"{HEADER},id,no\n50,single,1,low,7,8\n", "values = [1, 2, 3]", "Drop them from odd.csv, or declare them"),
         (
             "age,marital status,income\n50,single,low\n",
             "values = [1, 2, 3]",

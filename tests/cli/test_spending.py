@@ -115,7 +115,7 @@ def test_a_refusal_speaks_for_itself(train, monkeypatch, is_refused, error):
 
 
 def test_a_full_disk_after_a_fit_says_that_the_budget_is_spent(folder, train, is_refused, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", "m.hedgerow")
 
     monkeypatch.setattr(EDPRFClassifier, "save", fail)

@@ -40,6 +40,8 @@ CALLS = {  # what each command calls; the first is the one that ends it
     "audit": ["hedgerow.audit.attack:attack", "hedgerow.audit.attack:system_trial"],
     "reproduce": ["hedgerow.papers.reproduce.run:reproduce"],
     "demo": ["hedgerow.cli.demo:_rules"],
+    "federate owner": ["hedgerow.engines.federated.owner:Owner.__init__"],
+    "federate fit": ["hedgerow.cli.owners:fit_over"],
     "budget create": ["hedgerow.ledgers.store:LedgerStore.create"],
     "budget raise": ["hedgerow.ledgers.store:LedgerStore.raise_ceiling"],
     "budget close": ["hedgerow.ledgers.store:LedgerStore.close_ledger"],
@@ -62,6 +64,8 @@ PLAIN = {  # each command with what it needs
     "audit": "--system edprf",
     "reproduce": "edprf/fig9",
     "demo": "--splits 2 --out demo",
+    "federate owner": "people.csv --name a --folder a --federation two.toml --schema people.toml --ledger b.db --dataset people",
+    "federate fit": "two.toml --owners .",
     "budget create": "--ledger b.db --dataset new --epsilon 1",
     "budget raise": "--ledger b.db --dataset people --epsilon 9 --reason why",
     "budget close": "--ledger b.db --dataset people --reason why",
@@ -188,6 +192,18 @@ ROWS = [
     Row("reproduce", "--rows", "--rows there", lambda call: call["request"].rows.name, "there"),
     Row("reproduce", "--pack", "--pack", lambda call: call["request"].pack, True),
     Row("demo", "--epsilon", "--epsilon 2.5", lambda call: call["epsilon"], 2.5),
+    Row("federate owner", "--name", "--name b", lambda call: call["name"], "b"),
+    Row("federate owner", "--folder", "--folder there", lambda call: call["folder"].name, "there"),
+    Row("federate owner", "--federation", "", lambda call: call["parties"][0].name, "c", {"two.toml": "three.toml"}),
+    Row("federate owner", "--schema", "", lambda call: call["schema"].missing, ("?", "none"), {"people.toml": "gaps.toml"}),
+    Row("federate owner", "--label", "--label other", lambda call: call["records"]._label, "other",
+        {"people.csv": "others.csv"}),
+    Row("federate owner", "--group", "--group who", lambda call: call["records"]._group, "who", {"people.csv": "visits.csv"}),
+    Row("federate owner", "--colluding", "--colluding 1", lambda call: call["colluding"], 1),
+    Row("federate owner", "--seeded", "--seeded", lambda call: call["seeded"], True),
+    Row("federate owner", "--ledger", "--ledger d.db", ledger, ("people", "d.db")),
+    Row("federate owner", "--dataset", "--dataset others", ledger, ("others", "b.db")),
+    Row("federate fit", "--owners", "--owners there", lambda call: call["transport"]._paths["a"].parts[0], "there"),
     Row("budget create", "--adjacency", "--adjacency replace-one", lambda call: call["adjacency"], "replace-one"),
     Row("budget create", "--epsilon", "--epsilon 2.5", lambda call: call["epsilon"], 2.5),
     Row("budget create", "--rho", "--rho 2.5", lambda call: call["rho"], 2.5),
@@ -221,6 +237,8 @@ ELSEWHERE = {  # what changes the output alone, or is about several calls: the f
     "cli/test_regression.py": ["predict --interval", "predict --report"],
     "cli/test_inspect.py": ["inspect --details", "inspect --json"],
     "cli/test_card.py": ["card --out", "card --force"],
+    "cli/test_decision.py": ["audit --key", "card --author", "card --json", "card --key", "card --purpose", "inspect --key",
+                             "train --sign"],
     "cli/test_export_command.py": ["export --to", "export --out"],
     "cli/test_schema_init.py": ["schema init --out", "schema init --force"],
     "cli/test_schema_check.py": ["schema check --json"],
@@ -234,6 +252,10 @@ ELSEWHERE = {  # what changes the output alone, or is about several calls: the f
 def people_of(lines):
     """The same records of persons of two records each."""
     return "\n".join([f"{lines[0]},who", *(f"{line},p{place // 2}" for place, line in enumerate(lines[1:]))]) + "\n"
+
+
+def owners(*names):
+    return "".join(f'[[owner]]\nname = "{name}"\nkey = "00"\nrows = 100\n\n' for name in names)
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +278,7 @@ def written(tmp_path_factory):
         "semicolons.csv": people.replace("married, or so", "other").replace(",", ";"),
         "few-semicolons.csv": few.replace(",", ";"),
         "commas.csv": "a,b,c;income\n1,2,3;low\n1,2,3;high\n", "old.h": "old", "old.toml": "old", "old.html": "old",
+        "two.toml": owners("a", "b"), "three.toml": owners("c", "a", "b"),
     }  # fmt: skip
     for name, text in texts.items():
         (folder / name).write_text(text, "utf-8")
@@ -269,6 +292,7 @@ def written(tmp_path_factory):
     for name in ("people", "others"):
         store.create(name, epsilon=3)
     store.create("replaced", epsilon=3, adjacency="replace-one")
+    hr.LedgerStore(folder / "d.db").create("people", epsilon=3)
     from hedgerow.cli.inputs import card_values, file_digest, json_text
 
     card = hr.evaluate(model, columns, labels, epsilon=1)

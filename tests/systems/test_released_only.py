@@ -259,7 +259,7 @@ def go_as_deep_as_the_raw_sums_tell_cells_apart(plant):
     select, next_cuts, raw = Round.select, RoundSchedule.next_cuts, []
 
     def selected(self, *given):
-        raw.append(int(np.abs(self._scored).sum()))
+        raw.append(int(np.abs(self._sums[..., : self._rule.scored]).sum()))
         return select(self, *given)
 
     plant.setattr(Round, "select", selected)

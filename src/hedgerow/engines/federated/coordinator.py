@@ -261,15 +261,8 @@ class FederatedEngine:
         self._sent: dict[str, int] = {}  # the last command of each log that owners got
         self._number, self._broken = 0, False
 
-    def ask(self, task: Task) -> Integers:
-        """Return the sum of the answers of all owners."""
-        return self._asked(task, None)
-
-    def noisy(self, task: Task, noise: DiscreteGaussian) -> Integers:
-        """Return the sum of the answers of all owners, each of which has its share of the noise."""
-        return self._asked(task, noise)
-
-    def _asked(self, task: Task, noise: DiscreteGaussian | None) -> Integers:
+    def ask(self, task: Task, noise: DiscreteGaussian | None = None) -> Integers:
+        """Return the sum of the answers of all owners, each of which adds its share of the noise, if there is any."""
         if self._broken:
             raise EngineError("a query of this fit was not answered by all owners, so the fit has ended.")
         self._broken = True  # until all have answered: a later query would not follow from this one

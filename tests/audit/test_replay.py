@@ -23,6 +23,7 @@ from hedgerow.mechanisms import (
     PassesThreshold,
     PermuteAndFlip,
     PublicChoice,
+    Randomness,
     RoundedNormal,
 )
 from hedgerow.parameters import rules_of
@@ -142,6 +143,14 @@ def select_at_four_times_the_rate(plant):
     )
 
 
+def select_the_best(plant):
+    plant.setattr(PermuteAndFlip, "sample", lambda self, stream, scores, weights: scores.argmax(axis=1))
+
+
+def draw_the_same_noise_again(plant):
+    plant.setattr(Randomness, "_number", lambda self: 7)
+
+
 def book_half_of_normal_noise(plant):
     event = RoundedNormal.event
 
@@ -221,6 +230,8 @@ PLANTED = {
     "noise of half the scale": (draw_with_half_the_noise, {"name": "hedgerow", "n_estimators": 12}, LAW),
     "normal noise of half the scale": (draw_normal_noise_of_half_the_scale, {"name": "hedgerow", "delta": DELTA}, LAW),
     "selections at another rate": (select_at_four_times_the_rate, {"name": "edprf", **MANY_LEAVES}, LAW),
+    "selections without noise": (select_the_best, {"name": "edprf", **MANY_LEAVES}, LAW),
+    "noise used again": (draw_the_same_noise_again, {"name": "hedgerow", "delta": DELTA}, "not independent"),
     "a noise scale that is charged half": (halve_the_noise, FOREST, TIMES),
     "normal noise that is charged half": (book_half_of_normal_noise, {"name": "hedgerow", "delta": DELTA}, TIMES),
     "sums to which a record adds twice": (add_a_record_twice_to_sums, {"name": "hedgerow"}, TIMES),

@@ -5,7 +5,12 @@ import re
 import zipfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+
+import hedgerow as hr
+from hedgerow.cli.decision import Decision
 
 serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -110,3 +115,32 @@ def test_signatures_on_the_command_line(train, run, is_refused, key):
     is_refused(run("card", "m.hedgerow"), 2, "--out FILE is missing")
     assert run("audit", "m.hedgerow", "--page", "a.html").exit_code == 0
     assert "<td>protected</td>" in Path("a.html").read_text("utf-8")
+
+
+SPENT = {
+    "pure": ({}, "on the costliest path", "pure differential privacy"),
+    "delta": ({"delta": 1e-6}, "delta 1e-6 at epsilon 1, rounded up", "Gaussian and zero-concentrated"),
+    "shares": ({"delta": 1e-6, "noise_shares": 2}, "delta 1e-6 at epsilon 1, rounded up", ": zero-concentrated"),
+}
+
+
+@pytest.mark.parametrize("kind", SPENT)
+def test_the_card_says_what_was_spent_and_what_was_not_charged(tmp_path, kind):
+    given, spent, accounting = SPENT[kind]
+    X = pd.DataFrame({"age": np.linspace(0, 100, 2000)})
+    y, schema = np.where(X["age"] > 60, "yes", "no"), hr.Schema({"age": hr.Numeric(0, 100)}, classes=["no", "yes"])
+    ledgers = hr.Ledger(9, delta=1e-4), hr.Ledger(9, delta=1e-4), hr.Ledger(None, rho=9)
+    model = hr.HedgerowClassifier(epsilon=1.0, schema=schema, ledger=ledgers[0], **given).fit(X, y)
+    model.save(tmp_path / "m.hedgerow")
+    seeded = hr.HedgerowClassifier(epsilon=1.0, schema=schema, ledger=ledgers[2], random_state=0)
+    seeded.fit(X, y)
+    decision = Decision.of(tmp_path / "m.hedgerow", model, None, None, None, has_report=False)
+    found = [dict(decision.rows(ledger)) for ledger in ledgers]
+    for words in (spent, accounting):
+        assert words in found[0]["Spent by this fit"]
+    texts = [one["Spent on these records in all"] for one in found]
+    assert ["NOT in it" in text for text in texts] == [False, True, True]
+    assert texts[0].startswith("epsilon 1, delta")
+    assert texts[2].startswith("rho 0.")
+    assert texts[2].endswith("a seeded fit in it voids the sum")
+    assert found[0]["Who is trusted"].startswith("central")

@@ -14,6 +14,7 @@ from scipy.stats import kstest
 
 import hedgerow as hr
 from hedgerow import federated
+from hedgerow.cli.decision import Decision
 from hedgerow.curator.survey import Ones, fine_encoder
 from hedgerow.engines.federated import coordinator, masks, messages, owner
 from hedgerow.engines.local import Silent
@@ -23,6 +24,7 @@ from hedgerow.privacy.accounting import Concentrated, Subsampled
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.table import CellBins, Coded, MemoryTable, Sums
 from hedgerow.table import Layout as TableLayout
+from hedgerow.table.partitioned import Merge
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records:UserWarning")
@@ -78,6 +80,7 @@ def test_the_model_is_that_of_a_pooled_fit(tmp_path, name, persons):
     assert arrays_of(alone) == arrays_of(together)
     assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [3.0] * 3
     assert "a coordinator that follows the protocol" in str(together.certificate_)
+    assert "owners do not compare ids" in together.certificate_.details()
     assert together.certificate_.premises[0] in together.certificate_.details()
     assert hr.Certificate.from_dict(together.certificate_.to_dict()) == together.certificate_
 
@@ -219,31 +222,103 @@ def test_an_owner_that_stays_away_ends_the_fit_which_draws_nothing_more(tmp_path
     assert drawn[0] < drawn[1]
 
 
-def test_one_number_has_one_content_and_one_vector(tmp_path):
-    owners = Owners(tmp_path, made_up(CLASSES))
+def recorded(place, frames=None, **given):
+    """Return owners of a fit that has not ended, the fit's engine, and what "west" got and replied to queries."""
+    owners, end = Owners(place, frames or made_up(CLASSES), **given), []
     recorder = Recorder(owners.transport.owners)
-    recorder.send_end, end = recorder.send, []
-    records = owners.records(recorder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator.FederatedEngine, "close", lambda self: end.append(self))
-        fitted(*MODELS["pure classifier"], records)
-    asked = [(request, reply) for name, request, reply in recorder.asked() if name == "west"]
+        fitted(*MODELS["eDPRF"], owners.records(recorder))
+    return owners, end[0], [(request, reply) for name, request, reply in recorder.asked() if name == "west"]
+
+
+def told(party, request):
+    return messages.unpacked(party.handle(messages.packed(request)))
+
+
+def test_one_number_has_one_content_and_one_vector(tmp_path):
+    owners, engine, asked = recorded(tmp_path)
     for west in (owners.transport.owners["west"], owners.started("west")):  # the same process, and a new one
         for request, reply in asked:
-            again = messages.unpacked(west.handle(messages.packed(request)))
+            again = told(west, request)
             assert again["digest"] == reply["digest"]
             assert np.array_equal(again["vector"], reply["vector"])
             other = {**request, "content": asked[request["number"] % len(asked)][0]["content"]}
-            refused = messages.unpacked(west.handle(messages.packed(other)))
-            assert refused == {"refused": "another query has this number"}
+            assert told(west, other) == {"refused": "another query has this number"}
         ahead = {**asked[0][0], "number": len(asked) + 2}
-        assert "refused" in messages.unpacked(west.handle(messages.packed(ahead)))
+        assert "refused" in told(west, ahead)
     changed = Owners(tmp_path, [frame.assign(age=50.0) for frame in made_up(CLASSES)])
-    refused = messages.unpacked(changed.started("west").handle(messages.packed(asked[0][0])))
+    refused = told(changed.started("west"), asked[0][0])
     assert refused == {"refused": "its records or the message could not be read"}  # records that changed answer nothing
-    end[0].close()
-    refused = messages.unpacked(owners.started("west").handle(messages.packed(asked[0][0])))
-    assert refused == {"refused": "it knows no such fit, or it has ended"}
+    west = owners.transport.owners["west"] = owners.started("west")  # which has not read its log when the fit ends
+    engine.close()
+    for one in (west, owners.started("west")):
+        assert told(one, asked[0][0]) == {"refused": "it knows no such fit, or it has ended"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "text"),
+    [
+        (501, {}, "the fit has other owners"),  # of "south": other row numbers, so other coins
+        (500, {"colluding": 0}, "it agreed to another mode"),
+        (500, {"seeded": False}, "a random_state promises nothing"),
+        (500, {"schema": hr.Schema({"age": hr.Numeric(0, 9)}, classes=["no", "yes"])}, "another schema"),
+    ],
+    ids=["rows", "mode", "seed", "schema"],
+)
+def test_an_owner_that_comes_back_on_other_terms_answers_no_query_again(tmp_path, rows, given, text):
+    owners, _, asked = recorded(tmp_path)
+    owners.parties[0] = replace(owners.parties[0], rows=rows)
+    assert text in told(owners.started("west", **given), asked[-1][0])["refused"]
+
+
+@pytest.mark.parametrize("cut", [1, 7, 8, 9, 20])
+def test_a_query_that_was_written_in_part_hides_none_after_it(tmp_path, cut):
+    owners, _, asked = recorded(tmp_path)
+    (path,) = (tmp_path / "west").glob("*.fit")
+    entries = owner._entries(path.read_bytes())
+    sizes = np.cumsum([8 + len(entry) for entry in entries])
+    path.write_bytes(path.read_bytes()[: sizes[-2] + cut])  # the process ended while it wrote the last query
+    (last, reply), (first, _) = asked[-1], asked[0]
+    assert np.array_equal(told(owners.started("west"), last)["vector"], reply["vector"])
+    again = owners.started("west")
+    assert told(again, {**last, "content": first["content"]}) == {"refused": "another query has this number"}
+    assert owner._entries(path.read_bytes()) == entries
+
+
+def test_a_query_that_cannot_be_written_is_not_answered(tmp_path, monkeypatch):
+    owners, _, asked = recorded(tmp_path)
+    (path,) = (tmp_path / "west").glob("*.fit")
+    entries = owner._entries(path.read_bytes())
+    path.write_bytes(b"".join(owner._entry(entry) for entry in entries[:-1]))
+    west, last = owners.started("west"), asked[-1][0]
+
+    def full(number):
+        raise OSError("no space is left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner.os, "fsync", full)
+        for _ in range(2):  # the second time it is no query that it knows already
+            with pytest.raises(OSError, match="no space"):
+                west.handle(messages.packed(last))
+    assert np.array_equal(told(west, last)["vector"], asked[-1][1]["vector"])
+    assert owner._entries(path.read_bytes()) == entries
+
+
+@pytest.mark.parametrize(
+    ("person", "most", "refused"), [("person", 1, False), ("person", 2, True), ("person", None, True), (None, 1, True)]
+)
+def test_an_owner_reads_as_many_records_of_a_person_as_the_certificate_says(tmp_path, person, most, refused):
+    owners = Owners(tmp_path, made_up(CLASSES), person)
+    recorder = Recorder(owners.transport.owners)
+    fitted(*MODELS["eDPRF"], owners.records(recorder))
+    opening = next(
+        messages.unpacked(request["opening"]) for _, request, _ in recorder.seen if request["kind"] == "begin"
+    )
+    opening |= {"fit": "0" * 32, "keep": None if most is None else (most, bytes(32))}
+    reply = told(owners.transport.owners["west"], {"kind": "begin", "opening": messages.packed(opening)})
+    assert ("another number of records of a person" in reply.get("refused", "")) == refused
+    assert float(owners.ledgers["west"].spent) == (3 if refused else 6)
 
 
 REFUSALS = {
@@ -252,6 +327,10 @@ REFUSALS = {
     "mode": (lambda owners: owners.given.update(colluding=0), "it agreed to another mode"),
     "schema": (
         lambda owners: owners.given.update(schema=hr.Schema({"age": hr.Numeric(0, 99)}, classes=["no", "yes"])),
+        "the fit has another schema",
+    ),
+    "persons": (
+        lambda owners: owners.given.update(schema=CLASSES.replace(person="person")),
         "the fit has another schema",
     ),
     "columns": (
@@ -453,6 +532,7 @@ def test_owners_refuse_queries_with_less_noise_than_planned(tmp_path):
     bad = {
         "less than one record adds": replace(good, squared_sensitivity=Fraction(1, 2)),
         "no query that owners add noise to": replace(good, shares=3),
+        "this is no query": replace(good, shares=0),
         "its ledger refuses the plan": DiscreteGaussian(COVERED * 2, Fraction(10**12), 1),
     }
     for text, noise in bad.items():
@@ -462,6 +542,26 @@ def test_owners_refuse_queries_with_less_noise_than_planned(tmp_path):
         wired.table.noisy_sums(Sums(Ones()), good)
     with pytest.raises(ConfigurationError, match="send sums with it"):
         wired.table.answer(wired.query)
+
+
+def test_a_refused_query_changes_no_answer(tmp_path):
+    """Else one number and content would have one mask and two answers: before a restart, and after it."""
+    wired, good = Wired(tmp_path), DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    wired.noise(good, 1)
+    request = next(request for name, request, _ in wired.asked() if name == "west")
+    query = messages.unpacked(request["content"])
+    half = np.arange(int(wired.table._n_codes[0])) // 2
+    into = (half, *(np.arange(codes) for codes in wired.table._n_codes[1:].tolist()))
+    replies = []
+    for restarts in (False, True):
+        west = wired.owners_of.transport.owners["west"] = wired.owners_of.started("west")
+        for noise, commands in ((replace(good, squared_sensitivity=Fraction(1, 2)), ((1, Merge(into)),)), (good, ())):
+            content = messages.packed({**query, "commands": commands, "noise": noise})
+            replies.append(told(west, {**request, "number": 2, "content": content}))
+            if restarts:
+                west = wired.owners_of.started("west")
+    assert "refused" in replies[0]
+    assert np.array_equal(replies[1]["vector"], replies[3]["vector"])
 
 
 @pytest.mark.parametrize("name", ["classifier", "regressor"])
@@ -489,6 +589,20 @@ def test_a_fit_with_noise_of_owners(tmp_path, name):
             fitted(kind, schema, {**given, **wrong}, owners.records())
     with pytest.raises(ConfigurationError, match="needs a delta"):
         fitted(kind, schema, {**given, "delta": 0.0, "noise_shares": 2}, owners.records())
+
+
+def test_the_card_names_whom_a_fit_of_several_owners_trusts(tmp_path):
+    for colluding, given, words in (
+        (None, {}, "a coordinator that follows the protocol: it learns the exact sums"),
+        (1, {"delta": 1e-6, "noise_shares": 2}, "at least 2 of 3 owners that add their share of the noise"),
+    ):
+        owners = Owners(tmp_path / f"{colluding}", made_up(CLASSES), colluding=colluding, seeded=False)
+        model = hr.HedgerowClassifier(epsilon=3.0, schema=CLASSES, **given).fit(owners.records())
+        model.save(tmp_path / "m.hedgerow")
+        decision = Decision.of(tmp_path / "m.hedgerow", model, None, None, None, has_report=False)
+        assert not decision.refusals
+        assert words in dict(decision.rows(None))["Who is trusted"]
+        assert words in decision.entry("t")["trust_model"]
 
 
 @pytest.mark.parametrize("colluding", [-1, 2, 3])

@@ -1,17 +1,20 @@
 """Signatures of model files: who signed one, and whether it is as it was signed."""
 
+import hashlib
 import io
 import json
 import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 import hedgerow as hr
 from hedgerow.audit import check_model
+from hedgerow.errors import FileFormatError
 
 serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -88,6 +91,32 @@ def test_what_a_signature_says(model, keys, signed_by, change, states):
     assert owners.refuted == (states[1] != "valid")
     assert others.refuted
     assert all((one.state == "another key") == ("ANOTHER" in str(one)) for one in found)
+
+
+def test_a_name_of_two_lines_is_no_signed_member(model, keys):
+    """It would sign as two members do."""
+    model.save(keys / "m.hedgerow", sign=keys / "owner.pem")
+
+    def joined(members):
+        digest = hashlib.sha256(members.pop("test.npy")).hexdigest()
+        members[f"roots.npy\n{digest} test.npy"] = members.pop("roots.npy")
+
+    changed(keys / "m.hedgerow", joined)
+    with pytest.raises(FileFormatError, match="another name than save gives"):
+        hr.signature_of(keys / "m.hedgerow", keys / "owner.pub")
+
+
+@pytest.mark.parametrize("name", ["roots.npy", "signature.json"])
+def test_a_damaged_member_is_no_signed_one(model, keys, name):
+    path = keys / "m.hedgerow"
+    model.save(path, sign=keys / "owner.pem")
+    with zipfile.ZipFile(path) as archive:
+        place = archive.getinfo(name).header_offset + 30 + len(name)
+    content = bytearray(path.read_bytes())
+    content[place + 3 : place + 20] = bytes(17)
+    path.write_bytes(content)
+    with suppress(FileFormatError):  # and no error of zlib or zipfile
+        assert hr.signature_of(path, keys / "owner.pub").state == "altered"
 
 
 def test_a_signed_file_is_a_model_of_the_same_members(model, keys):

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, ndtr
-from scipy.stats import kstest
+from scipy.special import logsumexp, ndtr, ndtri
+from scipy.stats import chi2, kstest
 
 from hedgerow.arrays import Floats
 from hedgerow.audit.findings import system_name
@@ -40,6 +40,7 @@ from hedgerow.table import Coded, MemoryTable
 from hedgerow.texts import counted
 
 CHANCE = 1e-9  # of a false alarm about the law of the draws of a mechanism
+TINY = 1e-15  # so far from 0 and 1 at least are probabilities whose logs are taken
 MOST_WORK = 1 << 17  # squared candidates, over the choices of one draw whose laws are computed
 DIFFERS = "differs on the second data set although every draw before has the same outcome"
 Statistics = tuple[Any, ...]
@@ -118,7 +119,8 @@ def replay_fit(
     """Compare the largest loss of every draw of one fit, between two neighboring data sets, with what is charged for it.
 
     ``exact_loss`` runs over all outcomes on tiny data. This function follows one run, on data of any size. It does not notice
-    a choice that is the same on both data sets by chance, so replay several pairs. No ledger is charged.
+    a choice that is the same on both data sets by chance, so replay several pairs; nor does it notice another law of a few dozen
+    draws. No ledger is charged.
 
     Parameters
     ----------
@@ -178,7 +180,7 @@ def replay_fit(
         for charge in (*charges, plan_charge)
         if charge.share > 1 + ROUNDING
     ]
-    faults += _other_laws(recorded.draws)
+    faults += _other_laws(recorded)
     return Replayed(f"{system_name(type(estimator).__name__)}, private", difference(*rows), charges, tuple(faults))
 
 
@@ -257,19 +259,20 @@ def _without_amplification(event: Event) -> Event:
     return replace(event, part=_without_amplification(event.part)) if isinstance(event, PerRecordAssignment) else event
 
 
+def _what(event: Event) -> str:
+    step: Any = next(iter(getattr(event, "parts", ())), event)
+    return f"{getattr(step, 'mechanism', 'normal noise')} for {getattr(step, 'purpose', 'a query')}"
+
+
 def _charges(first: Recorder, second: Recorder, records: int) -> Iterator[Charge]:
     losses: dict[int | None, list[tuple[float, float]]] = {}
     for here, there in zip(first.draws, second.draws, strict=False):
         losses.setdefault(here.charge, []).append(_loss(here.mechanism, here.statistics, there.statistics))
     for number, event in [*enumerate(first.events), (None, InSequence(()))]:
         own = losses.get(number, [])
-        step: Any = next(iter(getattr(event, "parts", ())), event)
-        what = (
-            f"charge {number}, {getattr(step, 'mechanism', 'normal noise')} for {getattr(step, 'purpose', 'a query')}"
-        )
         loss = math.fsum(epsilon for epsilon, _ in own), math.fsum(squared for _, squared in own)
         if number is not None or any(loss):
-            what = "draws that nothing is charged for" if number is None else what
+            what = "draws that nothing is charged for" if number is None else f"charge {number}, {_what(event)}"
             yield Charge(what, cost(event), loss, records)
 
 
@@ -320,22 +323,45 @@ def _log_at_most(noise: Geometric, room: Any) -> Any:
     return np.where(room >= 0, np.log1p(-above), rate * np.minimum(room, 0) - math.log1p(math.exp(-rate)))
 
 
-def _other_laws(draws: Sequence[Draw]) -> Iterator[str]:
-    """Yield a sentence for each kind of mechanism whose draws do not follow the law that it states."""
+def _other_laws(recorded: Recorder) -> Iterator[str]:
+    """Yield a sentence for each kind of draws, and of those for one purpose, that does not follow the law that it states."""
     # The probability of less than an outcome, plus a random share of its own probability, is uniform.
-    shares, places = np.random.default_rng(0), dict[str, list[Floats]]()
-    for draw in draws:
+    shares, places, noise = np.random.default_rng(0), dict[str, list[Floats]](), set[str]()
+    for draw in recorded.draws:
         below, above = _around(draw)
-        places.setdefault(type(draw.mechanism).__name__, []).append(
-            below + (above - below) * shares.random(below.shape)
-        )
-    for kind, parts in places.items():
-        if kstest(np.concatenate(parts), "uniform").pvalue < CHANCE:
-            yield f"the draws of {kind} do not follow the law that it states."
+        kind, found = type(draw.mechanism).__name__, below + (above - below) * shares.random(below.shape)
+        names = [kind] if draw.charge is None else [kind, f"{kind}, {_what(recorded.events[draw.charge])},"]
+        for name in names:
+            places.setdefault(name, []).append(found)
+        if isinstance(draw.mechanism, Geometric | RoundedNormal):
+            noise.update(names)
+    for name, parts in places.items():
+        uniform = np.clip(np.concatenate([np.empty(0), *parts]), TINY, 1 - TINY)
+        # Near zero: little noise, or a likely choice. Sums of logs show it with fewer draws than a distance of laws does
+        small = np.clip(np.abs(2 * uniform - 1), TINY, 1 - TINY) if name in noise else uniform
+        sums = np.array([np.log(small).sum(), np.log1p(-small).sum()])
+        chances = [kstest(uniform, "uniform").pvalue if len(uniform) else 1.0, *chi2.sf(-2 * sums, 2 * len(uniform))]
+        if min(chances) < CHANCE:
+            yield f"the draws of {name} do not follow the law that it states."
+        if name in noise and _chance_of_sums([ndtri(np.clip(part, TINY, 1 - TINY)) for part in parts]) < CHANCE:
+            yield f"the draws of {name} are not independent of each other."
+
+
+def _chance_of_sums(batches: Sequence[Floats]) -> float:
+    """Return how probably sums of independent normal draws of the same place in all batches are as large as these."""
+    table = np.full((len(batches), max(map(len, batches))), np.nan)
+    for row, batch in zip(table, batches, strict=True):
+        row[: len(batch)] = batch
+    count = np.isfinite(table).sum(axis=0)
+    several = count > 1
+    return float(chi2.sf((np.nansum(table, axis=0) ** 2 / count)[several].sum(), max(several.sum(), 1)))
 
 
 def _around(draw: Draw) -> tuple[Floats, Floats]:
-    """Return the probability of less than each outcome, and of at most it; of many choices, for the first ones."""
+    """Return the probability of less than each outcome, and of at most it; of many choices, for the first ones.
+
+    Choices are in the order of their probabilities, the most likely first.
+    """
     mechanism, statistics, outcome = draw.mechanism, draw.statistics, draw.outcome.ravel()
     if isinstance(mechanism, Geometric | RoundedNormal):
         noise = outcome - statistics[0].ravel()
@@ -346,6 +372,7 @@ def _around(draw: Draw) -> tuple[Floats, Floats]:
     width = statistics[0].size // max(len(outcome), 1)
     ends = np.empty((min(len(outcome), max(1, MOST_WORK // width**2)) if len(outcome) else 0, 2))
     for row, place in enumerate(outcome[: len(ends)].astype(np.int64)):
-        at_most = np.cumsum(np.r_[0.0, np.exp(_log_law(mechanism, *(statistic[row] for statistic in statistics)))])
-        ends[row] = at_most[place : place + 2]
+        law = np.exp(_log_law(mechanism, *(statistic[row] for statistic in statistics)))
+        before = law[(law > law[place]) | ((law == law[place]) & (np.arange(len(law)) < place))].sum()
+        ends[row] = before, before + law[place]
     return ends[:, 0], ends[:, 1]

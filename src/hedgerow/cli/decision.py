@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hedgerow.cli.inputs import file_digest
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import Signature, signature_of
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.privacy.certificate import shared_in_words
+from hedgerow.privacy.certificate import shared_in_words, spent_in_words
 from hedgerow.privacy.claim import claim_in_words
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.texts import listed
@@ -61,12 +61,21 @@ class Decision:
     @property
     def accounting(self) -> str:
         """How the costs of the steps were added."""
-        total = self.estimator.certificate_.total
-        if self.estimator.certificate_.spent is None:
+        certificate = self.estimator.certificate_
+        total = certificate.total
+        if certificate.spent is None:
             return "none: a step has no finite cost"
-        if total.mu_squared == 0:
+        if total.by_rho:
+            return "zero-concentrated differential privacy; the delta of the sum is rounded up"
+        if total.mu_squared == 0 and total.epsilon <= certificate.epsilon:
             return "pure differential privacy: the costs of steps on the same records are added"
         return "Gaussian and zero-concentrated differential privacy; the delta of the sum is rounded up"
+
+    @property
+    def trust_model(self) -> str:
+        """Whom the guarantee leaves out."""
+        premises = self.estimator.certificate_.premises
+        return f"several owners; it rests on {'; on '.join(premises)}" if premises else TRUST
 
     @property
     def schema_digest(self) -> str:
@@ -88,17 +97,23 @@ class Decision:
             )
         broken = "" if certificate.holds else "NOT KEPT; it was to be: "
         yield "What was promised, and for whom", broken + claim_in_words(certificate.claim, certificate.unit)
-        spent = certificate.spent
-        yield (
-            "Spent by this fit",
-            "no finite amount" if spent is None else f"epsilon {decimal_text(spent)}; {self.accounting}",
-        )
+        yield "Spent by this fit", f"{spent_in_words(certificate)}. Accounting: {self.accounting}"
         if (shared := shared_in_words(certificate)) is not None:
             yield "Spent with its starts", shared
         total = "not known: no ledger was named. Other fits and reports on the same records add to it"
         if ledger is not None:
-            total = f"epsilon {decimal_text(ledger.spent)}, by the ledger; {decimal_text(ledger.remaining)} is left"
+            total = f"{ledger.ceiling.in_words(ledger.total)}, by the ledger, of {ledger.ceiling}"
+            if replace(certificate, warnings=()) not in [entry.certificate for entry in ledger.entries]:
+                total += "; this fit is NOT in it, so its cost adds to this"
+            if not ledger.holds:
+                total += "; a seeded fit in it voids the sum"
         yield "Spent on these records in all", total
+        for release in certificate.releases:
+            yield (
+                "Spent besides",
+                f"what certificate {release[:16]} states, by which entries of the schema were released",
+            )
+        yield "Who is trusted", self.trust_model
         for name, reason in reasons.items():
             yield f"It rests on {name!r} being public", f"because, in its owner's words: {reason}"
         if silent:
@@ -136,7 +151,7 @@ class Decision:
             "delta": decimal_text(certificate.delta),
             "holds": certificate.holds,
             "refusals": list(self.refusals),
-            "trust_model": TRUST,
+            "trust_model": self.trust_model,
             "accounting": self.accounting,
             "starts": [str(start) for start in certificate.starts],
             "implementation": f"hedgerow {__version__}",

@@ -117,6 +117,10 @@ class Members(Mapping[str, npt.NDArray[Any]]):
         names = [member.filename for member in members]
         if len(set(names)) != len(names):
             raise FileFormatError("it has a member twice")
+        if not all(
+            name.isascii() and name.isprintable() for name in names
+        ):  # a line of what a signature signs holds one name
+            raise FileFormatError("it has a member of another name than save gives")
         if any(member.compress_type not in PACKED for member in members):
             raise FileFormatError("it is packed in another way than save packs")
         size = sum(member.file_size for member in members)
@@ -145,19 +149,12 @@ class Members(Mapping[str, npt.NDArray[Any]]):
 
     def hashes(self) -> dict[str, str]:
         """Return the SHA-256 of the content of each member but the signature."""
-        found = {}
-        for member in self._archive.infolist():
-            if member.filename != SIGNATURE:
-                with self._archive.open(member) as file:
-                    found[member.filename] = sha256(file.read(member.file_size)).hexdigest()
-        return found
+        members = [member for member in self._archive.infolist() if member.filename != SIGNATURE]
+        return {one.filename: sha256(self._first(one.filename, one.file_size)).hexdigest() for one in members}
 
     def signature(self) -> bytes | None:
         """Return the content of the signature, of which what no signature has is cut off; None if the file has none."""
-        if SIGNATURE not in self._archive.namelist():
-            return None
-        with self._archive.open(SIGNATURE) as file:
-            return file.read(LARGEST_SIGNATURE)
+        return self._first(SIGNATURE, LARGEST_SIGNATURE) if SIGNATURE in self._archive.namelist() else None
 
     def read(self, name: str) -> bytes:
         member = self._archive.getinfo(name)
@@ -165,9 +162,17 @@ class Members(Mapping[str, npt.NDArray[Any]]):
             raise FileFormatError(
                 f"its {name} takes {member.file_size} bytes, and {self.allowed.document} are allowed; {RAISE}"
             )
-        with self._archive.open(member) as file:
-            # zipfile unpacks as many bytes as it is asked for: without a number, all that follow, whatever the directory says.
-            return file.read(member.file_size)
+        return self._first(name, member.file_size)
+
+    def _first(self, name: str, size: int) -> bytes:
+        """Return so many bytes of a member: zipfile unpacks as many as it is asked for, whatever the directory says."""
+        try:
+            with self._archive.open(name) as file:
+                return file.read(size)
+        except MemoryError:  # which says nothing about the file
+            raise
+        except Exception as error:
+            raise FileFormatError(f"the file's {name} is damaged; save the model again") from error
 
 
 def array_of(

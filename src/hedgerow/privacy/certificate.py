@@ -418,7 +418,7 @@ def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[st
         yield "holds", ["yes"]
         yield "meaning", list(_meaning(certificate))
     if whole or certificate.spent is not None:
-        yield "spent", [_spent(certificate, whole=whole)]
+        yield "spent", [spent_in_words(certificate, whole=whole)]
         if (shared := shared_in_words(certificate)) is not None:
             wrapped = textwrap.wrap(shared, LONGEST_LINE - MARGIN, break_on_hyphens=False)
             yield "starts", [shared] if whole else wrapped
@@ -472,7 +472,7 @@ def _meaning(certificate: Certificate) -> Iterator[str]:
         yield "which is hardly any protection: choose a smaller epsilon"
 
 
-def _spent(certificate: Certificate, *, whole: bool) -> str:
+def spent_in_words(certificate: Certificate, *, whole: bool = False) -> str:
     spent, epsilon, total = certificate.spent, certificate.epsilon, certificate.total
     records = certificate.records_per_person  # the steps state the cost of one record
     group = "" if records == 1 else f" for {records} records of a person"

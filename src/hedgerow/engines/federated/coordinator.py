@@ -170,14 +170,13 @@ class FederatedSource:
     @property
     def premises(self) -> tuple[str, ...]:
         """What the guarantee rests on besides."""
-        persons = () if self.group is None else (PERSONS,)
         if self.colluding is None:
-            return (COORDINATOR, MASKS, *persons)
+            return (COORDINATOR, MASKS, PERSONS)
         noise = (
             f"at least {len(self.parties) - self.colluding} of {len(self.parties)} owners that add their share of the noise, and "
             "do not collude with the coordinator"
         )
-        return (noise, MASKS, *persons)
+        return (noise, MASKS, PERSONS)
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Do nothing: each owner checks its own columns."""

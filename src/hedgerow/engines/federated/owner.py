@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hedgerow.engines.federated.messages import packed, unpacked
 from hedgerow.engines.local import LocalEngine, LocalSource, Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError
+from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import DiscreteGaussian, RandomBits
 from hedgerow.mechanisms.kernels import open_stream
@@ -96,9 +98,8 @@ class _Fit:
         self.opening, self.engine = opening, engine
         self.digest = hashlib.sha256(opening).digest()  # of the opening and of all queries so far
         self.ledger, self.ended = ExitStack(), False
-        self.queries: list[
-            tuple[bytes, bytes, Task, DiscreteGaussian | None]
-        ] = []  # each with its content and its digest
+        # Of each query: its content, the digest of it and of all before, its task and its noise
+        self.queries: list[tuple[bytes, bytes, Task, DiscreteGaussian | None]] = []
         self.masks: Masks | None = None
         self._logs: dict[str, dict[int, Any]] = {}
         self._spent: PrivacyFilter | None = None
@@ -109,10 +110,10 @@ class _Fit:
         opening: Mapping[str, Any] = unpacked(self.opening)
         return opening
 
-    def add(self, content: bytes) -> None:
-        """Take the next query, or refuse it."""
+    def add(self, content: bytes, keep: Callable[[bytes], object] = bytes) -> None:
+        """Take the next query after ``keep`` wrote it down, or refuse it; what is refused or not written changes nothing."""
         query = unpacked(content)
-        log = self._logs[query["log"]] = {**self._logs.get(query["log"], {}), **dict(query["commands"])}
+        log = {**self._logs.get(query["log"], {}), **dict(query["commands"])}
         task = Task(
             query["log"],
             query["n_codes"],
@@ -122,14 +123,16 @@ class _Fit:
             query["query"],
             query["live"],
         )
-        noise, colluding = query["noise"], self.given["colluding"]
+        noise, colluding, spent = query["noise"], self.given["colluding"], self._spent
         if (colluding is None) != (noise is None):
             raise Refusal("a query lacks its noise")
         if noise is not None:
             check_noise(task.query, noise, len(self.given["parties"]) - colluding)
-            if self._spent is None:
-                self._spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
-            self._spent = self._spent.charged(cost(noise.event("sums")))
+            if spent is None:
+                spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
+            spent = spent.charged(cost(noise.event("sums")))
+        keep(content)
+        self._logs[query["log"]], self._spent = log, spent
         self.digest = chained(self.digest, content)
         self.queries.append((content, self.digest, task, noise))
 
@@ -137,7 +140,7 @@ class _Fit:
 def check_noise(query: Query, noise: object, shares: int) -> None:
     """Refuse a query whose noise is not the noise that the plan's cost assumes."""
     of_one_code = isinstance(query, Sums) and (query.layout.whole or query.layout.bins is not None)
-    if not of_one_code or not isinstance(noise, DiscreteGaussian) or noise.shares > shares:
+    if not of_one_code or not isinstance(noise, DiscreteGaussian) or not 1 <= noise.shares <= shares:
         raise Refusal("this is no query that owners add noise to")
     assert isinstance(query, Sums)
     if not noise.covers(query.rule.l1, query.rule.l2_squared):
@@ -236,7 +239,9 @@ class Owner:
                     raise Refusal("it was stopped")
                 match request["kind"]:
                     case "propose":
-                        self._check(request["opening"])
+                        _, certificate, _ = self._check(request["opening"])
+                        ceiling = self._ledger.ceiling
+                        ceiling.check(certificate.system, ceiling.amount(certificate), self._ledger.total)
                     case "begin":
                         self._begin(request["opening"])
                     case "ask":
@@ -278,32 +283,32 @@ class Owner:
                 check_shares(certificate, len(self._parties) - colluding)
             except ConfigurationError:
                 raise Refusal("the plan has steps without noise of owners") from None
-        amount = self._ledger.ceiling.amount(certificate)
-        self._ledger.ceiling.check(certificate.system, amount, self._ledger.total)
         return opening, certificate, reading
 
     def _begin(self, packed_opening: bytes) -> None:
-        opening = unpacked(packed_opening)
-        name = opening["fit"]
+        name = unpacked(packed_opening)["fit"]
         known = self._known(name)
         if known is not None:
             if known.opening != packed_opening:
                 raise Refusal("another fit has this identity")
             return
-        opening, certificate, _ = self._check(packed_opening)
         checksums = Checksums()
-        fit = _Fit(packed_opening, self._engine(opening, checksums))
-        fit.ledger.enter_context(self._ledger.reserve(certificate))
-        self._write(name, packed_opening, packed(checksums.to_plain()))
+        fit = _Fit(packed_opening, self._engine(packed_opening, checksums))
+        fit.ledger.enter_context(self._ledger.reserve(unpacked_certificate(fit.given)))
+        with atomic_file(self._path(name)) as part:
+            part.chmod(0o600)
+            part.write_bytes(_entry(packed_opening) + _entry(packed(checksums.to_plain())))
         self._fits[name] = fit
 
-    def _engine(self, opening: Mapping[str, Any], checksums: Checksums) -> LocalEngine:
+    def _engine(self, packed_opening: bytes, checksums: Checksums) -> LocalEngine:
+        """Return the engine of a fit, or refuse it: also one that began under other terms than the present ones."""
+        opening, certificate, reading = self._check(packed_opening)
         place = self._places[self._name]
         first = sum(one.rows for one in self._parties[:place])
-        reading, keep = Coded(Encoder(Schema.from_dict(opening["schema"]), opening["max_bins"])), None
-        if opening["keep"] is not None:
-            most, words = opening["keep"]
-            keep = Keep(Groups("", None), most, RandomBits(words))
+        most, words = opening["keep"] or (None, b"")
+        if most != (None if certificate.person is None else certificate.records_per_person):
+            raise Refusal("the fit reads another number of records of a person than its certificate says")
+        keep = None if most is None else Keep(Groups("", None), most, RandomBits(words))
         source = replace(self._records.source, checksums=checksums, first_row=first)
         engine: LocalEngine = source.engine(reading, self._records.layout(reading.schema), Silent(), keep)
         if engine.end > first + self._parties[place].rows:
@@ -315,12 +320,9 @@ class Owner:
         """Return a fit that is open here, also one that a process before this one opened."""
         path = self._path(name)
         if name not in self._fits and path.exists():
-            entries = list(_entries(path.read_bytes()))
-            if len(entries) < 2:
-                return None
-            fit = _Fit(entries[0])
-            fit.engine = self._engine(fit.given, Checksums.of_plain(unpacked(entries[1])))
-            for content in entries[2:]:
+            opening, checksums, *contents = _entries(path.read_bytes())
+            fit = _Fit(opening, self._engine(opening, Checksums.of_plain(unpacked(checksums))))
+            for content in contents:
                 if content:
                     fit.add(content)
                 else:
@@ -333,8 +335,7 @@ class Owner:
         if fit is None or fit.ended or fit.engine is None:
             raise Refusal("it knows no such fit, or it has ended")
         if number == len(fit.queries) + 1:
-            fit.add(content)  # before it is written, as this refuses what the plan does not cover
-            self._write(request["fit"], content)
+            fit.add(content, partial(self._write, request["fit"]))
         elif not 1 <= number <= len(fit.queries) or fit.queries[number - 1][0] != content:
             raise Refusal("another query has this number")
         _, digest, task, noise = fit.queries[number - 1]
@@ -349,8 +350,9 @@ class Owner:
 
     def _end(self, name: str) -> None:
         fit = self._fits.pop(name, None)
-        if fit is not None and not fit.ended:
+        if self._path(name).exists():
             self._write(name, b"")
+        if fit is not None:
             fit.ledger.close()
             if fit.engine is not None:
                 fit.engine.close()
@@ -360,12 +362,24 @@ class Owner:
             raise Refusal("this is no identity of a fit")
         return self._folder / f"{name}.fit"
 
-    def _write(self, name: str, *entries: bytes) -> None:
+    def _write(self, name: str, content: bytes) -> None:
         """Append to the log of a fit; when this returns, it is on disk."""
-        with open(os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
-            file.write(b"".join(len(entry).to_bytes(8, "little") + entry for entry in entries))
-            file.flush()
-            os.fsync(file.fileno())
+        path, entry = self._path(name), _entry(content)
+        whole = sum(len(_entry(one)) for one in _entries(path.read_bytes()))  # without what was cut off
+        with path.open("r+b", buffering=0) as file:
+            file.truncate(whole)
+            file.seek(whole)
+            try:
+                if file.write(entry) < len(entry):
+                    raise OSError("the log of a fit could not be written whole")
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(whole)
+                raise
+
+
+def _entry(content: bytes) -> bytes:
+    return len(content).to_bytes(8, "little") + content
 
 
 def _entries(data: bytes) -> Sequence[bytes]:
@@ -381,10 +395,10 @@ def _entries(data: bytes) -> Sequence[bytes]:
 
 
 def _kinds(schema: Schema) -> tuple[Any, ...]:
-    """Return what a schema says of cells, without the bins of a method and without reasons."""
+    """Return what a schema says of cells and persons, without the bins of a method and without reasons."""
     apart = ("cuts", "origin", "release", "reason")
     kinds = [
         (type(kind).__name__, {name: value for name, value in kind.entry().items() if name not in apart})
         for kind in schema.features.values()
     ]
-    return schema.names, kinds, schema.labels
+    return schema.names, kinds, schema.labels, schema.person, schema.missing

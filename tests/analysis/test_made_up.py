@@ -10,8 +10,8 @@ from helpers import select_by_cell
 
 import hedgerow as hr
 from hedgerow.analysis import classification_card, evaluate
+from hedgerow.analysis.card import RECORDS, cut_points, made_up_answers
 from hedgerow.analysis.classification_card import ScoreGrid, usual_bins
-from hedgerow.analysis.made_up import RECORDS, cut_points, made_up_answers
 from hedgerow.analysis.regression_card import PREDICTIONS
 
 pytestmark = pytest.mark.filterwarnings("ignore:no released count", "ignore:the noisy number of records")

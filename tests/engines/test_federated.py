@@ -384,7 +384,7 @@ def test_owners_answer_fits_only(tmp_path):
     X, y, _ = Owners(tmp_path / "pooled", made_up(CLASSES)).pooled()
     certificate = hr.EDPRFClassifier(schema=CLASSES, **SEEDED).fit(X, y).certificate_
     sampled = replace(certificate, event=Subsampled(certificate.event, Fraction(1, 2)))
-    with pytest.raises(ConfigurationError, match="samples that nobody knows"):
+    with pytest.raises(ConfigurationError, match="needs a secret sample of the records"):
         records.proposed(sampled, None)
 
 

@@ -37,7 +37,6 @@ DEPTH_WINDOW = 3
 # After so many rounds that each selected a new feature, many features have small effects: later rounds spend half the units.
 NEW_FEATURES_IN_A_ROW = 6
 CUT_INTERVAL = 3  # while the deepest estimate is 0, only every third round may have cuts: this saves time
-TURNS = 1.0  # times as many rounds where features take turns as where they are selected
 ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
 
 
@@ -69,7 +68,7 @@ class Rules:
     cell_cuts: tuple[int, int] = (2, 9)
     curves_before_cells: int = 6  # rounds before the first cuts, from that ``snr`` on
     # (factor, exponent): then there are at most factor * (snr / 2**17.5) ** exponent rounds in all, from factor to twice that.
-    # Half as many more gained .0015 of AUC at epsilon 10 on flights, trees and four-way of benchmarks/large.py, nothing at 3.
+    # Half as many again gained .0015 of AUC at epsilon 10 on flights, trees and four-way of benchmarks/large.py, nothing at 3.
     cell_rounds_by_snr: tuple[float, float] = (42.0, 0.5)
     rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
     full_step_snr: float = 0.0  # below it a step is multiplied by the probability that there is an effect
@@ -399,7 +398,7 @@ class RoundSchedule:
             self._before_cuts = rules.curves_before_cells
         wanted = float(np.clip(factor * (snr * spread) ** power, MIN_ROUNDS, most))
         if plan._shares:  # whole turns
-            wanted = max(1.0, round(TURNS * wanted / features)) * features
+            wanted = max(1.0, round(wanted / features)) * features
         self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
         self._smallest = max(self.size // 4, 1 if self._fixed else round(units / most))

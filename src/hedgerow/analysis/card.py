@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
+from hedgerow.estimator import Model
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Unit
 from hedgerow.texts import html_table, short_repr
@@ -21,6 +22,9 @@ INTERVALS = ("95 %, of these records", "95 %, of their population")
 TILTS = np.linspace(0.02, 0.98, 97)  # of an exponential bound, as shares of the largest tilt
 MOST_BINS = 1024  # of a probability or a residual
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
+RECORDS = 8_192  # made up from what a model released, which costs nothing
+SEED = 0  # the same model always has the same bins
+EVEN = 0.2  # of the values that quantiles are taken of: evenly spaced, where made-up records may have none
 
 
 def quantile(level: float, kurtosis: Any) -> Any:
@@ -44,6 +48,38 @@ def geometric_sum_bounds(rate: float, weights: Floats, draws: Any, chance: float
     of_kind = np.abs(weights) * tilt[:, None]
     log_moment = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(of_kind - rate)) - np.log(-np.expm1(-of_kind - rate))
     return ((draws @ log_moment.T - math.log(chance)) / tilt).min(axis=-1)
+
+
+def made_up_answers(model: Model) -> Floats:
+    """Return the probabilities, (records, classes), or the outcomes, (records,), of a released model for made-up records.
+
+    Features are drawn independently, each by the model's ``code_shares``.
+    """
+    shares = model.code_shares()
+    draws = np.random.default_rng(SEED).random((len(shares), RECORDS))
+    codes = [
+        np.searchsorted(np.cumsum(share)[:-1], draw, side="right") for share, draw in zip(shares, draws, strict=True)
+    ]
+    return model.answers_of_codes(np.ascontiguousarray(np.column_stack(codes), dtype=model.encoder.dtype))
+
+
+def cut_points(
+    values: Floats, bins: int, low: float, high: float, among: Sequence[float] = (), even: float = EVEN
+) -> tuple[float, ...]:
+    """Return at most ``bins - 1`` ascending cut points between ``low`` and ``high``, nearly at quantiles of the values.
+
+    A share of ``even`` of the values is evenly spaced ones that are added. A cut point is midway between neighboring values. The
+    nearest one to each of ``among`` is replaced by it.
+    """
+    spaced = np.linspace(low, high, round(len(values) * even / (1 - even)))
+    every = np.sort(np.concatenate([values, spaced]))
+    below = every[len(every) * np.arange(1, bins) // bins - 1]
+    above = every[np.minimum(np.searchsorted(every, below, side="right"), len(every) - 1)]
+    cuts, kept = (below + above) / 2, above > below  # nothing is above the largest value
+    for point in among:
+        nearest = np.abs(cuts - point).argmin()
+        cuts[nearest], kept[nearest] = point, True
+    return tuple(np.unique(cuts[kept & (cuts > low) & (cuts < high)]).tolist())
 
 
 class Figure(NamedTuple):

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, mean_figure, quantile
-from hedgerow.analysis.made_up import cut_points, made_up_answers
+from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, cut_points, made_up_answers, mean_figure, quantile
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator.released_warnings import ClassEvidence, class_warnings
 from hedgerow.errors import ConfigurationError, shown

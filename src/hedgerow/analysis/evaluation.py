@@ -12,7 +12,6 @@ import numpy as np
 from hedgerow.analysis.card import MOST_BINS
 from hedgerow.analysis.classification_card import ReportCard, ScoreGrid, usual_bins
 from hedgerow.analysis.group_cards import GroupCards
-from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Floats, Integers, without_sizes
 from hedgerow.curator import Queryable
@@ -29,6 +28,7 @@ from hedgerow.reading.cells import CategoryReader
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Value
 from hedgerow.table import Histogram, keep_of
+from hedgerow.table.reading import Labelled
 from hedgerow.texts import listed
 
 ASSUMPTIONS = (

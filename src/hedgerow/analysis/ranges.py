@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.analysis.card import geometric_sum_bounds
-from hedgerow.analysis.readings import OneClass
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.curator.released_warnings import LONGEST_NAME, READ, SURE
@@ -27,7 +26,7 @@ from hedgerow.reading.formats import SECONDS, DateFormat, date_reader, date_text
 from hedgerow.schema import Date, Integer, Numeric, Schema
 from hedgerow.schema.features import Feature
 from hedgerow.table import Histogram, Keep
-from hedgerow.table.reading import Codes, Labels
+from hedgerow.table.reading import Codes, Labels, OneClass
 
 DAY = SECONDS["day"]
 ORIGIN = (date(2000, 1, 1) - date(1970, 1, 1)).days  # most dates lie near it, where an exponential grid is fine

@@ -11,8 +11,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, geometric_sum_bounds, mean_figure, quantile
-from hedgerow.analysis.made_up import cut_points, made_up_answers
+from hedgerow.analysis.card import (
+    CLEAR,
+    MOST_BINS,
+    Card,
+    Figure,
+    cut_points,
+    geometric_sum_bounds,
+    made_up_answers,
+    mean_figure,
+    quantile,
+)
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.errors import ConfigurationError, shown

@@ -17,7 +17,6 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.analysis.readings import Labelled
 from hedgerow.arrays import without_sizes
 from hedgerow.curator import ModelScores, Queryable
 from hedgerow.curator.given import RULES, certified, promised, read_given
@@ -50,7 +49,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, keep_of
-from hedgerow.table.reading import Codes, Labels
+from hedgerow.table.reading import Codes, Labelled, Labels
 
 # Parameters that the search sets, and no candidate.
 FIXED = ("epsilon", "delta", "schema", "adjacency", "records_per_person", "random_state", "ledger", "variant")

@@ -1,6 +1,6 @@
-"""What each draw of a fit loses between neighboring data sets of any size: a run is recorded, and replayed on the other set.
+"""The privacy loss of each draw of a fit between neighboring data sets of any size: a run is recorded and replayed.
 
-The shipped fit runs on the first data set, and all that it draws is recorded. On the second it gets the same outcomes, so its
+The shipped fit runs on the first data set, and all its draws are recorded. On the second it gets the same outcomes, so its
 queries, charges and model must be the same. The loss of each draw follows from its exact statistics on both, by formulas that
 are written out here and use no mechanism's ``law``. It is compared with the charge before the draw, and all losses together with
 the plan's cost. What was drawn is compared with the law that the mechanism states.
@@ -39,9 +39,9 @@ from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.table import Coded, MemoryTable
 from hedgerow.texts import counted
 
-CHANCE = 1e-9  # that draws of the stated law are said to have another one
+CHANCE = 1e-9  # of a false alarm about the law of the draws of a mechanism
 TINY = 1e-15  # so far from 0 and 1 at least are probabilities whose logs are taken
-MOST_WORK = 1 << 17  # squared candidates of the choices of one draw whose laws are worked out
+MOST_WORK = 1 << 17  # squared candidates, over the choices of one draw whose laws are computed
 DIFFERS = "differs on the second data set although every draw before has the same outcome"
 Statistics = tuple[Any, ...]
 
@@ -53,7 +53,7 @@ class Charge:
     what: str
     paid: Cost
     loss: tuple[float, float]  # an epsilon, of geometric noise and selections, and a squared mu, of normal noise
-    records: int  # in which the data sets differ; one that is replaced counts twice
+    records: int  # in which the data sets differ; a replaced record counts twice
 
     @property
     def share(self) -> float:
@@ -116,7 +116,7 @@ def replay_fit(
     groups: tuple[Sequence[Any], Sequence[Any]] | None = None,
     random_state: RandomSource = None,
 ) -> Replayed:
-    """Return what every draw of one fit may lose between two neighboring data sets, beside what is charged for it.
+    """Compare the largest loss of every draw of one fit, between two neighboring data sets, with what is charged for it.
 
     ``exact_loss`` runs over all outcomes on tiny data. This function follows one run, on data of any size. It does not notice
     a choice that is the same on both data sets by chance, so replay several pairs; nor does it notice another law of a few dozen

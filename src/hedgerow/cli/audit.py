@@ -150,7 +150,7 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
 
 def _about(path: Path, findings: Sequence[Finding], signature: Signature) -> dict[str, str]:
     """Return the file that was checked, its claim, the version that checked it, the verdict, and what no file can tell."""
-    from hedgerow.audit.scales import UNTOLD
+    from hedgerow.audit.contents import UNTOLD
 
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])
     delta, refuted = decimal_text(certificate.delta), sum(finding.refuted for finding in findings)

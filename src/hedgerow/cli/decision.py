@@ -1,4 +1,4 @@
-"""What decides whether a model may leave: a table for whoever answers for it, and an entry for a registry of deployments."""
+"""Facts for the decision whether a model may leave: a table for the card, and an entry for a registry of deployments."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow import __version__
-from hedgerow.audit.contents import check_model
-from hedgerow.audit.scales import UNTOLD
+from hedgerow.audit.contents import UNTOLD, check_model
 from hedgerow.cli.inputs import file_digest
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import Signature, signature_of
@@ -36,7 +35,7 @@ STATED = {  # facts of a certificate, and how the table calls them
 class Decision:
     """What is known of a model file, its signature, and what the person who writes the page states.
 
-    ``refusals`` are the reasons why the model may not leave; without one, nothing in the file speaks against it.
+    ``refusals`` are the reasons why the model may not leave.
     """
 
     path: Path

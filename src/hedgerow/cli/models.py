@@ -285,8 +285,8 @@ def card(
 ) -> None:
     """Write the card of the model file MODEL: may it leave, its guarantee, what it reads, what it learned, and its limits.
 
-    The card begins with what decides: what was promised for whom, what was spent, what that rests on, and what was not checked.
-    MODEL is checked against its certificate, as by `hedgerow audit`, and against its signature.
+    The card begins with the facts for that decision: the promise, what was spent, what the promise rests on, and what was not
+    checked. MODEL is checked against its certificate, as by `hedgerow audit`, and against its signature.
 
     With --json, the facts of the decision go to stdout for a public registry of deployments: product, unit, epsilon, delta, trust
     model, accounting and implementation.

@@ -1,4 +1,4 @@
-"""``hedgerow federate key | owner | fit | app``: what several owners start beside Flower's own commands."""
+"""``hedgerow federate key | owner | fit | app``: the commands of several owners and their coordinator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 
 from hedgerow.cli.options import options, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
-from hedgerow.engines.federated import Identity, Owner, Party, records
-from hedgerow.engines.federated.flower import Grid, flwr
+from hedgerow.engines.federated import Flower, Identity, Owner, Party, records
+from hedgerow.engines.federated.coordinator import flwr
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema
@@ -59,7 +59,7 @@ def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 def key(folder: Path) -> None:
-    """Show the public key of an owner, which the other owners need. The first call makes the owner's folder and its key."""
+    """Print the public key of an owner, for the other owners. The first call makes the owner's folder and its key."""
     click.echo(Identity(folder).public)
 
 
@@ -75,9 +75,11 @@ def key(folder: Path) -> None:
 )
 @click.option("--label", help="The column of the labels. [default: the schema's target]")
 @click.option("--group", help="The column that identifies persons.")
-@click.option("--colluding", type=int, help="Take part only where owners add the noise, against so many who collude.")
 @click.option(
-    "--seeded", is_flag=True, help="Take part in fits with a random_state too, which promise nothing: for tests."
+    "--colluding", type=int, help="Take part only in fits in which owners add the noise, with so many colluding."
+)
+@click.option(
+    "--seeded", is_flag=True, help="Take part in fits with a random_state too, which have no guarantee: for tests."
 )
 @options("ledger", "dataset")
 def owner(
@@ -93,7 +95,7 @@ def owner(
     address: str | None,
     dataset: str | None,
 ) -> None:
-    """Answer for the records of a file, until interrupted. Start a flower-supernode beside it."""
+    """Answer queries about the records of a file until interrupted. Start a flower-supernode beside it."""
     parties, _ = read_federation(federation)
     of_files = Records.from_parquet if data.suffix == ".parquet" else Records.from_csv
     ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
@@ -140,7 +142,7 @@ def server_app() -> Any:
 
     @made.main()  # type: ignore[untyped-decorator]
     def main(grid: Any, context: Any) -> None:
-        fit_over(Grid(grid), Path(str(context.run_config["federation"])))
+        fit_over(Flower(grid), Path(str(context.run_config["federation"])))
 
     return made
 

@@ -1,8 +1,8 @@
-"""An owner in a process of its own, which others of the same machine reach by a socket in its folder.
+"""A socket in an owner's folder, by which processes of the same machine reach the owner's own process.
 
-Flower starts a process for each message, and runs the app that the coordinator sent. That process needs neither the records nor
-the owner's key: it hands bytes on to this one, which holds both, and may run as another user. It imports no more than this file
-does, since it starts anew for each message.
+Flower starts a process for each message, and runs the app that the coordinator sent. That process has neither the records nor
+the owner's key: it passes bytes on to the owner's process, and may run as another user. This file imports little, because it is
+imported anew for each message.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Resident:
     owner : Owner
         The owner.
     path : path
-        Where to make the socket; only this user, and those whom the folder's rights let in, may use it.
+        Where to make the socket. Whoever may enter the folder may use it.
     """
 
     def __init__(self, owner: Owner, path: str | os.PathLike[str]) -> None:
@@ -55,7 +55,7 @@ class Resident:
             threading.Thread(target=self._one, args=(connection,), daemon=True).start()
 
     def _one(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):  # who asked is gone, and asks again
+        with connection, suppress(OSError):  # a client that is gone sends its message again
             _send(connection, self._owner.handle(_receive(connection)))
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class Sockets:
         self._paths = dict(paths)
 
     def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
-        """Return the replies of the owners that answer, all asked at the same time."""
+        """Return the replies of the owners that answer, all queried at the same time."""
         replies: dict[str, bytes] = {}
 
         def one(name: str, message: bytes) -> None:
@@ -129,7 +129,7 @@ def _send(connection: socket.socket, data: bytes) -> None:
 def _receive(connection: socket.socket) -> bytes:
     size = int.from_bytes(_exactly(connection, SIZE), "little")
     if size > MOST_BYTES:
-        raise OSError("no message is so long")
+        raise OSError("a message is too long")
     return _exactly(connection, size)
 
 

@@ -1,4 +1,4 @@
-"""Signatures of model files by Ed25519: who vouches for a file, and whether it changed since.
+"""Signatures of model files by Ed25519: who signed a file, and whether it changed since.
 
 A signature is one more member of the file. It signs the line ``HEAD`` and, for each other member by its name, the line
 "SHA-256 NAME". The package cryptography is imported when a file is signed or checked.

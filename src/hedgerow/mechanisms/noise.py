@@ -196,7 +196,7 @@ class RoundedNormal:
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
 
 
-LEAST_SHARE = 10  # standard deviation of a share, from which on a sum of shares is all but a discrete Gaussian
+LEAST_SHARE = 10  # least standard deviation of a share; a sum of such shares is nearly a discrete Gaussian
 SHARES_GUARD = Fraction(1, 2**60)  # relative; what Kairouz, Liu and Steinke add is below 1e-380 of any rho
 
 
@@ -204,7 +204,7 @@ SHARES_GUARD = Fraction(1, 2**60)  # relative; what Kairouz, Liu and Steinke add
 class DiscreteGaussian:
     """Discrete Gaussian noise that several owners add together, each a share: integer k with odds exp(-k**2 / (2 sigma**2)).
 
-    The least number of ``shares`` that count are those of owners who do not collude; with more of them there is more noise. One
+    ``shares`` is the least number of owners who do not collude: only their shares count. More owners add more noise. One
     share's ``sigma`` is a whole number, rounded up. The cost is one of zero-concentrated DP and of no other accountant: Kairouz,
     Liu and Steinke 2021, theorem 1; docs/proofs/federated.md.
     """

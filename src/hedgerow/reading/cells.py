@@ -265,10 +265,10 @@ def text_key(cell: object) -> Key:
     return None if plain is None or plain != plain else str(plain).strip(SPACE)
 
 
-def known_key(cell: object, key_of: Callable[[object], Key] = category_key) -> Key:
+def known_key(cell: object) -> Key:
     """Return what one cell is compared as, None if it is missing or has no meaning."""
     try:
-        key = key_of(cell)
+        key = category_key(cell)
     except Exception:
         return None
     return None if is_missing_key(key) else key

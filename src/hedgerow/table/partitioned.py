@@ -287,7 +287,7 @@ class Engine(Protocol):
 class NoisyEngine(Engine, Protocol):
     """Where partitions are counted by owners, each of whom adds a share of noise to its answer."""
 
-    def noisy(self, task: Task, noise: DiscreteGaussian) -> Integers:
+    def ask(self, task: Task, noise: DiscreteGaussian | None = None) -> Integers:
         """Return the sum of the answers of all partitions, each with its share of the noise."""
 
 
@@ -456,4 +456,4 @@ class OwnersTable(PartitionedTable):
 
     def noisy_sums(self, query: Sums, noise: DiscreteGaussian) -> Integers:
         with self._lock:
-            return self._engine.noisy(self._task(query), noise)
+            return self._engine.ask(self._task(query), noise)

@@ -1,4 +1,4 @@
-"""The coordinator of several owners: it queries all of them, adds up what all of them answered, and draws nothing twice."""
+"""The coordinator of several owners: it sends each query to all of them and adds up their answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hedgerow.engines.federated.messages import packed, unpacked
 from hedgerow.engines.federated.owner import Owner, Party, chained, check_parties, check_shares, events_of
 from hedgerow.engines.local import Progress
 from hedgerow.engines.records import DEFAULT_TIMEOUT, Records
-from hedgerow.errors import ConfigurationError, EngineError
+from hedgerow.errors import ConfigurationError, EngineError, imported
 from hedgerow.mechanisms import DiscreteGaussian
 from hedgerow.privacy.accounting import Subsampled
 from hedgerow.privacy.certificate import Certificate
@@ -26,7 +26,9 @@ from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
 from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
-PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before owners that did not answer are asked again: twice as long each time
+PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before silent owners are queried again; each pause is twice as long
+PATIENCE = 60.0  # seconds for one attempt by Flower: an owner that comes back is another node
+FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message, as in cli/relay.py
 
 COORDINATOR = (
     "a coordinator that follows the protocol: it learns the exact sums of all owners' records, and draws the noise. The "
@@ -66,6 +68,45 @@ class InProcess:
         return {name: self.owners[name].handle(message) for name, message in messages.items() if name in self.owners}
 
 
+class Flower:
+    """A transport over the nodes of a Flower app, whose identities, TLS and retries carry the messages.
+
+    Parameters
+    ----------
+    grid : flwr.serverapp.Grid
+        What Flower passes to a ServerApp.
+    """
+
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+        self._names: dict[int, str] = {}  # of nodes that answered before
+
+    def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
+        """Send each message to the node of its owner, and return the replies that come within so many seconds.
+
+        A node's owner is known from its first reply. Until then the node gets the message too, which is the same for all.
+        """
+        if len(set(messages.values())) != 1:
+            raise EngineError("Flower sends one message to all owners.")
+        data, app = next(iter(messages.values())), flwr("app")
+        nodes = [node for node in self._grid.get_node_ids() if self._names.get(node) in (None, *messages)]
+        content = app.RecordDict({FIELD: app.ConfigRecord({DATA: data})})
+        sent = [app.Message(content, dst_node_id=node, message_type="query") for node in nodes]
+        replies: dict[str, bytes] = {}
+        for reply in self._grid.send_and_receive(sent, timeout=min(timeout, PATIENCE)) if sent else ():
+            if reply.has_error() or FIELD not in reply.content:
+                continue
+            name = self._names[reply.metadata.src_node_id] = str(reply.content[FIELD][NAME])
+            if name in messages:
+                replies[name] = reply.content[FIELD][DATA]
+        return replies
+
+
+def flwr(module: str) -> Any:
+    """Return a module of Flower."""
+    return imported(f"flwr.{module}", "owners on several machines need Flower", "flwr cryptography")
+
+
 def records(
     transport: Transport,
     parties: Sequence[Party],
@@ -80,18 +121,18 @@ def records(
     Parameters
     ----------
     transport : Transport
-        What carries messages: ``InProcess``, or ``hr.federated.flower.Grid`` in a Flower app.
+        What carries messages: ``InProcess``, or ``Flower`` in a Flower app.
     parties : sequence of Party
-        All owners, in the order of their rows, as the owners themselves know them.
+        All owners, in the order of their rows; the owners have the same list.
     label : str
-        A name for the labels' column; each owner has its own.
+        A name for the column of labels; an owner's own name of it may differ.
     group : str, optional
         The public name of the persons' columns, if owners tell persons apart. At most the fit's ``records_per_person`` records of
         each person are read at each owner.
     colluding : int, optional
         None: the coordinator is trusted, learns exact sums and draws the noise. A number c: owners draw the noise, and the
-        guarantee holds against a coordinator who colludes with up to c of them. For ``hr.HedgerowClassifier`` and
-        ``hr.HedgerowRegressor`` with a delta and ``noise_shares``, the number of the other owners.
+        guarantee holds against a coordinator who colludes with up to c of them. Needs an
+        ``hr.HedgerowClassifier`` or ``hr.HedgerowRegressor`` with a delta, and ``noise_shares`` the number of owners less c.
     timeout : float
         Seconds for which a query waits for owners that do not answer. After that the fit ends with an EngineError.
 
@@ -144,7 +185,7 @@ class FederatedSource:
         """Return the source of a fit to which all owners agreed, or raise EngineError; nothing was charged."""
         if any(isinstance(one, Subsampled) for one in events_of(certificate.event)):
             raise ConfigurationError(
-                f"{certificate.system} counts on samples that nobody knows, but owners know the coins of a sample. Fit "
+                f"{certificate.system} needs a secret sample of the records, but owners know the coins of a sample. Fit "
                 "another system."
             )
         if self.colluding is not None:
@@ -177,7 +218,7 @@ class FederatedSource:
         raise EngineError("owners send no values of columns; write the schema down together.")
 
     def all_of(self, kind: str, request: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the replies of all owners to one request, or raise EngineError; owners that are silent are asked again."""
+        """Return the replies of all owners to one request, or raise EngineError; silent owners are queried again."""
         message, replies = packed({"kind": kind, **request}), dict[str, dict[str, Any]]()
         deadline, pause = time.monotonic() + self.timeout, PAUSE
         while missing := [one.name for one in self.parties if one.name not in replies]:
@@ -219,15 +260,8 @@ class FederatedEngine:
         self._sent: dict[str, int] = {}  # the last command of each log that owners got
         self._number, self._broken = 0, False
 
-    def ask(self, task: Task) -> Integers:
-        """Return the sum of the answers of all owners."""
-        return self._asked(task, None)
-
-    def noisy(self, task: Task, noise: DiscreteGaussian) -> Integers:
-        """Return the sum of the answers of all owners, each of which has its share of the noise."""
-        return self._asked(task, noise)
-
-    def _asked(self, task: Task, noise: DiscreteGaussian | None) -> Integers:
+    def ask(self, task: Task, noise: DiscreteGaussian | None = None) -> Integers:
+        """Return the sum of the answers of all owners, each of which adds its share of the noise, if there is any."""
         if self._broken:
             raise EngineError("a query of this fit was not answered by all owners, so the fit has ended.")
         self._broken = True  # until all have answered: a later query would not follow from this one

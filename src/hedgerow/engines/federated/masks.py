@@ -1,8 +1,8 @@
 """Masks of owners: vectors of integers modulo 2**64 that cancel out in the sum over all owners, and in no smaller sum.
 
-Each pair of owners has a key by X25519 of their identity keys, which they gave each other. The mask of a query is a stream of
-ChaCha20 by that key, the opening of the fit, the number of the query and the digest of its content. So a repeated query has the
-same mask, and two contents never share one (docs/proofs/federated.md).
+Each pair of owners has a key by X25519 of their identity keys, which they gave each other. The mask of a query is a ChaCha20
+stream under a key derived from that one, the opening of the fit, the query's number and the digest of its content. So a repeated
+query has the same mask, and two contents never share one (docs/proofs/federated.md).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def _cryptography(module: str) -> Any:
 
 
 class Identity:
-    """The key of an owner, by which the other owners and nobody else agree with it on masks.
+    """The key of an owner, from which it derives a common key with each other owner.
 
     Parameters
     ----------
     folder : path
-        The owner's own folder, which only its user may enter. The key is made there if there is none.
+        The owner's folder, which only its user may enter. If it has no key, one is made there.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -63,13 +63,15 @@ class Identity:
             theirs = _cryptography("asymmetric.x25519").X25519PublicKey.from_public_bytes(base64.b64decode(other))
             agreed = self._private.exchange(theirs)
         except ValueError:
-            raise ConfigurationError("an owner's public key is none; pass the text that its owner gave you.") from None
+            raise ConfigurationError(
+                "an owner's public key is not valid; pass the text that this owner gave you."
+            ) from None
         return self._derived(
             agreed, opening, b"hedgerow pair " + b" ".join(sorted((self.public.encode(), other.encode())))
         )
 
     def own(self, opening: bytes) -> bytes:
-        """Return a key of this owner's alone in the fit of an opening, for its share of the noise."""
+        """Return a key of this owner alone, in the fit of an opening, for its share of the noise."""
         return self._derived(self._secret, opening, b"hedgerow noise")
 
     def _derived(self, secret: bytes, opening: bytes, purpose: bytes) -> bytes:

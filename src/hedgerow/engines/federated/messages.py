@@ -1,6 +1,6 @@
 """Queries and commands as bytes, and back: values of the library's frozen classes, so that a message can run no code.
 
-Equal values are equal bytes, and what a mask is bound to is the digest of these.
+Equal values give equal bytes; the mask of a query depends on their digest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One owner of records: it checks, charges its own ledger, counts, and sends what it counted under masks only."""
+"""One owner of records: it checks a fit, charges its own ledger, counts, and sends masked counts only."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Party:
     name : str
         Its name, the same at every owner and at the coordinator.
     key : str
-        Its public key, as ``hr.federated.Identity(folder).public`` shows it. Owners give it each other themselves.
+        Its public key, as ``hr.federated.Identity(folder).public`` shows it. Owners give each other their keys.
     rows : int
-        A public bound on the number of its rows. Rows of the next owner are numbered from there on. If it is the exact number,
-        which then is public, the model is that of a fit on all rows in the order of the owners.
+        A public bound on the number of its rows. The next owner's rows are numbered from there on. If the bound is the exact
+        number, the model is that of a fit on all rows in the order of the owners.
     """
 
     name: str
@@ -65,8 +65,8 @@ def check_parties(parties: Sequence[Party], colluding: int | None) -> None:
         )
     if colluding is not None and not 0 <= colluding <= len(parties) - 2:
         raise ConfigurationError(
-            f"colluding is {colluding}, but among {len(parties)} owners from 0 to {len(parties) - 2} may collude: one that is "
-            "alone has a sum of its own."
+            f"colluding is {colluding}, but among {len(parties)} owners from 0 to {len(parties) - 2} may collude: the "
+            "sum of a single other owner would be its own."
         )
 
 
@@ -88,7 +88,7 @@ def events_of(event: Event) -> Iterator[Event]:
 
 
 class Refusal(Exception):  # noqa: N818 - it names what an owner does
-    """An owner does not answer; the text is public and says nothing about a record."""
+    """An owner does not answer; the text is public and depends on no record."""
 
 
 class _Fit:
@@ -98,9 +98,8 @@ class _Fit:
         self.opening, self.engine = opening, engine
         self.digest = hashlib.sha256(opening).digest()  # of the opening and of all queries so far
         self.ledger, self.ended = ExitStack(), False
-        self.contents: list[bytes] = []
-        self.digests: list[bytes] = []
-        self.tasks: list[tuple[Task, DiscreteGaussian | None]] = []
+        # Of each query: its content, the digest of it and of all before, its task and its noise
+        self.queries: list[tuple[bytes, bytes, Task, DiscreteGaussian | None]] = []
         self.masks: Masks | None = None
         self._logs: dict[str, dict[int, Any]] = {}
         self._spent: PrivacyFilter | None = None
@@ -134,14 +133,12 @@ class _Fit:
             spent = spent.charged(cost(noise.event("sums")))
         keep(content)
         self._logs[query["log"]], self._spent = log, spent
-        self.tasks.append((task, noise))
-        self.contents.append(content)
         self.digest = chained(self.digest, content)
-        self.digests.append(self.digest)
+        self.queries.append((content, self.digest, task, noise))
 
 
 def check_noise(query: Query, noise: object, shares: int) -> None:
-    """Refuse a query of which the noise is not what the plan's cost says."""
+    """Refuse a query whose noise is not the noise that the plan's cost assumes."""
     of_one_code = isinstance(query, Sums) and (query.layout.whole or query.layout.bins is not None)
     if not of_one_code or not isinstance(noise, DiscreteGaussian) or not 1 <= noise.shares <= shares:
         raise Refusal("this is no query that owners add noise to")
@@ -162,8 +159,8 @@ def unpacked_certificate(opening: Mapping[str, Any]) -> Certificate:
 class Owner:
     """Records of one owner, which takes part in fits and sends masked sums only.
 
-    An owner answers by ``handle``, which a transport calls: in this process (``hr.federated.InProcess``) or by Flower. What it
-    answered is kept in its folder, so that an owner whose process ended comes back to the same fit.
+    An owner answers by ``handle``, which a transport calls: in this process (``hr.federated.InProcess``) or by Flower. Its
+    folder keeps a log of each fit, so that an owner whose process ended continues it.
 
     Parameters
     ----------
@@ -179,11 +176,11 @@ class Owner:
         Its own ledger, which is charged for a fit's whole plan before it answers anything: one of an ``hr.LedgerStore``, or an
         ``hr.Ledger`` that ends with this process.
     schema : Schema, optional
-        What it takes for public about its records. A fit with other features or classes is refused. None: any schema that its
+        What it agrees is public about its records. A fit with other features or classes is refused. None: any schema that its
         columns match.
     colluding : int or "trusted", default "trusted"
-        "trusted": it takes part where the coordinator draws the noise. A number c: it takes part only where owners draw it
-        and at most so many of them, or more, collude with the coordinator.
+        "trusted": it takes part in fits in which the coordinator draws the noise. A number c: it takes part only in fits in
+        which owners draw the noise and the guarantee allows for c or more of them to collude with the coordinator.
     seeded : bool, default False
         Whether it takes part in fits with a ``random_state``, which promise nothing.
 
@@ -229,17 +226,12 @@ class Owner:
     def __repr__(self) -> str:
         return f"Owner({self._name!r})"
 
-    @property
-    def public(self) -> str:
-        """Its public key."""
-        return self._identity.public
-
     def stop(self) -> None:
-        """Answer nothing any more: fits in progress end. What was charged for them stays charged."""
+        """Answer no more, so that fits in progress end. What was charged for them stays charged."""
         self._stopped = True
 
     def handle(self, message: bytes) -> bytes:
-        """Return the reply to a message. It says nothing about records but masked sums; a refusal is a public sentence."""
+        """Return the reply to a message: masked sums, or a refusal, which is a public sentence."""
         try:
             with self._lock, without_sizes():
                 request = unpacked(message)
@@ -250,15 +242,13 @@ class Owner:
                         _, certificate, _ = self._check(request["opening"])
                         ceiling = self._ledger.ceiling
                         ceiling.check(certificate.system, ceiling.amount(certificate), self._ledger.total)
-                        reply: dict[str, Any] = {"ready": True}
                     case "begin":
                         self._begin(request["opening"])
-                        reply = {"ready": True}
                     case "ask":
                         return packed(self._answer(request), level=0)
                     case _:
                         self._end(request["fit"])
-                        reply = {"ready": True}
+                reply: dict[str, Any] = {"ready": True}
         except Refusal as error:
             reply = {"refused": str(error)}
         except BudgetExceeded:
@@ -276,7 +266,7 @@ class Owner:
         colluding = opening["colluding"]
         trusted = self._colluding == "trusted"
         if trusted != (colluding is None) or (not trusted and colluding < int(self._colluding)):
-            raise Refusal("it agreed to another mode, or to fewer owners that may be trusted")
+            raise Refusal("it agreed to another mode, or to more owners who may collude")
         if certificate.seeded and not self._seeded:
             raise Refusal("a fit with a random_state promises nothing")
         reading = Coded(Encoder(Schema.from_dict(opening["schema"]), opening["max_bins"]))
@@ -344,12 +334,11 @@ class Owner:
         fit, number, content = self._known(request["fit"]), request["number"], request["content"]
         if fit is None or fit.ended or fit.engine is None:
             raise Refusal("it knows no such fit, or it has ended")
-        if number == len(fit.contents) + 1:
+        if number == len(fit.queries) + 1:
             fit.add(content, partial(self._write, request["fit"]))
-        elif not 1 <= number <= len(fit.contents) or fit.contents[number - 1] != content:
+        elif not 1 <= number <= len(fit.queries) or fit.queries[number - 1][0] != content:
             raise Refusal("another query has this number")
-        digest = fit.digests[number - 1]
-        task, noise = fit.tasks[number - 1]
+        _, digest, task, noise = fit.queries[number - 1]
         answer: Integers = fit.engine.ask(task)
         start = hashlib.sha256(fit.opening).digest()
         if fit.masks is None:

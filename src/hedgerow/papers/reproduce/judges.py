@@ -1,8 +1,8 @@
 """Sentences about curves, one rule for each kind; a paper's file names a rule by ``check`` and gives its arguments.
 
-A rule yields, for each place that the sentence speaks of, a contrast, which is positive where the sentence is right; the figure
-that is printed of it; and the name of what its contrasts are pooled with. ``told`` turns them into a verdict. A place is a curve:
-its panel, or that panel's name, and its label. In the patterns of ``panels`` ``*`` stands for anything.
+For each place that the sentence is about, a rule yields a contrast, positive where the sentence is right; the figure
+that is printed for it; and the name of the contrasts that it is pooled with. ``told`` turns them into a verdict. A place is a
+curve: its panel, or that panel's name, and its label. In the patterns of ``panels`` ``*`` stands for anything.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ def same(runs: Measured, first: str, second: str, tolerance: float) -> Found:
 
 
 @judge("nearer than another by")
-def closest(runs: Measured, label: str, others: Sequence[str], target: str, panels: Sequence[str] = EVERY) -> Found:
+def closest(runs: Measured, label: str, others: Sequence[str], target: str) -> Found:
     """Say whether of all methods one is closest to another, in every panel at every x."""
-    for panel in runs.panels(panels):
+    for panel in runs.panels(EVERY):
         for goal, own, *cells in runs.rows([(panel, name) for name in (target, label, *others)]).values():
             for name, cell in zip(others, cells, strict=True):
                 noise = difference(own, cell)  # the target's own error is in both distances
@@ -181,13 +181,13 @@ def best_at(runs: Measured, places: Sequence[Place], x: float, most: float = 0.0
 
 
 @judge("exponent", pool=False)
-def grows(runs: Measured, label: str, exponent: float, tolerance: float, panels: Sequence[str] = EVERY) -> Found:
+def grows(runs: Measured, label: str, exponent: float, tolerance: float) -> Found:
     """Say whether a curve grows like a power of its axis, whose exponent is met within a tolerance.
 
     The exponent is the median over the runs of those fitted to each, with a standard error from their absolute deviations: a
     run beside other work is no slower at random.
     """
-    for panel, cells in runs.lines(label, panels):
+    for panel, cells in runs.lines(label, EVERY):
         x = np.log(list(runs.curve((panel, label))))
         powers = [
             float(np.polyfit(x, np.log(run), 1)[0]) for run in zip(*(cell.values for cell in cells), strict=False)
@@ -230,9 +230,9 @@ def steady(
 
 
 @judge("another moves more by", pool=False)
-def moves_less(runs: Measured, label: str, others: Sequence[str], panels: Sequence[str] = EVERY) -> Found:
+def moves_less(runs: Measured, label: str, others: Sequence[str]) -> Found:
     """Say whether a curve's highest and lowest point differ by less than those of each other, in every panel."""
-    for panel, cells in runs.lines(label, panels):
+    for panel, cells in runs.lines(label, EVERY):
         for line in (runs.line((panel, name)) for name in others):
             if len(line) > 1:
                 yield (gap := combined(CLOSER, (*span(line), *span(cells)))), gap.gap, ""

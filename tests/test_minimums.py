@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -46,3 +47,18 @@ def test_the_oldest_version_is_the_declared_one_and_the_newest_is_newer(line):
     assert only.operator == ">="
     assert pinned("constraints-oldest.txt")[name] == {least}
     assert min(pinned("constraints.txt")[name]) > least
+
+
+def test_what_a_message_tells_to_install_is_an_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = {"parquet"}  # the default of ``imported``
+    for path in (ROOT / "src").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                last = {"imported": 2, "install_words": 1}.get(call.func.id, len(call.args))
+                named |= {one.value for one in call.args[last:] if isinstance(one, ast.Constant)}
+    assert named >= {"parquet", "sign", "plot", "federated", "postgres"}
+    assert named <= extras.keys()
+    assert "pip install " not in "".join(
+        path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py") if path.name != "errors.py"
+    ), "hedgerow.errors.install_words writes such a sentence"

@@ -65,12 +65,17 @@ class MissingExtraError(HedgerowError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 
 
-def imported(module: str, what: str, packages: str = "pyarrow") -> Any:
-    """Return a module of optional packages, or raise MissingExtraError; ``what`` says what needs them."""
+def install_words(what: str, extra: str) -> str:
+    """Return the sentence that names the extra to install."""
+    return f'{what}: install it with pip install "hedgerow[{extra}]".'
+
+
+def imported(module: str, what: str, extra: str = "parquet") -> Any:
+    """Return a module of an optional package, or raise MissingExtraError; ``what`` says what needs it."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError(f"{what}: install it with pip install {packages}.") from error
+        raise MissingExtraError(install_words(what, extra)) from error
 
 
 class BudgetExceeded(BaseException):

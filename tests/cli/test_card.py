@@ -26,7 +26,7 @@ def _no_window(monkeypatch):
 def fitted(name="age", kind=hr.HedgerowClassifier, **given):
     schema = hr.Schema(
         {
-            name: hr.Numeric(0, 100),
+            name: hr.Numeric(0, 100, missing=["999"]),
             "job": hr.Categorical(["nurse", "clerk"]),
             "since": hr.Date("2020-01-01", "2020-12-31"),
         },
@@ -158,3 +158,10 @@ def test_without_matplotlib_the_card_has_tables(monkeypatch):
     assert "are missing: a picture needs matplotlib" in page.html()
     assert "data:image" not in page.html()
     assert "<td>age</td>" in page.html()
+
+
+def test_the_markers_of_a_feature_stand_beside_its_range():
+    page = Page("p")
+    write_card(fitted(epsilon=1.0), page)
+    assert "<td>[0, 100]; missing: &#x27;999&#x27;</td>" in page.html()
+    assert "<td>nurse, clerk</td>" in page.html()

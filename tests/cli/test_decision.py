@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow import federated
 from hedgerow.cli.decision import Decision
 
 serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
@@ -64,7 +65,7 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     assert ("NOT KEPT" in found["What was promised, and for whom"]) == ("random_state=0" in options)
     assert "for one record added or removed" in found["What was promised, and for whom"]
     assert found["Purpose"] == "wards &lt;A&gt;"
-    assert "by M. Example, with hedgerow" in found["Written"]
+    assert found["Who answers for this page"] == "M. Example"
     assert found["Accuracy"].startswith("NOT known")
     assert found["Signature of the model file"] == "not signed"
     assert "the owner gave no reason" in found["It rests on these being public"]
@@ -75,6 +76,30 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     assert entry["unit"]["adjacency"] == "add-remove"
     assert {"product", "trust_model", "accounting", "implementation", "model_sha256", "schema_sha256"} <= entry.keys()
     assert entry["model_sha256"] in Path("card.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "spent"),
+    [
+        (("--system", "edprf"), r"epsilon 1 on the costliest path.*pure"),
+        (("--system", "hedgerow", "--delta", "1e-5"), r"delta .* at epsilon 1, rounded up. Accounting: Gaussian"),
+        (
+            ("--system", "hedgerow", "--delta", "1e-5", "--records-per-person", "2"),
+            r"delta .* at epsilon 1, .*Gaussian",
+        ),
+    ],
+)
+def test_the_table_and_the_certificate_state_the_same_facts(train, run, options, spent):
+    """A budget with a delta is spent in steps whose epsilons add up to more than the promise: no sum of these is shown."""
+    rows = Path("people.csv").read_text("utf-8").splitlines()
+    Path("people.csv").write_text("\n".join([rows[0], *rows[1:] * 50]), "utf-8")
+    trained = train(*options, "--force")
+    assert trained.exit_code == 0, trained.output
+    found = answers(run)
+    assert re.match(spent, found["Spent by this fit"]), found["Spent by this fit"]
+    assert "by a factor of at most 2.72" in found["What that means"]
+    assert ("no column identifies persons" in found.get("What its owner promised", "")) == (len(options) == 6)
+    assert found["Who answers for this page"] == "not stated"
 
 
 def test_a_start_from_inferred_records_is_refused_on_the_card(train, run):
@@ -115,6 +140,25 @@ def test_signatures_on_the_command_line(train, run, is_refused, key):
     is_refused(run("card", "m.hedgerow"), 2, "--out FILE is missing")
     assert run("audit", "m.hedgerow", "--page", "a.html").exit_code == 0
     assert "<td>protected</td>" in Path("a.html").read_text("utf-8")
+
+
+def test_the_registry_is_told_of_several_owners(train, run):
+    assert train("--system", "edprf", "--force").exit_code == 0
+    assert json.loads(run("card", "m.hedgerow", "--json").stdout)["trust_model"].startswith("central")
+    schema, parties = hr.Schema({"age": hr.Numeric(0, 100)}, classes=["no", "yes"]), []
+    owners = {}
+    for name in ("north", "south"):
+        parties.append(federated.Party(name, federated.Identity(name).public, rows=10_000))
+        ages = np.random.default_rng(len(name)).uniform(0, 100, 3000)
+        frame = {"age": ages, "ill": np.where(ages > 60, "yes", "no")}
+        owners[name] = hr.Records.from_batches(lambda frame=frame: [frame], label="ill")
+    answering = {
+        name: federated.Owner(records, name, name, parties, hr.Ledger(epsilon=2.0)) for name, records in owners.items()
+    }
+    records = federated.records(federated.InProcess(answering), parties)
+    hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(records).save("f.hedgerow")
+    trust = json.loads(run("card", "f.hedgerow", "--json").stdout)["trust_model"]
+    assert trust.startswith("several owners; it rests on a coordinator that follows the protocol")
 
 
 SPENT = {

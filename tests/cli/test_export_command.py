@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,3 +60,24 @@ def test_wrong_usage_is_one_sentence(model, run, is_refused):
     is_refused(run("export", "m.hedgerow", "--to", "onnx"), 2, "--out FILE")
     is_refused(run("export", "m.hedgerow", "--to", "json", "--out", "m.hedgerow"), 2)
     is_refused(run("export", "people.csv", "--to", "json"), 2, "no", "model")
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "warns"),
+    [
+        (("sql", "--table", "people"), 'decimal = ","', True),
+        (("sql", "--table", "people"), "amounts = true", True),
+        (("onnx", "--out", "m.onnx"), 'decimal = ","', True),
+        (("json",), 'decimal = ","', False),
+        (("sql", "--table", "people"), "", False),
+    ],
+)
+def test_text_that_other_programs_read_as_missing_is_named(train, run, kind, entry, warns):
+    if kind[0] == "onnx":
+        pytest.importorskip("onnx")
+    path = Path("people.toml")
+    path.write_text(path.read_text("utf-8").replace("[features.age]", f"[features.age]\n{entry}"), "utf-8")
+    assert train("--system", "forest").exit_code == 0
+    result = run("export", "m.hedgerow", "--to", *kind)
+    assert result.exit_code == 0, result.output
+    assert ("'age', which only hedgerow reads" in result.stderr) == warns

@@ -322,7 +322,7 @@ def test_money_is_no_id(draft, tmp_path, name, numbers, called):
         assert "an amount, or an id to be dropped?" in line_about(result, name)
 
 
-@pytest.mark.parametrize("form", ["${:,}", "{} €", "CHF {:,}.50"])
+@pytest.mark.parametrize("form", ["${:,}", "{} €", "CHF {:,}.50", "({:,}) €", "USD ({:,})"])
 def test_money_with_signs_is_read(draft, tmp_path, form):
     lines = ["salary;job;income", *(f"{form.format(number)};clerk;low" for number in AMOUNTS)]
     (tmp_path / "money.csv").write_text("\n".join(lines), "utf-8")
@@ -398,6 +398,9 @@ def visits(ids, other="ward"):
         ("patient", [f"{1 + i % 4}.{i // 3:03d}" for i in range(120)]),
         ("pat_nr", [f"{i // 3}" for i in range(120)]),
         ("PatientID", [100_000 + i // 2 for i in range(120)]),
+        ("patientid", [100_000 + i // 2 for i in range(120)]),
+        ("PatientenNr", [100_000 + i // 2 for i in range(120)]),
+        ("Versichertennummer", [f"A{i // 2}" for i in range(120)]),
         ("id", [f"x{i // 2}" for i in range(120)]),
         ("code", [f"k{i}" for i in range(120)]),
         ("number", [5000 + i for i in range(120)]),
@@ -421,12 +424,46 @@ def test_a_column_that_looks_like_an_id_is_drafted_as_person(draft, tmp_path, id
         ("born", [f"19{50 + i % 40}-01-{1 + i % 28:02d}" for i in range(120)]),
         ("note", [f"came on day {i} by bus" for i in range(120)]),
         ("customer", ["private", "company", "state"] * 40),
+        ("Kundennummerierung", [i % 4 for i in range(120)]),
         ("customer_age", [20 + i % 60 for i in range(120)]),
     ],
 )
 def test_other_columns_are_no_persons(draft, tmp_path, ids):
     (tmp_path / "s.csv").write_text(visits(ids))
     assert hr.Schema.from_toml(draft("--target", "ill").stdout).person is None
+
+
+MIXED = ["345.1", "345.10", "G40", "NA"]
+
+
+@pytest.mark.parametrize("codes", [MIXED, [*MIXED, *(f"E{i}" for i in range(400, 480))], [*MIXED, "x", "y", "z"]])
+def test_codes_of_which_some_have_letters_are_compared_as_text(draft, tmp_path, codes):
+    """345.1 and 345.10 are two diagnoses, whatever else the column holds and however many values it has."""
+    cells = [*MIXED * 3, *codes] * 8
+    lines = ["icd,age,ill", *(f"{cell},{20 + i % 50},{'yes' if i % 3 else 'no'}" for i, cell in enumerate(cells))]
+    (tmp_path / "icd.csv").write_text("\n".join(lines), "utf-8")
+    result = draft(data="icd.csv")
+    feature = hr.Schema.from_toml(result.stdout).features["icd"]
+    assert feature.as_text
+    assert {*MIXED} <= {*feature.values}
+    assert ("the 50 most frequent ones are kept" in line_about(result, "icd")) == (len(codes) > 50)
+    assert "is 'NA' a value?" in line_about(result, "icd")
+
+
+def test_values_and_classes_that_differ_in_capitals_only_are_named(draft, tmp_path):
+    rows = [f"{('No', 'no', 'Yes')[i % 3]},{20 + i % 50},{('ill', 'well', 'Ill')[i % 3]}" for i in range(90)]
+    (tmp_path / "s.csv").write_text("\n".join(["ambulance,age,state", *rows]), "utf-8")
+    result = draft()
+    assert "these differ in capitals only, and count as different: 'No', 'no'" in line_about(result, "ambulance")
+    assert "in capitals only, and count as different: 'Ill', 'ill'" in line_about(result, "classes")
+
+
+def test_an_outcomes_range_is_written_as_those_of_features(draft, tmp_path):
+    rows = [f"{1234567.25 + i},{1234567.5 + i}" for i in range(90)]
+    (tmp_path / "s.csv").write_text("\n".join(["paid,cost", *rows]), "utf-8")
+    result = draft("--outcome")
+    assert "range 1234567.25 to 1234656.25;" in line_about(result, "paid")
+    assert "range 1234567.5 to 1234656.5" in line_about(result, "outcome")
 
 
 def test_of_two_ids_the_one_named_after_a_person_is_the_person(draft, tmp_path):

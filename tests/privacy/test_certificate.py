@@ -121,7 +121,7 @@ def test_the_page_says_what_a_privacy_officer_needs():
         "EDPRFClassifier (private)",
         "epsilon = 1, delta = 0, for one record added or removed",
         "holds yes",
-        "spent 1 on the costliest path; 0 unspent",
+        "spent epsilon 1 on the costliest path; 0 unspent",
         "35 trees; every record is in one of them",
         "a record pays for one path",
         "level 1 test of a node epsilon 0.4 permute-and-flip, Gini score, range 2048",
@@ -269,7 +269,9 @@ def test_the_page_says_what_is_left_and_why():
     assert "unspent" not in paged(Gaussian(Fraction(1, 100), 1, "p"), 1, "1/100000")
     assert "0 unspent; no noise of a plan with delta" in paged(FOREST, 1, "1/100000")
     assert "no noise" not in paged(FOREST, 1)
-    assert "spent 0.666666... on the costliest path; 0.33... unspent" in paged(Pure(Fraction(2, 3), "m", "p"), 1)
+    assert "spent epsilon 0.666666... on the costliest path; 0.33... unspent" in paged(
+        Pure(Fraction(2, 3), "m", "p"), 1
+    )
     for lost, said in (("1e-7", True), ("1e-5", False), (1e-6, False), ("0", False)):
         assert ("(lost to rounding down)" in paged(FOREST, 1 + Fraction(lost))) == said
     shown = Thresholded(Fraction(1), "threshold", "values", delta=Fraction(1, 10**7))

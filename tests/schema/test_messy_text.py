@@ -6,6 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.reading.csv_file import FileForm
+from hedgerow.reading.formats import NumberFormat
 from hedgerow.reading.table_file import read_table
 from hedgerow.schema import Encoder
 
@@ -106,3 +107,21 @@ def test_the_declarations_are_kept_in_files_and_by_fits(tmp_path):
 def test_wrong_declarations_are_refused(call, words):
     with pytest.raises(hr.SchemaError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("(514,84) €", -514.84),
+        ("€ (1.514,84)", -1514.84),
+        ("EUR (5)", -5),
+        ("(5) %", -5),
+        ("€ (-5)", np.nan),
+        ("(5 €", np.nan),
+        ("€ €", np.nan),
+        ("€" + 20_000 * " " + "(x", np.nan),
+    ],
+)
+def test_a_unit_stands_inside_or_outside_of_brackets(text, number):
+    found = NumberFormat(",", ".", amounts=True).number(text)
+    assert found == number or (np.isnan(found) and np.isnan(number))

@@ -62,8 +62,8 @@ TOLERANCE = 1e-3  # of a deviation, which files hold rounded
 MOST_PLACES = 1 << 20  # at which the law of the noise is added up; it is smooth where there are more
 
 UNTOLD = (
-    "A file does not show with how much noise tests, features and labels were selected, or who fitted the model: invented "
-    "numbers with noise of the right scale pass."
+    "No file shows how much noise the selection of its tests, features and labels had, or that a fit wrote it: invented "
+    "numbers with noise of the right scale would pass."
 )
 
 

@@ -15,13 +15,20 @@ from hedgerow.cli.inputs import file_digest
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import Signature, signature_of
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.privacy.certificate import shared_in_words, spent_in_words
+from hedgerow.privacy.certificate import facts, spent_in_words
 from hedgerow.privacy.claim import claim_in_words
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.texts import listed
 
 NOT_SAID = "not stated"
-TRUST = "central: the owner's machine reads the records as they are, and only what it released is protected"
+TRUST = "central: the owner's machine reads the raw records, and the guarantee covers everything that it releases"
+STATED = {  # facts of a certificate, and how the table calls them
+    "meaning": "What that means",
+    "owner": "What its owner promised",
+    "WARNING": "Warning",
+    "spent": "Spent by this fit",
+    "starts": "Spent with its starts",
+}
 
 
 @dataclass(frozen=True)
@@ -97,9 +104,9 @@ class Decision:
             )
         broken = "" if certificate.holds else "NOT KEPT; it was to be: "
         yield "What was promised, and for whom", broken + claim_in_words(certificate.claim, certificate.unit)
-        yield "Spent by this fit", f"{spent_in_words(certificate)}. Accounting: {self.accounting}"
-        if (shared := shared_in_words(certificate)) is not None:
-            yield "Spent with its starts", shared
+        stated = {name: " ".join(lines) for name, lines in facts(certificate)}
+        stated["spent"] = f"{spent_in_words(certificate)}. Accounting: {self.accounting}"
+        yield from ((question, stated[name]) for name, question in STATED.items() if name in stated)
         total = "not known: no ledger was named. Other fits and reports on the same records add to it"
         if ledger is not None:
             total = f"{ledger.ceiling.in_words(ledger.total)}, by the ledger, of {ledger.ceiling}"
@@ -126,7 +133,8 @@ class Decision:
         )
         yield "Accuracy", known
         yield "Purpose", self.purpose or NOT_SAID
-        yield "Written", f"{self.date} by {self.author or NOT_SAID}, with hedgerow {__version__}"
+        yield "Who answers for this page", self.author or NOT_SAID
+        yield "Written", f"{self.date}, with hedgerow {__version__}"
         yield "Signature of the model file", str(self.signature)
         yield "SHA-256 of the model file", file_digest(self.path)
         yield "SHA-256 of its schema, as TOML", self.schema_digest

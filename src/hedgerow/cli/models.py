@@ -36,10 +36,11 @@ from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
 from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
+from hedgerow.schema import Date, Numeric, Schema
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import printable
+from hedgerow.texts import listed, printable
 from hedgerow.trees import ForestModel
 
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
@@ -339,6 +340,8 @@ def export(
         raise click.UsageError("--to onnx writes bytes, which no terminal shows; pass --out FILE.")
     refuse_overwriting(out, force, model)
     estimator = load(model)
+    if kind != "json":
+        _warn_of_formats(estimator.schema_)
     if kind == "onnx":
         content = estimator.to_onnx().SerializeToString()
     elif kind == "json":
@@ -351,3 +354,19 @@ def export(
     with atomic_file(out, replace=force) as part:
         part.write_bytes(content)
     click.echo(f"wrote {out}", err=True)
+
+
+def _warn_of_formats(schema: Schema) -> None:
+    """Name the columns whose text only the library reads: elsewhere their cells count as missing, and predictions differ."""
+    written = [
+        name
+        for name, feature in schema.features.items()
+        if isinstance(feature, Numeric)
+        and (feature.date_format is not None if isinstance(feature, Date) else feature.reads_text)
+    ]
+    if written:
+        click.echo(
+            f"warning: the schema declares how text is written in {listed(written)}, which only hedgerow reads. Convert these "
+            "columns to numbers and ISO dates first; text in another form counts as missing there.",
+            err=True,
+        )

@@ -39,9 +39,9 @@ LONG = 10**8  # whole numbers from here on have nine digits, as those of telepho
 ID_WORDS = ("id", "ids", "key", "uid", "uuid", "ssn", "index", "rowid", "serial", "mrn", "pid")
 PERSON_WORDS = (
     "patient pat pseudonym proband subject person participant respondent customer client member user employee student pupil "
-    "household patientid subjectid personid userid customerid clientid memberid mrn ssn"
+    "household mrn ssn patienten patientin probanden teilnehmer versicherter versicherten kunde kunden mitglied mitglieder"
 ).split()
-NUMBER_WORDS = ("no", "nr", "num", "number", "code", "ref")
+NUMBER_WORDS = ("no", "nr", "num", "number", "nummer", "code", "ref")
 ZONE, ZONED = re.compile(r":[0-9.]+(?:Z|[+-][0-9]{2}:?[0-9]{2})$"), 20  # the cells that are looked at
 RECORDS_OF_ONE = 20  # maximum mean number of records per person, for a column that is called an id
 
@@ -86,14 +86,14 @@ def draft_schema(
     if outcome:
         schema = Schema(features, outcome=label.feature, **declared)  # type: ignore[arg-type]
         numbers = int(labels.counts[~np.isnan(labels.numbers)].sum())
-        entry = f"of the target {target!r}: {schema.labels.in_words()}"
+        entry = f"of the target {target!r}: {_range_of(label.feature)}"  # type: ignore[arg-type]
         oddities = [f"{counted(records - numbers, 'record')} with no number"] * (numbers < records)
         if not numbers:
             entry, oddities = f"of the target {target!r}: no cell is a number, and the range 0 to 1 is made up", []
         notes.append(Note("outcome", entry, (*oddities, *_absent(label), *question_of(labels))))
         return schema, notes
     classes = guess_classes(labels, plain=True)
-    oddities = _rare(classes, labels.records_with(classes))
+    oddities = _odd_values(classes, labels.records_with(classes))
     if len(classes) > MANY_CLASSES:
         oddities = ["so many that --target may name the wrong column; pass --outcome if it is a number to predict"]
     notes.append(Note("classes", f"of the target {target!r}: {listed(classes)}", tuple(oddities)))
@@ -176,11 +176,7 @@ def _note_on(name: str, draft: Draft) -> Note:
         return Note(name, "no cell holds anything", tuple(_absent(draft)), is_empty=True)
     if not values.size:
         return Note(name, "no cell is a number, and the range 0 to 1 is made up", tuple(_absent(draft)))
-    entry = (
-        "dates {} to {}".format(*feature.ends)
-        if isinstance(feature, Date)
-        else f"range {feature.low:g} to {feature.high:g}"
-    )
+    entry = "dates {} to {}".format(*feature.ends) if isinstance(feature, Date) else _range_of(feature)
     others = {} if draft.own else {str(cell): 0 for cell in column.cells[np.isnan(read)].tolist()}
     if others:
         others[next(iter(others))] = int(column.counts[np.isnan(read)].sum())
@@ -214,24 +210,27 @@ def _note_on_values(name: str, draft: Draft, feature: Categorical) -> Note:
     found = count_values(column.cells, (), column.counts)
     values, counts = [public_value(key) for key in found], np.array([*found.values()])
     distinct, kept = len(values), len(feature.values)
+    marks = [value for value in values if value in WORDS]
+    is_marker = [f"is {listed(marks)} a value? If it is a missing cell, move it to missing"] * bool(marks)
     if feature.as_text:
-        oddities = [
-            *_absent(draft),
-            "codes, compared as text; if they are numbers, write low and high in place of values",
-        ]
-        return Note(name, counted(kept, "value"), tuple(oddities))
+        distinct = len({str(cell).strip() for cell in column.cells.tolist()})
+        oddities = [*_absent(draft), *[f"the {kept} most frequent ones are kept"] * (kept < distinct)]
+        oddities += ["codes, compared as text; if they are numbers, write low and high in place of values", *is_marker]
+        return Note(name, counted(distinct, "value"), tuple(oddities))
     words = [value for value in values if isinstance(value, str)]
     has_marks = 0 < len(words) <= min(FEW, (distinct - 1) // 2)
     is_id = not has_marks and _is_id(distinct, int(counts.sum()))
     oddities = [*_absent(draft), *[f"the {kept} most frequent ones are kept"] * (kept < distinct)]
-    marks = [value for value in values if value in WORDS]
     if has_marks:
         oddities.append(f"most are numbers, but not {listed(words)}: if that is a missing cell, pass --missing")
     else:
-        oddities += ["free text or an id?"] if is_id or kept < distinct else _rare(values, counts)
-        if marks:
-            oddities.append(f"is {listed(marks)} a value? If it is a missing cell, move it to missing")
+        oddities += ["free text or an id?"] if is_id or kept < distinct else _odd_values(values, counts)
+        oddities += is_marker
     return Note(name, counted(distinct, "value"), (*oddities, *question_of(column)), is_id)
+
+
+def _range_of(feature: Numeric) -> str:
+    return f"range {feature.low:.15g} to {feature.high:.15g}"
 
 
 def _is_id(distinct: int, cells: int) -> bool:
@@ -244,10 +243,18 @@ def _is_numbering(distinct: npt.NDArray[np.float64]) -> bool:
 
 
 def _words_of(name: str) -> set[str]:
-    """Return the words of a name such as "customer_id", "userId" or "ID number", in lower case."""
-    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    """Return the words of a name such as "customer_id", "userId", "patientid" or "ID number", in lower case."""
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    ends = "|".join((*ID_WORDS, *NUMBER_WORDS))
+    parts = {word: re.fullmatch(f"(.+?)({ends})", word) for word in words}
+    return {
+        part for word, two in parts.items() for part in (two.groups() if two and two[1] in PERSON_WORDS else (word,))
+    }
 
 
-def _rare(values: Sequence[Value], counts: npt.NDArray[np.int64]) -> list[str]:
+def _odd_values(values: Sequence[Value], counts: npt.NDArray[np.int64]) -> list[str]:
     rare = [value for value, count in zip(values, counts.tolist(), strict=True) if count < RARE]
-    return [f"fewer than {RARE} records each: {listed(rare)}"] if rare else []
+    spelled = Counter(str(value).casefold() for value in values)
+    alike = [value for value in values if spelled[str(value).casefold()] > 1]
+    oddities = [f"fewer than {RARE} records each: {listed(rare)}"] * bool(rare)
+    return oddities + [f"these differ in capitals only, and count as different: {listed(alike)}"] * bool(alike)

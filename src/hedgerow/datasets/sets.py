@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.datasets.dataset import Dataset, Published
-from hedgerow.errors import ConfigurationError, DatasetError
+from hedgerow.errors import ConfigurationError, DatasetError, install_words
 from hedgerow.schema import Categorical, Integer, Numeric, Schema
 
 UCI = "https://archive.ics.uci.edu"
@@ -392,6 +392,4 @@ def _carried(name: str) -> Any:
     try:
         return getattr(import_module("statsmodels.datasets"), name).load_pandas().data
     except ImportError as error:
-        raise DatasetError(
-            "This data set comes with statsmodels, which is not installed: install it with pip install statsmodels pandas."
-        ) from error
+        raise DatasetError(install_words("This data set comes with statsmodels", "demo")) from error

@@ -43,7 +43,7 @@ TOGETHER = 8  # partial sums that one task adds up
 
 
 def _distributed() -> Any:
-    return imported("distributed", "records of Dask need dask and distributed", '"dask[dataframe,distributed]" pyarrow')
+    return imported("distributed", "records of Dask need dask and distributed", "dask")
 
 
 def client_of(given: Any) -> Any:

@@ -48,7 +48,7 @@ LOOK = 0.2  # seconds between two looks at how far a job is
 
 def check_installed() -> None:
     """Raise MissingExtraError without pyspark."""
-    imported("pyspark", "records of Spark need pyspark, and Java beside it", "pyspark pandas pyarrow")
+    imported("pyspark", "records of Spark need pyspark, and Java beside it", "spark")
 
 
 @dataclass(frozen=True, eq=False)

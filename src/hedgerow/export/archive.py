@@ -93,11 +93,15 @@ def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[
         members = Members(content, allowed)
         document = read_document(members.read(DOCUMENT), allowed.values)
     except FileFormatError as error:
-        raise FileFormatError(f"{name} is not a model file of hedgerow, or it is damaged: {error}.") from error
+        raise FileFormatError(
+            f"{name} is not a model file of hedgerow, or it was altered or damaged: {error}."
+        ) from error
     except MemoryError:
         raise
     except Exception as error:  # whatever a damaged archive makes zipfile raise
-        raise FileFormatError(f"{name} is not a model file of hedgerow, or it is damaged; save it again.") from error
+        raise FileFormatError(
+            f"{name} is not a model file of hedgerow, or it was altered or damaged: get it again from whoever saved it."
+        ) from error
     return document, members
 
 

@@ -136,7 +136,7 @@ def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
 
 def onnx_model(form: ScoringForm, metadata: Mapping[str, str], description: str) -> Any:
     """Return a form as a ModelProto, beside metadata and a description that a viewer of the graph shows."""
-    onnx = imported("onnx", "to_onnx needs the package onnx", "onnx")
+    onnx = imported("onnx", "an ONNX graph needs the package onnx", "onnx")
     form = form.merged()
     size = 8 * (form.branch.size + form.votes.size + 2 * form.test.size)
     if size > MOST_BYTES:

@@ -131,20 +131,17 @@ def _raw(public: Any) -> bytes:
 
 def _loaded(place: Place, half: Literal["private", "public"]) -> Any:
     """Return the key of a PEM file; ConfigurationError if it is none of Ed25519, or has a password."""
-    exceptions, serialization, ed25519 = (
-        imported(
-            f"cryptography.{module}",
-            "a signature needs the package cryptography, which is not installed",
-            "cryptography",
-        )
-        for module in ("exceptions", "hazmat.primitives.serialization", "hazmat.primitives.asymmetric.ed25519")
-    )
+    imported("cryptography", "a signature needs the package cryptography", "sign")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
     content = read_place(place, LARGEST_KEY, "no key needs as many")
     kind = ed25519.Ed25519PrivateKey if half == "private" else ed25519.Ed25519PublicKey
     try:
         load = serialization.load_pem_public_key
         key = serialization.load_pem_private_key(content, None) if half == "private" else load(content)
-    except (TypeError, ValueError, exceptions.UnsupportedAlgorithm):
+    except (TypeError, ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, kind):
         raise ConfigurationError(

@@ -27,6 +27,7 @@ from hedgerow.errors import (
     LedgerPickleError,
     LedgerUnavailable,
     MissingExtraError,
+    install_words,
 )
 
 ENVIRONMENT = "env:"
@@ -266,9 +267,7 @@ def _server_engine(url: URL, writing: bool, create: bool) -> Engine:
     try:
         engine = sa.create_engine(url, connect_args={"connect_timeout": BUSY_SECONDS}, **OPTIONS)
     except ImportError as error:
-        raise MissingExtraError(
-            'a ledger store on PostgreSQL needs psycopg: install it with pip install "psycopg[binary]".'
-        ) from error
+        raise MissingExtraError(install_words("a ledger store on PostgreSQL needs psycopg", "postgres")) from error
 
     def begin(connection: Connection) -> None:
         if not writing:

@@ -7,7 +7,7 @@ import textwrap
 from importlib import import_module
 from typing import Any, Self
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, install_words
 from hedgerow.texts import printable
 
 BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
@@ -68,9 +68,7 @@ def _matplotlib(name: str) -> Any:
     try:
         return import_module(f"matplotlib.{name}")
     except ImportError as error:
-        raise ConfigurationError(
-            "a picture needs matplotlib, which is not installed: pip install matplotlib"
-        ) from error
+        raise ConfigurationError(install_words("a picture needs matplotlib", "plot")) from error
 
 
 def png_bytes(figure: Any, dpi: int = 110, colors: int | None = None) -> bytes:

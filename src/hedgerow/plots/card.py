@@ -36,6 +36,8 @@ from hedgerow.plots.report import (
     ROCDisplay,
 )
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.schema.features import Feature
+from hedgerow.texts import listed
 from hedgerow.trees import BoostedModel
 
 STYLE = """
@@ -182,7 +184,7 @@ def write_card(
         else "Entries marked as inferred were read off the records, so that no guarantee holds."
     )
     rows = (
-        (name, type(kind).__name__, kind.in_words(), kind.origin, kind.reason or "-")
+        (name, type(kind).__name__, _contents(kind), kind.origin, kind.reason or "-")
         for name, kind in schema.features.items()
     )
     page.table(("feature", "type", "range or values", "origin", "why public"), rows)
@@ -218,6 +220,11 @@ def write_card(
             )
             page.table(("when", "who", "what", "state", "epsilon"), entries)
     page.heading("Limits").items(LIMITS)
+
+
+def _contents(kind: Feature) -> str:
+    missing = f"; missing: {listed(kind.missing)}" if kind.missing else ""
+    return kind.in_words() + missing
 
 
 def _displays(report: Card | GroupCards) -> tuple[list[Any], str]:

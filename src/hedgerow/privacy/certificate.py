@@ -483,7 +483,7 @@ def spent_in_words(certificate: Certificate, *, whole: bool = False) -> str:
         return f"epsilon {decimal_text(spent)} on the costliest path{group}, delta {by_thresholds} by thresholds"
     if total.mu_squared == 0 and spent <= epsilon and not total.by_rho:
         gap = epsilon - spent
-        text = f"{decimal_text(spent)} on the costliest path{group}; {decimal_text(gap, 2)} unspent"
+        text = f"epsilon {decimal_text(spent)} on the costliest path{group}; {decimal_text(gap, 2)} unspent"
         if certificate.delta > 0:
             text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
         return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")

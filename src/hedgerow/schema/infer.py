@@ -250,11 +250,11 @@ def _far_codes(read: Floats, counts: npt.NDArray[np.int64], feature: Numeric) ->
 
 def codes_as_text(column: Column) -> list[str]:
     """Return the texts of a column that are codes and not numbers: some differ as text alone, or begin with a zero."""
-    if column.forms or not isinstance(column.cells, Texts) or np.isnan(column.numbers).any():
+    if column.forms or not isinstance(column.cells, Texts):
         return []
     cells = map(str, column.cells.tolist())  # none is absent
     texts = {text.strip(SPACE): value for text, value in zip(cells, column.numbers.tolist(), strict=True)}
-    whole = Counter((value, text.partition(".")[0]) for text, value in texts.items() if "." in text)
+    whole = Counter((value, text.partition(".")[0]) for text, value in texts.items() if "." in text and value == value)
     are_codes = any(number > 1 for number in whole.values()) or any(map(LEADING_ZERO.fullmatch, texts))
     return sorted(texts) if are_codes else []
 
@@ -280,6 +280,13 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
         return Boolean(origin="inferred")
     if IN_MOSTLY * undated <= column.present if lenient else not undated:
         return _guess_dates(column)
+    if codes:
+        often: Counter[str] = Counter()
+        for cell, count in zip(column.cells.tolist(), column.counts.tolist(), strict=True):
+            often[str(cell).strip(SPACE)] += count
+        return Categorical(
+            sorted(text for text, _ in often.most_common(max_categories)), as_text=True, origin="inferred"
+        )
     values = {} if is_machine else count_values(column.cells, (), column.counts)
     if not (values and (few or np.isnan(column.numbers).any())):
         return guess_range(column)

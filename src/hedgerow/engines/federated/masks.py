@@ -26,7 +26,7 @@ NAME = "identity.key"  # the file of an owner's key
 
 
 def _cryptography(module: str) -> Any:
-    return imported(f"cryptography.hazmat.primitives.{module}", "owners need the package cryptography", "cryptography")
+    return imported(f"cryptography.hazmat.primitives.{module}", "owners need the package cryptography", "federated")
 
 
 class Identity:

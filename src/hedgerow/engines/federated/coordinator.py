@@ -104,7 +104,7 @@ class Flower:
 
 def flwr(module: str) -> Any:
     """Return a module of Flower."""
-    return imported(f"flwr.{module}", "owners on several machines need Flower", "flwr cryptography")
+    return imported(f"flwr.{module}", "owners on several machines need Flower", "federated")
 
 
 def records(

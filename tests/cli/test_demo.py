@@ -72,7 +72,7 @@ def test_without_matplotlib_it_ends_well(run, monkeypatch):
 
 def test_without_statsmodels(run, is_refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
-    is_refused(run("demo"), 1, 'pip install "hedgerow[demo]"')
+    is_refused(run("demo"), 1, "pip install statsmodels pandas")
 
 
 @pytest.mark.parametrize("options", [["--splits", "1"], ["--epsilon", "0"], ["--seed", "-1"]])

@@ -120,7 +120,7 @@ def test_a_feature_may_have_the_name_of_an_output(name):
 
 def test_without_the_package_one_sentence_says_what_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(hr.MissingExtraError, match=r"pip install .hedgerow\[onnx\]"):
+    with pytest.raises(hr.MissingExtraError, match="pip install onnx"):
         fitted("forest").to_onnx()
 
 

@@ -165,7 +165,7 @@ def test_without_cryptography_nothing_is_checked(model, keys, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cryptography", None)
     assert hr.signature_of(keys / "m.hedgerow").state == "unchecked"
-    with pytest.raises(hr.MissingExtraError, match=r"pip install .hedgerow\[sign\]"):
+    with pytest.raises(hr.MissingExtraError, match="pip install cryptography"):
         model.save(keys / "n.hedgerow", sign=keys / "owner.pem")
-    with pytest.raises(hr.MissingExtraError, match=r"pip install .hedgerow\[sign\]"):
+    with pytest.raises(hr.MissingExtraError, match="pip install cryptography"):
         hr.signature_of(keys / "m.hedgerow", keys / "owner.pub")

@@ -238,7 +238,7 @@ def test_with_no_data_at_all_the_error_says_where_to_get_it(request_of, tmp_path
 
 def test_without_matplotlib_nothing_is_run(request_of, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigurationError, match=r"pip install .hedgerow\[plot\]"):
+    with pytest.raises(ConfigurationError, match="pip install matplotlib"):
         run.reproduce(request_of("paper/fig1"))
     assert list(tmp_path.iterdir()) == []
 

@@ -6,9 +6,9 @@ import hedgerow as hr
 from hedgerow import federated
 
 
-def owners_of(folder, X, y, m, colluding=None):
+def owners_of(folder, X, y, m, colluding=None, names=None):
     """Return the records of m owners, which have folders below ``folder``."""
-    names = [f"x{i}" for i in range(X.shape[1])]
+    names = names or [f"x{i}" for i in range(X.shape[1])]
     parts = [np.arange(len(X))[len(X) * i // m : len(X) * (i + 1) // m] for i in range(m)]
     frames = [{**{name: X[part, j] for j, name in enumerate(names)}, "y": y[part]} for part in parts]
     owners = [f"owner {i:04}" for i in range(m)]

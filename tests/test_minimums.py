@@ -10,6 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from hedgerow.errors import PACKAGES
+
 ROOT = Path(__file__).parents[1]
 # Flower wants an older protobuf than the newest versions of other extras
 NOT_RUN_BY_THE_SUITE = {"lint", "bench", "mutants", "docs", "browser", "federated"}
@@ -46,3 +48,12 @@ def test_the_oldest_version_is_the_declared_one_and_the_newest_is_newer(line):
     assert only.operator == ">="
     assert pinned("constraints-oldest.txt")[name] == {least}
     assert min(pinned("constraints.txt")[name]) > least
+
+
+def test_what_a_message_tells_to_install_is_in_its_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    for extra, packages in PACKAGES.items():
+        named = {normal(Requirement(text.strip('"')).name) for text in packages.split()}
+        assert named <= {normal(Requirement(text).name) for text in extras[extra]}, extra
+    elsewhere = [path for path in (ROOT / "src").rglob("*.py") if path.name != "errors.py"]
+    assert "pip install " not in "".join(path.read_text("utf-8") for path in elsewhere), "use install_words"

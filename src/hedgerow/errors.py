@@ -65,9 +65,22 @@ class MissingExtraError(HedgerowError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 
 
+PACKAGES = {  # of an extra: messages name them, because the library itself is on no index
+    "parquet": "pyarrow",
+    "dask": '"dask[dataframe,distributed]" pyarrow',
+    "spark": "pyspark pandas pyarrow",
+    "federated": "flwr cryptography",
+    "sign": "cryptography",
+    "onnx": "onnx",
+    "postgres": '"psycopg[binary]"',
+    "plot": "matplotlib",
+    "demo": "statsmodels pandas",
+}
+
+
 def install_words(what: str, extra: str) -> str:
-    """Return the sentence that names the extra to install."""
-    return f'{what}: install it with pip install "hedgerow[{extra}]".'
+    """Return the sentence that names an extra and its packages."""
+    return f"{what}: install it with pip install {PACKAGES[extra]} (the extra {extra!r})."
 
 
 def imported(module: str, what: str, extra: str = "parquet") -> Any:

@@ -77,7 +77,7 @@ def test_a_connection_is_waited_for_as_long_as_a_lock_and_belongs_to_one_transac
 
 def test_without_its_driver_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(hr.MissingExtraError, match=r"pip install .psycopg\[binary\]."):
+    with pytest.raises(hr.MissingExtraError, match=r"pip install .psycopg\[binary\]"):
         hr.LedgerStore(ADDRESS.given)
 
 

@@ -56,7 +56,7 @@ class ReleasedSchema(Schema):
     ----------
     features, classes, outcome, missing, target, person, records_per_person, delimiter, encoding
         As for ``Schema``.
-    classes_origin, classes_release, classes_reason
+    classes_origin, classes_release, classes_reason, ignore
         As for ``Schema``.
 
     Examples

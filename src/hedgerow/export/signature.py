@@ -45,6 +45,11 @@ class Signature:
     expected : bool
         Whether a public key was passed. Without one, "valid" says only that the file is unchanged since the holder of ``key``
         signed it: whoever altered it could have signed it again by a key of their own.
+
+    Examples
+    --------
+    >>> Signature("valid", key="SHA256:" + 64 * "0").refuted
+    False
     """
 
     state: State
@@ -88,6 +93,10 @@ def signature_of(path: Place, key: Place | None = None, *, max_bytes: int | None
     max_bytes : int or None
         As for ``hedgerow.load``.
 
+    Returns
+    -------
+    Signature
+
     Raises
     ------
     FileFormatError
@@ -96,6 +105,16 @@ def signature_of(path: Place, key: Place | None = None, *, max_bytes: int | None
         If the key is no public key of Ed25519.
     MissingExtraError
         If a key is passed and the package cryptography is not installed.
+
+    Examples
+    --------
+    >>> import io
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Numeric(0, 120)}, classes=["ill", "well"])
+    >>> file = io.BytesIO()
+    >>> hr.EDPRFClassifier(schema=schema).fit([[50], [60]], ["ill", "well"]).save(file)
+    >>> print(hr.signature_of(io.BytesIO(file.getvalue())).state)
+    unsigned
     """
     expected = None if key is None else _raw(_loaded(key, "public"))
     _, members = read_archive(path, max_bytes)

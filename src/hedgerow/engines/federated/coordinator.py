@@ -58,6 +58,13 @@ class InProcess:
     ----------
     owners : mapping of str to Owner
         The owners by their names.
+
+    Examples
+    --------
+    See ``records``.
+
+    >>> InProcess({}).send({"north": b""}, timeout=1.0)
+    {}
     """
 
     def __init__(self, owners: Mapping[str, Owner]) -> None:
@@ -144,6 +151,20 @@ def records(
     ------
     ConfigurationError
         If there are fewer than two parties, or an argument is wrong.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import hedgerow as hr
+    >>> from hedgerow.engines.federated import Identity, Owner
+    >>> folders = {name: mkdtemp() for name in ("north", "south")}
+    >>> parties = [Party(name, Identity(folder).public, rows=2) for name, folder in folders.items()]
+    >>> known = hr.Records.from_batches(lambda: [{"age": [30, 70], "ill": ["no", "yes"]}], label="ill")
+    >>> owners = {name: Owner(known, name, folders[name], parties, hr.Ledger(1.0)) for name in folders}
+    >>> schema = hr.Schema({"age": hr.Numeric(0, 120)}, classes=["no", "yes"])
+    >>> model = hr.EDPRFClassifier(1.0, schema=schema).fit(records(InProcess(owners), parties))
+    >>> model.certificate_.holds
+    True
     """
     check_parties(parties, colluding)
     if not 0 < timeout < float("inf"):

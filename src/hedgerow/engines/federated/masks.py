@@ -36,6 +36,12 @@ class Identity:
     ----------
     folder : path
         The owner's folder, which only its user may enter. If it has no key, one is made there.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> len(Identity(mkdtemp()).public)  # 32 bytes in base 64
+    44
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:

@@ -47,6 +47,11 @@ class Party:
     rows : int
         A public bound on the number of its rows. The next owner's rows are numbered from there on. If the bound is the exact
         number, the model is that of a fit on all rows in the order of the owners.
+
+    Examples
+    --------
+    >>> Party("north", key="4qvSaVsCrPAG7xM2A2NLw8EzIc4BgeZlUtNYKJtDMWg=", rows=20_000).rows
+    20000
     """
 
     name: str
@@ -188,6 +193,15 @@ class Owner:
     ------
     ConfigurationError
         If an argument is wrong, or its key is not the one of the party of its name.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from hedgerow import Ledger, federated
+    >>> folders = {name: mkdtemp() for name in ("north", "south")}
+    >>> parties = [Party(name, federated.Identity(folder).public, 100) for name, folder in folders.items()]
+    >>> known = Records.from_batches(lambda: [{"age": [30], "ill": ["no"]}], label="ill")
+    >>> owner = Owner(known, "north", folders["north"], parties, Ledger(1.0))
     """
 
     def __init__(

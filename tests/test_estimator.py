@@ -53,6 +53,7 @@ def test_numpy_numbers_as_parameters_survive_a_file(tmp_path):
         "epsilon": 0.1,
         "schema": SCHEMA,
         "variant": "private",
+        "parts": "equal",
         "n_estimators": 3,
         "max_bins": 8,
         "max_depth": 2,

@@ -73,7 +73,7 @@ def cluster(request, tmp_path):
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch):
     """Persons are told apart a few at a time."""
-    monkeypatch.setattr("hedgerow.engines.cluster.FEWEST_AT_ONCE", 100)
+    monkeypatch.setattr("hedgerow.engines.encode.FEWEST_AT_ONCE", 100)
 
 
 def persons_of(count, seed):

@@ -73,7 +73,7 @@ def test_a_fit_that_breaks_off_stays_booked(tmp_path, monkeypatch):
         during.extend(ledger.entries)  # on disk before anything is drawn
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hedgerow.estimator.base.run", broken)
+    monkeypatch.setattr("hedgerow.estimator.planning.run", broken)
     with pytest.raises(KeyboardInterrupt):
         hr.EDPRFClassifier(epsilon=0.5, schema=SCHEMA, ledger=ledger).fit(X, Y)
     assert [entry.state for entry in during] == ["unfinished"]

@@ -8,9 +8,9 @@ import sys
 import zipfile
 
 import pytest
-from hedgerow.audit.scales import UNTOLD
 
 import hedgerow as hr
+from hedgerow.audit.contents import UNTOLD
 from hedgerow.audit.findings import Finding
 from hedgerow.cli.audit import write_page
 

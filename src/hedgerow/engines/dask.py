@@ -149,16 +149,18 @@ class DaskSource(ClusterSource):
         self,
         work: Callable[..., Any],
         arguments: tuple[Any, ...],
+        places: Sequence[int] | None = None,
+        *,
         own: Sequence[Any] | None = None,
     ) -> list[Future]:
-        """Return the results of workers for each partition, with an argument of its ``own`` if there are any."""
+        """Return the results of workers for each partition, or for some, with an argument of its ``own`` if there are any."""
         delayed = import_module("dask").delayed
         given, parts = delayed(arguments, pure=False), self.frame.to_delayed()
         if own is not None and len(own) != len(parts):
             raise encode.changed()
         made = [
-            delayed(work, pure=False)(given, None if own is None else own[place], part)
-            for place, part in enumerate(parts)
+            delayed(work, pure=False)(given, None if own is None else own[place], parts[place])
+            for place in (range(len(parts)) if places is None else places)
         ]
         futures: list[Future] = self.client.compute(made, retries=RETRIES)
         return futures

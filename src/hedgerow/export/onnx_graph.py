@@ -13,7 +13,16 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, imported
 from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
-from hedgerow.export.readings import DECIMAL, SPACES, NumberReading, ValueReading, exact_texts, spellings
+from hedgerow.export.readings import (
+    ASCII_SPACES,
+    DECIMAL,
+    NO_BREAK_SPACES,
+    SPACES,
+    NumberReading,
+    ValueReading,
+    exact_texts,
+    spellings,
+)
 
 
 class GraphWriter:
@@ -28,15 +37,22 @@ class GraphWriter:
         while any(name.startswith(self._prefix) for name in taken):
             self._prefix += ":"
 
-    def node(self, kind: str, *inputs: str, name: str | None = None, domain: str = "", **attributes: Any) -> str:
-        """Add a node and return its output; under ``name``, with underscores behind it where an input has that name."""
+    def node(
+        self, kind: str, *inputs: str, name: str | None = None, domain: str = "", more: int = 0, **attributes: Any
+    ) -> str:
+        """Add a node with so many ``more`` outputs and return its first; underscores follow a ``name`` that an input has."""
         output = name or self._name()
         while name is not None and output in self._taken:
             output += "_"
         self._taken.add(output)
-        made = self.onnx.helper.make_node(kind, list(inputs), [output], domain=domain, **attributes)
+        others = [f"{output}:{place}" for place in range(more)]
+        made = self.onnx.helper.make_node(kind, list(inputs), [output, *others], domain=domain, **attributes)
         self.nodes.append(made)
         return output
+
+    def matches(self, texts: str, pattern: str) -> str:
+        """Return the places of the texts that match, (matches, axes of the texts)."""
+        return self.node("Transpose", self.node("NonZero", self.node("RegexFullMatch", texts, pattern=pattern)))
 
     def cast(self, values: str, kind: str) -> str:
         return self.node("Cast", values, to=getattr(self.onnx.TensorProto, kind))
@@ -121,9 +137,12 @@ def _spelled(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
 
 
 def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
-    is_number = writer.node("RegexFullMatch", cells, pattern=f"{SPACES}(?:{DECIMAL}){SPACES}")
-    places = writer.node("Transpose", writer.node("NonZero", is_number))
-    numbers = writer.cast(writer.node("GatherND", cells, places), "DOUBLE")
+    places = writer.matches(cells, f"{SPACES}(?:{DECIMAL}){SPACES}")
+    parts = writer.node("GatherND", cells, places)
+    for space in NO_BREAK_SPACES:  # a cast to numbers does not skip these; one part of each text is the number
+        parts = writer.node("StringSplit", parts, more=1, delimiter=space)
+    number = writer.matches(parts, f"{ASCII_SPACES}(?:{DECIMAL}){ASCII_SPACES}")
+    numbers = writer.cast(writer.node("GatherND", parts, number), "DOUBLE")
     one_each = writer.node("Reshape", numbers, writer.constant(np.array([-1, 1])))
     keys = writer.constant(np.array([[key for key, _ in reading.numbers]]))
     equal = writer.cast(writer.node("Equal", one_each, keys), "INT64")
@@ -224,7 +243,7 @@ def _probabilities(writer: GraphWriter, link: Link, sums: str) -> str:
     classes = writer.constant(np.array([1]))
     behind = writer.node("Sub", votes, writer.node("ReduceMax", votes, classes, keepdims=1))
     odds = writer.node("Exp", writer.node("Div", behind, writer.number(link.steps)))
-    last = {} if link.cap is not None else {"name": "probabilities"}
+    last: dict[str, Any] = {} if link.cap is not None else {"name": "probabilities"}
     shares = writer.node("Div", odds, writer.node("ReduceSum", odds, classes, keepdims=1), **last)
     if link.cap is None:
         return shares

@@ -12,7 +12,7 @@ from itertools import product
 from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.reading.cells import MISSING_TEXTS
+from hedgerow.reading.cells import ASCII_SPACE, MISSING_TEXTS, SPACE
 from hedgerow.reading.formats import NO_MOMENT, DateFormat, Unit, microseconds
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema.features import Value
@@ -99,7 +99,8 @@ def _value_reading(name: str, feature: Categorical, schema: Schema) -> ValueRead
     return ValueReading(name, tuple(feature.values), tuple(codes.items()), numbers)
 
 
-SPACES = r"[ \t\n\r\x0b\x0c\x{a0}\x{202f}]*"
+NO_BREAK_SPACES = SPACE.removeprefix(ASCII_SPACE)
+SPACES, ASCII_SPACES = f"[{SPACE}]*", f"[{ASCII_SPACE}]*"
 # Decimal numbers that cannot be too large or too small for a float, and those that are zero to one. What neither holds (exponents
 # far beyond 100 behind many digits) is no number here; nobody declares such a category.
 FEW, MANY = r"[0-9]{1,20}(?:\.[0-9]{0,200})?|\.[0-9]{1,20}", r"0*[0-9]{1,200}(?:\.[0-9]{0,200}0*)?|\.[0-9]{1,200}0*"

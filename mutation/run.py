@@ -60,7 +60,7 @@ class Module:
 
     @property
     def tests_key(self) -> str:
-        """A hash of its tests: what they said of a mutant expires when it changes."""
+        """A hash of the module's tests. Outcomes of mutants that were recorded with another hash are dropped."""
         places = [ROOT / test.partition("::")[0] for test in self.tests]
         files = [file for place in places for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])]
         texts = [*self.tests, *(file.read_text() for file in files)]

@@ -1,4 +1,4 @@
-"""Partitions for the stores of worker processes, and a task that is asked of them."""
+"""Encoded partitions as a worker process stores them, and a task to run on them."""
 
 import numpy as np
 

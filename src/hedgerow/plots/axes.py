@@ -29,7 +29,7 @@ class Display:
         return self
 
     def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # a display of several axes has a ``plot`` of its own
 
     def _axes(self, ax: Any, width: float = 5.0, height: float = 4.6) -> Any:
         """Return the axes to draw on, or those of a new figure of this size in inches, and keep them."""

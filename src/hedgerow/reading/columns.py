@@ -16,7 +16,7 @@ import numpy as np
 from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
-from hedgerow.errors import ConfigurationError, SchemaError, imported
+from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import Array, Cells, as_objects, object_array
 from hedgerow.reading.column import Column, Holds, array_column, array_holds, arrow_column, series_column
 from hedgerow.reading.text_cells import Texts
@@ -123,8 +123,9 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
     try:
         found = nw.from_native(given, pass_through=True, allow_series=True)
         if not isinstance(found, nw.DataFrame | nw.Series) and hasattr(given, "__arrow_c_stream__"):
-            arrow = imported("pyarrow", f"{what} is a table that pyarrow reads")
-            found = nw.from_native(arrow.table(given))
+            import pyarrow
+
+            found = nw.from_native(pyarrow.table(given))
     except DuplicateError:
         raise SchemaError(
             f"{what} has two columns of the same name, so either could be meant. Rename or drop one."

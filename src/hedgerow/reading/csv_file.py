@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import FileFormatError, SchemaError, imported
+from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
 from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
@@ -66,8 +66,9 @@ def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
         return io.BufferedReader(_Stream(gzip.GzipFile(fileobj=file).read, packed=place))
     if head != ZSTANDARD:
         return file
-    arrow = imported("pyarrow", f"{place} is a Zstandard file, which pyarrow unpacks")
-    return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, packed=place))
+    import pyarrow
+
+    return io.BufferedReader(_Stream(pyarrow.CompressedInputStream(file, "zstd").read, packed=place))
 
 
 class _Stream(io.RawIOBase):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import get_pyarrow
 
-from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning, imported
+from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
 from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
@@ -246,7 +245,9 @@ def _stored_as(column: Any) -> str | None:
     """Return how a column stores ids; cells of columns of one kind are compared. None: it has no cells."""
     if isinstance(column, Texts):
         return "text"
-    types, kind = import_module("pyarrow.types"), column.type
+    from pyarrow import types
+
+    kind = column.type
     kind = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_null(kind):
         return None
@@ -343,8 +344,9 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
         return iter([as_columns(given)])
     if _is_arrow(given, "RecordBatch") or not hasattr(given, "__arrow_c_stream__"):
         return map(as_columns, [given] if _is_arrow(given, "RecordBatch") else given)
-    arrow = imported("pyarrow", "batches by the Arrow interface are read by pyarrow")
-    return map(as_columns, arrow.RecordBatchReader.from_stream(given))
+    import pyarrow
+
+    return map(as_columns, pyarrow.RecordBatchReader.from_stream(given))
 
 
 def _check_batches(given: Any) -> None:

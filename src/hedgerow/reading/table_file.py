@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from itertools import chain
 from os import PathLike, fspath
 from typing import Any
 
-from hedgerow.errors import FileFormatError, SchemaError, imported
+from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, FileForm, cell_counts, unpacked
@@ -34,17 +33,19 @@ class ParquetFile:
     malformed = open_quotes = 0
 
     def __init__(self, file: Any, path: str | PathLike[str], categories: frozenset[str]) -> None:
-        arrow, parquet = (
-            imported(name, f"{path} is a Parquet file, which pyarrow reads") for name in ("pyarrow", "pyarrow.parquet")
-        )
+        import pyarrow
+        from pyarrow import parquet
+
         self.unreadable: Counter[str] = Counter()
-        self._errors, self._read = (arrow.ArrowException, OSError), 0
+        self._errors, self._read = (pyarrow.ArrowException, OSError), 0
         self._damaged = FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.")
         try:
             # Pages are read as they are needed: a whole row group may be larger than memory.
             opened = partial(parquet.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
             self._file = opened()
-            text = [one.name for one in self._file.schema_arrow if one.type in (arrow.string(), arrow.large_string())]
+            text = [
+                one.name for one in self._file.schema_arrow if one.type in (pyarrow.string(), pyarrow.large_string())
+            ]
             if known := [name for name in single(text) if name in categories]:
                 self._file = opened(metadata=self._file.metadata, read_dictionary=known)
         except self._errors:
@@ -135,8 +136,9 @@ def whole(
         return {name: types[name] for name in single(tables[0].header)}
     if isinstance(tables[0], CSVFile):
         return dict(zip(batches[0], one_after_another([[*batch.values()] for batch in batches if batch]), strict=True))
-    stacked = import_module("pyarrow").chunked_array
-    return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
+    import pyarrow
+
+    return {name: pyarrow.chunked_array([batch[name] for batch in batches]) for name in batches[0]}
 
 
 def batches_of(

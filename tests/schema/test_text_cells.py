@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.reading import cells as cells_module
 from hedgerow.reading import text_cells
 from hedgerow.reading.cells import CategoryReader, number, numbers
 from hedgerow.reading.column import arrow_texts
@@ -254,15 +255,13 @@ def test_no_record_decides_which_kernels_run():
 @pytest.mark.parametrize("cells", [[], [1.5, 2], [None], ["1", "x", 3], [1, "x", 3], ["\0"], ["\ud800"]])
 def test_a_kernel_runs_whatever_a_column_of_objects_holds(cells, monkeypatch):
     calls, objects = set(), np.array([*cells, None], dtype=object)[:-1]
-    for name in ("find_distinct", "read_moments", "read_numbers"):
-        kernel = getattr(text_cells, name)
-        monkeypatch.setattr(
-            text_cells, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given)
-        )
+    for module, name in ((cells_module, "look_up"), (text_cells, "read_moments"), (text_cells, "read_numbers")):
+        kernel = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given))
     for read, name in (
         (numbers, "read_numbers"),
         (date_reader("day"), "read_moments"),
-        (CategoryReader(["x"]).codes, "find_distinct"),
+        (CategoryReader(["x"]).codes, "look_up"),
     ):
         calls.clear()
         read(objects)

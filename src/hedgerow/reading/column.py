@@ -178,21 +178,27 @@ def arrow_texts(column: Any) -> Texts:
 
     block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
     block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
-    present = block.is_valid().to_numpy(zero_copy_only=False) if block.null_count else True
+    absent = block.is_null().to_numpy(zero_copy_only=False) if block.null_count else None
     first, last = block.offset, block.offset + len(block)
     if pyarrow.types.is_string_view(block.type):  # 16 bytes for each cell: its length, and its text if that fits
         views = block.buffers()[1] or b""
-        lengths = np.where(present, np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4], 0)
+        lengths = np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4]
+        lengths = lengths if absent is None else np.where(absent, 0, lengths)
         if lengths.max(initial=0) <= LONGEST_IN_VIEW:
-            begins = 16 * np.arange(first, last) + 4
-            return Texts(np.frombuffer(views, dtype=np.uint8), np.where(present, begins, -1), begins + lengths)
+            begins = np.arange(16 * first + 4, 16 * last + 4, 16)
+            return _texts(views, begins, begins + lengths, absent)
     if block.type not in (pyarrow.string(), pyarrow.large_string()):  # a cast of a slice may read what is before it
         block = block.cast(pyarrow.large_string())
         first, last = block.offset, block.offset + len(block)
     _, places, text = block.buffers()
     wide = np.int32 if block.type == pyarrow.string() else np.int64
     offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[first : last + 1].astype(np.int64)
-    return Texts(np.frombuffer(text or b"", dtype=np.uint8), np.where(present, offsets[:-1], -1), offsets[1:])
+    return _texts(text or b"", offsets[:-1], offsets[1:], absent)
+
+
+def _texts(data: Any, starts: Array, stops: Array, absent: Array | None) -> Texts:
+    starts = starts if absent is None else np.where(absent, -1, starts)
+    return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops)
 
 
 def _times(counts: Array, absent: Array, unit: str) -> Array:

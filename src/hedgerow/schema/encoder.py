@@ -165,7 +165,7 @@ class _Pass:
             if reads is not None and i not in reads:
                 continue
             if reader is not None:
-                self._codes[i] = reader.cached()
+                self._codes[i] = reader.codes
             elif isinstance(feature, Numeric):
                 self._values[i] = feature.reader(missing)
                 if columns.matrix is not None and not (feature.reads_text or feature.missing):

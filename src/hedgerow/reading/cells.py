@@ -31,7 +31,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from functools import lru_cache
 from itertools import repeat
 from operator import is_
 from typing import Any
@@ -402,14 +401,6 @@ class CategoryReader:
         return codes
 
 
-@lru_cache(maxsize=512)
-def category_reader(
-    values: tuple[object, ...], markers: tuple[object, ...] = (), *, as_text: bool = False
-) -> CategoryReader:
-    """Return the reader of these values, which are equal as keys if they are equal."""
-    return CategoryReader(values, markers, as_text=as_text)
-
-
 def count_values(
     cells: Cells, missing: Sequence[str] = (), weights: npt.NDArray[Any] | None = None
 ) -> dict[float | str, int]:
@@ -418,7 +409,7 @@ def count_values(
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on
     each cell alone. The counts are exact: the caller adds noise to them.
     """
-    markers = category_reader((), tuple(missing))
+    markers = CategoryReader((), missing)
     places: dict[float | str, int] = {}
 
     def place(cell: object) -> int:

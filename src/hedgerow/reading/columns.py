@@ -18,7 +18,7 @@ from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import Array, Cells, as_objects, object_array
-from hedgerow.reading.column import Column, Holds, array_column, array_holds, arrow_column, series_column
+from hedgerow.reading.column import Column, Holds, array_column, array_holds, series_column
 from hedgerow.reading.text_cells import Texts
 from hedgerow.texts import it_or_them, listed
 
@@ -217,9 +217,9 @@ def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
         )
     if others:
         raise SchemaError(
-            f"{data} has {what} the schema does not declare. Drop {them} from {data}, or declare {them} in the schema, whose key "
-            "ignore lists columns that are no features. (--person names a column of persons; in Python, group= or the schema's "
-            "person.)"
+            f"{data} has {what} the schema does not declare. Drop {them} from {data} (an index of pandas: write with index=False), or "
+            f"declare {them} in the schema, whose key ignore lists columns that are no features. (--person names a column of "
+            "persons; in Python, group= or the schema's person.)"
         )
 
 
@@ -295,9 +295,6 @@ def read_labels(y: Any, entry: Declared | None = None) -> Cells:
 def one_column(given: Any, what: str = "y") -> Column:
     if isinstance(given, Texts):
         return array_column(given)
-    pyarrow = get_pyarrow()
-    if pyarrow is not None and isinstance(given, pyarrow.Array | pyarrow.ChunkedArray):
-        return arrow_column(given)
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))

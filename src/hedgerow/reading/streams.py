@@ -241,24 +241,22 @@ def _status(path: Path) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
+STORED = {"numbers": "integer floating decimal", "days": "date", "text": "string large_string string_view"}
+
+
 def _stored_as(column: Any) -> str | None:
     """Return how a column stores ids; cells of columns of one kind are compared. None: it has no cells."""
     if isinstance(column, Texts):
         return "text"
     from pyarrow import types
 
-    kind = column.type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_null(kind):
-        return None
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "numbers"
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     if types.is_timestamp(kind):
         return "moments" if kind.tz is None else f"moments in {kind.tz}"
-    if types.is_date(kind):
-        return "days"
-    texts = (types.is_string, types.is_large_string, types.is_string_view)
-    return "text" if any(is_one(kind) for is_one in texts) else str(kind)
+    for what, names in STORED.items():
+        if any(getattr(types, f"is_{name}")(kind) for name in names.split()):
+            return what
+    return None if types.is_null(kind) else str(kind)
 
 
 def _no_records() -> ConfigurationError:

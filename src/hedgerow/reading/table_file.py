@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,13 +49,7 @@ class ParquetFile:
                 self._file = opened(metadata=self._file.metadata, read_dictionary=known)
         except self._errors:
             raise self._damaged from None
-        schema = self._file.schema_arrow
-        self.header = tuple(schema.names)
-        try:
-            named = json.loads(schema.metadata[b"pandas"])["index_columns"]
-        except (KeyError, TypeError, ValueError, RecursionError):
-            named = ()
-        self.index = tuple(name for name in self.header if name in named or name.startswith("__index_level_"))
+        self.header = tuple(self._file.schema_arrow.names)
 
     @property
     def share(self) -> float:
@@ -200,13 +193,7 @@ def check_header(
     With ``more``, others may be there.
     """
     lacking, others = compare_header(table.header, wanted, data)
-    others = [name for name in others if name not in ignored]
-    if (index := [name for name in others if name in table.index]) and not lacking and not more:
-        raise SchemaError(
-            f"{data} has the index of a pandas table as its column {listed(index)}, which the schema does not declare. Write "
-            "the file again with index=False, or after reset_index(drop=True)."
-        )
-    refuse(data, lacking, () if more else others)
+    refuse(data, lacking, () if more else [name for name in others if name not in ignored])
 
 
 def check_types(

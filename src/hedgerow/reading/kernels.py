@@ -137,7 +137,7 @@ def _hash(data, start, stop, end):
 
 @compiled
 def _same(data, start, other, begin, length):
-    """Return whether two texts of a length above eight, with the same last eight bytes, are the same."""
+    """Return whether two texts of this length with the same last eight bytes, or as many as they have, are the same."""
     at, shift = np.uint64(start), np.uint64(begin) - np.uint64(start)
     while at + WORD < np.uint64(start + length):
         if _word(data, at) != _word(other, at + shift):
@@ -176,11 +176,7 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
                 count += 1
                 break
             begin = starts[firsts[known]]
-            if (
-                words[slot] == end
-                and lengths[slot] == length
-                and (length <= 8 or _same(data, start, data, begin, length))
-            ):
+            if words[slot] == end and lengths[slot] == length and _same(data, start, data, begin, length):
                 places[row] = known
                 break
             slot = (slot + np.uint64(1)) & mask
@@ -208,11 +204,7 @@ def look_up(data, starts, stops, known, words, lengths, begins, codes, shift, mi
         code = -1
         while lengths[slot] >= 0:
             begin = begins[slot]
-            if (
-                words[slot] == end
-                and lengths[slot] == length
-                and (length <= 8 or _same(data, start, known, begin, length))
-            ):
+            if words[slot] == end and lengths[slot] == length and _same(data, start, known, begin, length):
                 code = codes[slot]
                 break
             slot += np.uint64(1)

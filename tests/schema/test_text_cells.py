@@ -174,6 +174,13 @@ def test_distinct_texts_and_their_places(cells):
     assert person_ids(column, bytes(32)).tolist() == person_ids(objects, bytes(32)).tolist()
 
 
+def test_more_texts_than_the_first_table_holds_are_told_apart():
+    cells = [f"{place:04}" for place in range(6000)] * 2
+    distinct, places = texts(cells).distinct()
+    assert distinct.tolist() == cells[:6000]
+    assert places.tolist() == [*range(6000)] * 2
+
+
 @given(st.lists(st.lists(st.none() | st.text(max_size=3).filter(str.isprintable), max_size=5), min_size=1, max_size=4))
 def test_columns_one_after_another(columns):
     (found,) = one_after_another([[texts(cells)] for cells in columns])
